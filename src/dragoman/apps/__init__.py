@@ -1,0 +1,1 @@
+"""Doors to the world: the command line, reports and plots."""

@@ -1,0 +1,151 @@
+"""What every part's configuration has in common: frozen, typed, and strict about its keys.
+
+A part declares ``class PartConfig(Config)`` beside the class that it configures.  Values come
+from YAML or from ``--set a.b=value``; an unknown key, a value of the wrong type or one out of
+range is a :class:`~dragoman.errors.ConfigError` of one line that names the key and the remedy.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dragoman.errors import ConfigError
+
+
+class Config(BaseModel):
+    """Base of all configurations: immutable; keys that nobody reads are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+ConfigType = TypeVar("ConfigType", bound=Config)
+
+
+def read_yaml(path: Path | str) -> dict[str, Any]:
+    """Read a YAML mapping.
+
+    Raises:
+        ConfigError: the file is missing, not UTF-8, not YAML, or not a mapping.
+    """
+    path = Path(path)
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such configuration file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        problem = getattr(error, "problem", None) or "cannot be parsed"
+        raise ConfigError(f"{place}: not valid YAML: {problem}") from error
+    if not isinstance(values, dict):
+        raise ConfigError(
+            f"{path}: expected a mapping of keys to values, found nothing of the kind"
+        )
+    return values
+
+
+def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
+    """Apply ``a.b=value`` settings to nested ``values``; each value is read as YAML.
+
+    Returns a new mapping; ``values`` stays as it was.
+
+    Raises:
+        ConfigError: a setting has no ``=``, or its path runs through something not a mapping.
+    """
+    result = _copy(values)
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"--set {setting}: expected KEY=VALUE, such as training.seed=7")
+        *parents, last = key.split(".")
+        place = result
+        for parent in parents:
+            place = place.setdefault(parent, {})
+            if not isinstance(place, dict):
+                raise ConfigError(f"--set {setting}: {parent} is a value, not a section")
+        try:
+            place[last] = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"--set {setting}: the value is not valid YAML") from error
+    return result
+
+
+def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> ConfigType:
+    """Check ``values`` against the configuration class ``kind``.
+
+    Args:
+        kind: the configuration class.
+        values: nested plain values, as YAML gives them.
+        where: the file or place they came from, for error messages.
+
+    Raises:
+        ConfigError: one line for the first problem; with "did you mean" for an unknown key.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {_explain(kind, error)}") from error
+
+
+def to_yaml(values: dict[str, Any]) -> str:
+    """``values`` as YAML in the order given, readable and safe to load."""
+    text: str = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    return text
+
+
+def _copy(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: _copy(v) if isinstance(v, dict) else v for k, v in values.items()}
+
+
+def _explain(kind: type[Config], error: ValidationError) -> str:
+    problems = error.errors()
+    first = problems[0]
+    # pydantic puts the tag of a discriminated union into the location; it is no key of the file.
+    location = [str(part) for part in first["loc"] if not str(part).startswith("tag:")]
+    key = ".".join(location)
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key!r}{_suggestion(kind, location)}"
+    if first["type"] == "missing":
+        return f"missing key {key!r}; add it"
+    more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+    message = first["msg"].removeprefix("Value error, ")
+    found = "" if isinstance(first["input"], dict) else f", found {first['input']!r}"
+    return f"{key or 'configuration'}: {message}{found}{more}"
+
+
+def _suggestion(kind: type[Config], location: list[str]) -> str:
+    """ "; did you mean ...?" for an unknown key, from all keys that exist in ``kind``."""
+    parent, unknown = location[:-1], location[-1]
+    known = {name: path for path, name in _keys(kind)}
+    close = difflib.get_close_matches(unknown, known, n=1)
+    if not close:
+        return "; remove it or look it up in docs/configuration.md"
+    path = known[close[0]]
+    same_section = path[:-1] == parent
+    return f"; did you mean {close[0] if same_section else '.'.join(path)!r}?"
+
+
+def _keys(kind: type[Config], prefix: tuple[str, ...] = ()) -> list[tuple[list[str], str]]:
+    keys: list[tuple[list[str], str]] = []
+    for name, field in kind.model_fields.items():
+        keys.append(([*prefix, name], name))
+        for part in _configs_in(field.annotation):
+            keys += _keys(part, (*prefix, name))
+    return keys
+
+
+def _configs_in(annotation: Any) -> list[type[Config]]:
+    """The configuration classes that a type annotation mentions, through unions and lists."""
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        return [annotation]
+    found: list[type[Config]] = []
+    for argument in getattr(annotation, "__args__", ()):
+        found += _configs_in(argument)
+    return found

@@ -1,0 +1,50 @@
+"""The errors that Dragoman raises for its users: one readable line each, with an exit code.
+
+A message says what was found, where (file and line, or configuration key), what was expected,
+and what to do about it.  ``docs/exit-codes.md`` lists the codes.  Mistakes of our own stay
+assertions; they are never a :class:`DragomanError`.
+"""
+
+from __future__ import annotations
+
+
+class DragomanError(Exception):
+    """Base of every error that a user can cause and mend; its text is one line."""
+
+    exit_code = 1
+
+
+class ConfigError(DragomanError):
+    """A configuration, an override or a command-line value does not make sense."""
+
+    exit_code = 2
+
+
+class DataError(DragomanError):
+    """Text cannot be used as it stands: encoding, alignment, columns, emptiness."""
+
+    exit_code = 3
+
+
+class SavedError(DragomanError):
+    """A run, checkpoint or model on disk is missing, truncated, altered or of another kind."""
+
+    exit_code = 4
+
+
+class TrainingError(DragomanError):
+    """Training cannot go on: the loss stayed non-finite, or nothing is learned."""
+
+    exit_code = 5
+
+
+class StorageError(DragomanError):
+    """The disk refused a write: full, read-only, or not permitted."""
+
+    exit_code = 6
+
+
+class MissingExtraError(DragomanError):
+    """An optional dependency is needed and not installed; the message names the extra."""
+
+    exit_code = 7

@@ -1,0 +1,1 @@
+"""Strings to numbers: metrics and significance. No torch here."""

@@ -1,0 +1,1 @@
+"""Tensors to scores: the families of translation models, under one interface."""

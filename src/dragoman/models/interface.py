@@ -1,0 +1,106 @@
+"""The contract of every translation model, whatever its architecture.
+
+Search and training know this file and nothing else of a model.  One pass is
+
+    memory = model.encode(source, source_mask)
+    hidden, state = model.decode(target, memory, model.start(memory))
+    scores = model.logits(hidden)
+
+Teacher forcing gives ``decode`` the whole target, a step of search gives it one position and
+the state that came back: there is one code path.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the source gives: read-only while decoding, axis 0 is sentences.
+
+    It is never reordered inside a beam and not copied per beam; a family adds its own fields.
+    """
+
+    hidden: Tensor  # (batch, source, d_model)
+    source_mask: Tensor  # (batch, source), True is a real token
+
+
+@dataclass(frozen=True)
+class State:
+    """What decoding adds: a family's dataclass of tensors whose axis 0 is rows.
+
+    Rows are sentences times beam, a sentence's beams adjacent.  Fields may also be lists of
+    tensors or of dataclasses (one a layer), and numbers that hold for all rows alike.
+    """
+
+
+Selectable = TypeVar("Selectable", bound=Any)
+
+
+def select(state: Selectable, rows: Tensor) -> Selectable:
+    """Reorder, repeat or drop rows of a :class:`State` (or sentences of a :class:`Memory`).
+
+    Args:
+        state: a dataclass, list or tensor that follows the axis-0 rule; numbers pass through.
+        rows: indices to keep, ``(new_rows,)``.
+    """
+    if isinstance(state, Tensor):
+        return state.index_select(0, rows)
+    if dataclasses.is_dataclass(state) and not isinstance(state, type):
+        values = {f.name: select(getattr(state, f.name), rows) for f in dataclasses.fields(state)}
+        return type(state)(**values)
+    if isinstance(state, list):
+        return [select(part, rows) for part in state]
+    return state
+
+
+class TranslationModel(nn.Module, ABC):
+    """Source ids to scores of target ids.
+
+    Every method is per position and per sentence: padding and batch neighbours change nothing.
+    """
+
+    @abstractmethod
+    def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
+        """Read the source.
+
+        Args:
+            source: ids ``(batch, source)``, each sentence closed by the end symbol, then padding.
+            source_mask: ``(batch, source)``, True is a real token.
+        """
+
+    @abstractmethod
+    def start(self, memory: Memory, beam: int = 1) -> State:
+        """The state before the first target position, for ``beam`` rows a sentence."""
+
+    @abstractmethod
+    def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        """Read further target positions.
+
+        Args:
+            target: input ids ``(rows, target)``; the first position ever is the begin symbol.
+            memory: of ``rows / beam`` sentences.
+            state: what came back from the call before, or from :meth:`start`.
+
+        Returns:
+            Hidden vectors ``(rows, target, d_model)``, to be given to :meth:`logits`, and the
+            state after these positions.
+        """
+
+    @abstractmethod
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Scores before the softmax: ``(..., d_model)`` to ``(..., target_vocabulary)``."""
+
+    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+        """Where each target position looks: ``(batch, layers, heads, target, source)``.
+
+        Raises:
+            TypeError: this family has no attention over the source.
+        """
+        raise TypeError(f"{type(self).__name__} has no attention over the source")

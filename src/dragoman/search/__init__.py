@@ -1,0 +1,1 @@
+"""Scores to hypotheses: greedy, beam and sampling over any scorer."""

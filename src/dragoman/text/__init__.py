@@ -1,0 +1,1 @@
+"""Strings to ids and back: reading, cleaning, vocabularies. No torch here."""

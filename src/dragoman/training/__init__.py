@@ -1,0 +1,1 @@
+"""Better weights: loss, optimizer, schedule, checkpoints, the loop."""
