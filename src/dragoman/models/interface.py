@@ -40,7 +40,7 @@ class State:
     """
 
 
-Selectable = TypeVar("Selectable", bound=Any)
+Selectable = TypeVar("Selectable")
 
 
 def select(state: Selectable, rows: Tensor) -> Selectable:
@@ -50,14 +50,16 @@ def select(state: Selectable, rows: Tensor) -> Selectable:
         state: a dataclass, list or tensor that follows the axis-0 rule; numbers pass through.
         rows: indices to keep, ``(new_rows,)``.
     """
+    selected: Any = state
     if isinstance(state, Tensor):
-        return state.index_select(0, rows)
-    if dataclasses.is_dataclass(state) and not isinstance(state, type):
+        selected = state.index_select(0, rows)
+    elif dataclasses.is_dataclass(state) and not isinstance(state, type):
         values = {f.name: select(getattr(state, f.name), rows) for f in dataclasses.fields(state)}
-        return type(state)(**values)
-    if isinstance(state, list):
-        return [select(part, rows) for part in state]
-    return state
+        selected = type(state)(**values)
+    elif isinstance(state, list):
+        selected = [select(part, rows) for part in state]
+    kept: Selectable = selected
+    return kept
 
 
 class TranslationModel(nn.Module, ABC):

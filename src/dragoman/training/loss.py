@@ -1,0 +1,99 @@
+"""Cross-entropy with label smoothing (Szegedy et al. 2016; Vaswani et al. 2017, section 5.4).
+
+The target distribution is ``q(k) = (1 - s) [k = y] + s / V`` for smoothing ``s`` and a
+vocabulary of ``V``; the loss of a position is ``-sum_k q(k) log p(k)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+CHUNK_SCORES = 1 << 20
+"""Scores (positions times vocabulary) held at once: few enough to stay in a CPU's cache."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Sums over target positions, padding left out; tensors without gradient."""
+
+    smoothed: Tensor  # scalar, what training minimises
+    nll: Tensor  # scalar, negative log-likelihood in nats: perplexity is exp(nll / tokens)
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """The summed loss of a chunk, with the gradient ``p - q`` made while ``p`` is at hand."""
+
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, logits: Tensor, gold: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        accurate = torch.promote_types(logits.dtype, torch.float32)
+        log_p = logits.log_softmax(-1, dtype=accurate)
+        vocabulary = logits.shape[-1]
+        index = gold.unsqueeze(-1)
+        nll = -log_p.gather(-1, index).sum()
+        uniform = -log_p.sum() / vocabulary
+        if ctx.needs_input_grad[0]:  # type: ignore[attr-defined]
+            gradient = log_p.exp_().sub_(smoothing / vocabulary)
+            gradient.scatter_add_(-1, index, gradient.new_full(index.shape, smoothing - 1))
+            ctx.save_for_backward(gradient.to(logits.dtype))
+        ctx.mark_non_differentiable(nll)
+        return (1 - smoothing) * nll + smoothing * uniform, nll
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: FunctionCtx, upstream: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = ctx.saved_tensors  # type: ignore[attr-defined]
+        return gradient * upstream, None, None
+
+
+def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """Summed smoothed loss and summed negative log-likelihood.
+
+    Args:
+        logits: ``(positions, vocabulary)``, any float type; summed in float32 or better.
+        gold: ids ``(positions,)``.
+        smoothing: ``s``, between 0 and 1.
+    """
+    result: tuple[Tensor, Tensor] = _SmoothedCrossEntropy.apply(logits, gold, smoothing)
+    return result
+
+
+def chunked_backward(
+    hidden: Tensor,
+    gold: Tensor,
+    logits: Callable[[Tensor], Tensor],
+    smoothing: float,
+    scale: float,
+) -> Loss:
+    """Loss of all positions and, if ``hidden`` carries a gradient, its backward pass.
+
+    The projection to the vocabulary goes forward and backward chunk by chunk, so that no
+    ``(positions, vocabulary)`` tensor exists; then one backward pass runs through the rest.
+
+    Args:
+        hidden: ``(positions, d_model)``, padding already left out.
+        gold: ids ``(positions,)``.
+        logits: ``TranslationModel.logits``.
+        smoothing: label smoothing.
+        scale: what gradients are multiplied by, such as ``1 / tokens``.
+    """
+    training = hidden.requires_grad
+    leaf = hidden.detach().requires_grad_(training)
+    smoothed = nll = torch.zeros((), device=hidden.device)
+    vocabulary = logits(leaf[:1].detach()).shape[-1]
+    chunk = max(1, CHUNK_SCORES // vocabulary)
+    for part, part_gold in zip(leaf.split(chunk), gold.split(chunk), strict=True):
+        part_loss, part_nll = smoothed_cross_entropy(logits(part), part_gold, smoothing)
+        if training:
+            (part_loss * scale).backward()
+        smoothed = smoothed + part_loss.detach()
+        nll = nll + part_nll.detach()
+    if training:
+        hidden.backward(leaf.grad)
+    return Loss(smoothed, nll)
