@@ -1,0 +1,132 @@
+"""Parallel corpora: where pairs of sentences come from, in whatever format they lie there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from dragoman.config import Config
+from dragoman.errors import DataError
+from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines
+from dragoman.text.readers import Pair, read_jsonl, read_po, read_tmx, read_tsv
+
+__all__ = ["CorpusPart", "Format", "Pair", "decode_lines", "read_lines", "read_pairs"]
+
+Format = Literal["plain", "tsv", "jsonl", "tmx", "po"]
+
+_SUFFIXES: dict[str, Format] = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".tmx": "tmx",
+    ".po": "po",
+}
+
+
+class CorpusPart(Config):
+    """One source of sentence pairs: two plain files, or one file that has both sides."""
+
+    path: str | None = None
+    """A TSV with a header, JSONL, TMX or PO file; also as .gz, .xz or .zst.  Without it, `source`
+    and `target` are two plain files, aligned line by line."""
+    source: str | None = None
+    """Column, key or language of the source; without `path`, the file of the source lines."""
+    target: str | None = None
+    """The same of the target."""
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch."""
+    format: Format | None = None
+    """The format of the file, where its suffix does not tell."""
+
+    @model_validator(mode="after")
+    def _check(self) -> CorpusPart:
+        kind = self.kind
+        named = self.source is not None and self.target is not None
+        if (kind == "plain") != (self.path is None):
+            raise ValueError(
+                "two plain files are given as source and target without path, "
+                "any other format as path"
+            )
+        if kind == "po" and (self.source is not None or self.target is not None):
+            raise ValueError("a PO file has msgid and msgstr; leave source and target out")
+        if kind != "po" and not named:
+            what = {"plain": "files", "tsv": "columns", "jsonl": "keys", "tmx": "languages"}[kind]
+            raise ValueError(f"name both source and target: the {what} to read")
+        return self
+
+    @property
+    def kind(self) -> Format:
+        """The format: as given, or told from the suffix."""
+        if self.format is not None:
+            return self.format
+        if self.path is None:
+            return "plain"
+        path = Path(self.path)
+        suffix = path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
+        if suffix not in _SUFFIXES:
+            raise ValueError(
+                f"the suffix of {path.name} does not tell its format; set format to tsv, jsonl, "
+                "tmx or po, or give two plain files as source and target"
+            )
+        return _SUFFIXES[suffix]
+
+    @property
+    def name(self) -> str:
+        """A short label for reports: the file and its folder."""
+        first, *second = self.files()
+        label = "/".join([first.parent.name, first.name] if first.parent.name else [first.name])
+        return " + ".join([label, *(path.name for path in second)])
+
+    def files(self) -> list[Path]:
+        """The files that are read: one, or the source's and the target's."""
+        names = (self.source, self.target) if self.path is None else (self.path,)
+        return [Path(name) for name in names if name is not None]
+
+    def resolve(self, folder: Path) -> CorpusPart:
+        """The same part with paths made absolute; relative ones start from ``folder``."""
+
+        def absolute(name: str | None) -> str:
+            assert name is not None
+            return str((folder / Path(name).expanduser()).absolute())
+
+        keys = ("source", "target") if self.path is None else ("path",)
+        return self.model_copy(update={key: absolute(getattr(self, key)) for key in keys})
+
+
+def read_pairs(part: CorpusPart) -> Iterator[Pair]:
+    """The pairs of a part, one by one, just as they stand there; empty sides too.
+
+    Memory does not grow with the corpus, but for PO catalogues.
+
+    Raises:
+        DataError: a file is missing, empty, damaged, not UTF-8, not of its format, lacks the
+            column or language asked for, or two plain files are not equally long.
+    """
+    kind = part.kind
+    first, *second = part.files()
+    if kind == "plain":
+        return _read_plain(first, second[0])
+    if kind == "po":
+        return read_po(first)
+    assert part.source is not None and part.target is not None
+    reader = {"tsv": read_tsv, "jsonl": read_jsonl, "tmx": read_tmx}[kind]
+    return reader(first, part.source, part.target)
+
+
+def _read_plain(source_path: Path, target_path: Path) -> Iterator[Pair]:
+    sources, targets = read_lines(source_path), read_lines(target_path)
+    for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
+        if source is None or target is None:
+            # One side has ended: count what is left of the other, to tell both lengths.
+            longer = number + sum(1 for _ in (targets if source is None else sources))
+            counts = (number - 1, longer) if source is None else (longer, number - 1)
+            raise DataError(
+                f"{source_path} has {counts[0]} lines and {target_path} has {counts[1]}; "
+                "a line and its translation must have the same number in both"
+            )
+        yield Pair(source, target, number)

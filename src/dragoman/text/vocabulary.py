@@ -1,0 +1,340 @@
+"""Vocabularies: sentencepiece models that turn text into ids and ids into text.
+
+Byte-pair encoding after Sennrich et al. 2016 (arXiv:1508.07909) or a unigram language model
+after Kudo 2018 (arXiv:1804.10959), each with its subword sampling: BPE-dropout after Provilkov
+et al. 2020 (arXiv:1910.13267) or sampled segmentations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import sentencepiece
+from pydantic import Field, field_validator
+
+from dragoman.config import Config
+from dragoman.errors import ConfigError, DataError, SavedError
+from dragoman.files import atomic_write, storage_errors
+from dragoman.text.cleaning import normalize
+from dragoman.text.corpus import Pair
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+
+UNKNOWN_SURFACE = "\u2047"  # "⁇": what an unknown piece looks like in decoded text
+
+_TAG = re.compile(r"<[^<>\s]+>")
+_RESERVED_TAG = re.compile(r"<(?:pad|unk|s|/s|0x[0-9A-F]{2})>")
+# sentencepiece's own sign of a space: in a text it can only be read as one.
+_SPACE_SIGN = "\u2581"
+# The number of threads changes a unigram model in its last digits, and stands in the file.  A
+# fixed number gives the same model on every machine, and costs nothing on a small one.
+_TRAINING_THREADS = 16
+_LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece leaves out longer lines without a word
+# A saved model ends in one more protobuf field, which sentencepiece itself passes over: number
+# 200 (open to extensions), 32 bytes, the SHA-256 of all before.  Without it a file cut between
+# two pieces would load as a smaller vocabulary.
+_SEAL = b"\xc2\x0c\x20"
+_DIGEST_BYTES = 32
+# sentencepiece has one seed for the whole process.
+_SAMPLING_LOCK = threading.Lock()
+
+
+class VocabularyConfig(Config):
+    """How text is split into pieces."""
+
+    kind: Literal["bpe", "unigram"] = "bpe"
+    """Byte-pair encoding, or a unigram language model over pieces."""
+    size: int = Field(default=32000, gt=4)
+    """Pieces in a vocabulary, with the four special ones, tags and bytes."""
+    joint: bool = True
+    """One vocabulary for both sides; `false` trains one for each, of `size` pieces each."""
+    byte_fallback: bool = False
+    """Spell characters that the vocabulary lacks in bytes (256 of its pieces)."""
+    character_coverage: float = Field(default=1.0, gt=0.9, le=1.0)
+    """Share of the characters in the training text that get a piece; 0.9995 for Chinese or
+    Japanese."""
+    normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"] = "identity"
+    """What sentencepiece does to the text beyond composing it (NFC), which is always done;
+    `nfkc` folds full-width and other compatibility forms, `_cf` also folds case."""
+    tags: tuple[str, ...] = ()
+    """Symbols such as `<2de>` that are never split; each gets an id after the special ones."""
+    sampling: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Subword sampling in training: the BPE-dropout probability (0.1 is usual) or the unigram
+    smoothing alpha; 0 always takes the best segmentation."""
+    training_pairs: int = Field(default=2_000_000, gt=0)
+    """Pairs that a vocabulary is trained on at most; of a larger corpus, a random sample."""
+
+    @field_validator("tags")
+    @classmethod
+    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        for tag in tags:
+            if not _TAG.fullmatch(tag) or _RESERVED_TAG.fullmatch(tag) or _SPACE_SIGN in tag:
+                raise ValueError(f"a tag looks like <2de> and is none of sentencepiece's: {tag!r}")
+            if normalize(tag) != tag:
+                raise ValueError(f"a tag has no control or decomposed characters: {tag!r}")
+        if len(set(tags)) < len(tags):
+            raise ValueError("a tag stands twice")
+        return tags
+
+
+class Vocabulary:
+    """A trained sentencepiece model: text to ids and back.
+
+    Args:
+        model: a serialized sentencepiece model whose ids 0 to 3 are pad, unknown, begin and end.
+
+    Raises:
+        SavedError: ``model`` is not such a model.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except RuntimeError as error:
+            raise SavedError("not a sentencepiece model") from error
+        processor = self._processor
+        special = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if special != (PAD, UNK, BOS, EOS):
+            raise SavedError(
+                f"a sentencepiece model of another kind: pad, unknown, begin and end have the "
+                f"ids {special}, expected {(PAD, UNK, BOS, EOS)}"
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """64 hexadecimal digits that tell this vocabulary from any other (SHA-256)."""
+        return hashlib.sha256(self._model).hexdigest()
+
+    def __len__(self) -> int:
+        return int(self._processor.get_piece_size())
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[bytes]]:
+        return Vocabulary, (self._model,)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the best segmentation of ``text``, normalized first, without begin and end."""
+        ids: list[int] = self._processor.encode(_prepare(text))
+        return ids
+
+    def encode_batch(
+        self, texts: Sequence[str], *, threads: int = 1, sampling: float = 0.0, seed: int = 0
+    ) -> list[list[int]]:
+        """Encode many texts.
+
+        Args:
+            texts: the texts; normalized first.
+            threads: how many threads share the work; sampling always takes one.
+            sampling: BPE-dropout probability or unigram alpha; 0 is the best segmentation.
+            seed: of the sampling; the same texts and seed give the same ids.
+        """
+        prepared = [_prepare(text) for text in texts]
+        ids: list[list[int]]
+        if not prepared:
+            return []
+        if sampling == 0.0:
+            ids = self._processor.encode(prepared, num_threads=threads)
+            return ids
+        with _SAMPLING_LOCK:
+            sentencepiece.set_random_generator_seed(seed % (2**32 - 1))
+            # A list with one thread: the thread is a new one, and takes the seed that was set.
+            ids = self._processor.encode(
+                prepared, enable_sampling=True, alpha=sampling, nbest_size=-1, num_threads=1
+            )
+        return ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ``ids``; pad, begin and end say nothing, an unknown piece is "⁇"."""
+        said = [int(i) for i in ids if i not in (PAD, BOS, EOS)]
+        return str(self._processor.decode(said)) if said else ""
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """The pieces that ``ids`` stand for; "▁" is a space before."""
+        return [str(self._processor.id_to_piece(int(i))) for i in ids]
+
+    def tag(self, tag: str) -> int:
+        """The id of a tag from ``vocabulary.tags``.
+
+        Raises:
+            ConfigError: the vocabulary has no such piece.
+        """
+        found = int(self._processor.piece_to_id(tag))
+        if found == UNK:
+            raise ConfigError(
+                f"the vocabulary has no tag {tag!r}; name it in vocabulary.tags and train anew"
+            )
+        return found
+
+    def save(self, path: Path | str) -> None:
+        """Write the model to ``path``, a file that any sentencepiece program can read.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+        with atomic_write(path, "wb") as stream:
+            stream.write(self._model + _SEAL + hashlib.sha256(self._model).digest())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Vocabulary:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            SavedError: the file is missing, truncated, altered or not Dragoman's.
+        """
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise SavedError(f"{path}: no readable vocabulary here: {error.strerror}") from error
+        body = len(content) - len(_SEAL) - _DIGEST_BYTES
+        model = content[: max(body, 0)]
+        if content[len(model) :] != _SEAL + hashlib.sha256(model).digest():
+            raise SavedError(
+                f"{path}: the vocabulary is truncated, altered or not Dragoman's; "
+                "copy it again or train it anew"
+            )
+        try:
+            return cls(model)
+        except SavedError as error:
+            raise SavedError(f"{path}: {error}") from error
+
+
+class Vocabularies(NamedTuple):
+    """The vocabularies of the two sides; the same one twice where they share it."""
+
+    source: Vocabulary
+    target: Vocabulary
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source.fingerprint == self.target.fingerprint
+
+    def save(self, directory: Path | str) -> None:
+        """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+        joint, *separate = _paths(directory)
+        if self.joint:
+            self.source.save(joint)
+            superseded = separate
+        else:
+            for vocabulary, path in zip(self, separate, strict=True):
+                vocabulary.save(path)
+            superseded = [joint]
+        for path in superseded:
+            with storage_errors(path):
+                path.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, directory: Path | str) -> Vocabularies:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            SavedError: a file is missing, truncated, altered or of another kind.
+        """
+        joint, source, target = _paths(directory)
+        if joint.exists():
+            vocabulary = Vocabulary.load(joint)
+            return cls(vocabulary, vocabulary)
+        if source.exists() or target.exists():
+            return cls(Vocabulary.load(source), Vocabulary.load(target))
+        raise SavedError(f"{directory}: no {joint.name} here; is this a run or a model?")
+
+
+def train_vocabularies(
+    pairs: Iterable[tuple[str, str] | Pair], config: VocabularyConfig, *, seed: int
+) -> Vocabularies:
+    """Train the vocabularies of a corpus; the same pairs and seed give the same files.
+
+    Args:
+        pairs: sources and targets, read once; at most ``config.training_pairs`` are kept.
+        config: kind, size and so on.
+        seed: of the sample that is taken of a larger corpus.
+
+    Raises:
+        ConfigError: the vocabulary is larger than the text allows or too small for its
+            characters; the message names the bound.
+        DataError: there is no text.
+    """
+    sample = _sample(pairs, config.training_pairs, random.Random(seed))
+    sources, targets = [pair[0] for pair in sample], [pair[1] for pair in sample]
+    if config.joint:
+        vocabulary = _train(sources + targets, config, "")
+        return Vocabularies(vocabulary, vocabulary)
+    return Vocabularies(_train(sources, config, "source "), _train(targets, config, "target "))
+
+
+def _prepare(text: str) -> str:
+    return normalize(text.replace(_SPACE_SIGN, " ") if _SPACE_SIGN in text else text)
+
+
+def _paths(directory: Path | str) -> list[Path]:
+    names = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
+    return [Path(directory) / name for name in names]
+
+
+def _sample(
+    pairs: Iterable[tuple[str, str] | Pair], count: int, chance: random.Random
+) -> list[tuple[str, str] | Pair]:
+    """Reservoir sampling (Vitter 1985, algorithm R): ``count`` pairs, each as likely as any."""
+    kept: list[tuple[str, str] | Pair] = []
+    for seen, pair in enumerate(pairs):
+        if seen < count:
+            kept.append(pair)
+        elif (place := chance.randrange(seen + 1)) < count:
+            kept[place] = pair
+    return kept
+
+
+def _train(lines: list[str], config: VocabularyConfig, side: str) -> Vocabulary:
+    text = [line for line in map(_prepare, lines) if line]
+    if not text:
+        raise DataError(f"there is no {side}text to train a vocabulary on; is the corpus empty?")
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(text),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=config.size,
+            byte_fallback=config.byte_fallback,
+            character_coverage=config.character_coverage,
+            normalization_rule_name=config.normalization,
+            user_defined_symbols=list(config.tags),
+            pad_id=PAD,
+            unk_id=UNK,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_surface=UNKNOWN_SURFACE,
+            max_sentence_length=_LONGEST_TRAINING_LINE,
+            num_threads=_TRAINING_THREADS,
+            minloglevel=2,  # errors only: they also come as exceptions
+        )
+    except RuntimeError as error:
+        raise _explain(error, config, side) from error
+    return Vocabulary(model.getvalue())
+
+
+def _explain(error: RuntimeError, config: VocabularyConfig, side: str) -> ConfigError:
+    """Say what sentencepiece's message means for the configuration."""
+    size = f"vocabulary.size {config.size}"
+    if found := re.search(r"too high.*<= (\d+)", str(error)):
+        return ConfigError(
+            f"{size} is larger than the {side}text allows; set it to {found[1]} or less"
+        )
+    if found := re.search(r"required_chars\. \d+ vs (\d+)", str(error)):
+        return ConfigError(
+            f"{size} is too small for the characters of the {side}text; set it to {found[1]} or "
+            "more, or lower vocabulary.character_coverage"
+        )
+    return ConfigError(f"sentencepiece cannot train the {side}vocabulary: {error}")
