@@ -1,0 +1,245 @@
+"""Rows of a store as batches of tensors: by token budget, in an order that an epoch fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from dragoman.config import Config
+from dragoman.data.grouping import group_by_length, share
+from dragoman.data.mixing import rows_in_epoch
+from dragoman.data.prefetch import prefetch
+from dragoman.data.store import Store
+from dragoman.text.vocabulary import BOS, EOS, PAD
+
+__all__ = ["Batch", "BatchConfig", "Batches", "make_batch", "pad_sources", "prefetch"]
+
+IntArray = npt.NDArray[np.int64]
+
+# Rows are grouped by length within windows of this many, drawn from blocks that follow each other
+# on disk: memory does not grow with the store, and one of up to a window's size is mixed whole.
+_WINDOW_ROWS = 1 << 20
+_BLOCK_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentence pairs as padded tensors."""
+
+    source: Tensor
+    """Ids, end symbol, padding; int64, ``(batch, source)``."""
+    source_mask: Tensor
+    """True is a real token; bool, ``(batch, source)``."""
+    target_input: Tensor
+    """What the decoder reads: begin symbol, ids, padding; int64, ``(batch, target)``."""
+    target_output: Tensor
+    """What it should say: ids, end symbol, padding; int64, ``(batch, target)``."""
+    rows: Tensor
+    """Which row of the store, or which of the given sentences; int64, ``(batch,)``, on the CPU."""
+    target_tokens: int
+    """Target positions that are no padding, end symbols counted."""
+
+    @property
+    def sentences(self) -> int:
+        """Number of pairs."""
+        return len(self.source)
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on ``device``; the host does not wait for a copy to a GPU."""
+        target = torch.device(device)
+
+        def move(tensor: Tensor) -> Tensor:
+            if target.type == "cuda" and tensor.device.type == "cpu":
+                tensor = tensor.pin_memory()  # only pinned memory is copied asynchronously
+            return tensor.to(target, non_blocking=True)
+
+        return replace(
+            self,
+            source=move(self.source),
+            source_mask=move(self.source_mask),
+            target_input=move(self.target_input),
+            target_output=move(self.target_output),
+        )
+
+
+def pad_sources(sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Source sentences as the encoder reads them.
+
+    Args:
+        sources: ids of each sentence, without end symbol; an empty sentence is allowed.
+
+    Returns:
+        ``source``: ids, end symbol, padding; int64, ``(batch, source)``.
+        ``source_mask``: True is a real token; bool, ``(batch, source)``.
+    """
+    ids, mask = _with_end(*_flatten(sources))
+    return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
+    """A batch of given pairs, in the given order.
+
+    Args:
+        sources: ids of each source sentence, without end symbol.
+        targets: ids of each target sentence, without begin and end symbol.
+    """
+    assert len(sources) == len(targets), "a pair has two sides"
+    rows = np.arange(len(sources), dtype=np.int64)
+    return _assemble(rows, _flatten(sources), _flatten(targets))
+
+
+class BatchConfig(Config):
+    """How sentence pairs are put together."""
+
+    batch_tokens: int = Field(default=25_000, gt=0)
+    """Most padded tokens of a batch, on either side, end symbols counted: sentences times the
+    longest of them (Vaswani et al. 2017, 5.1: about 25,000 source and 25,000 target tokens).
+    A single pair that is longer is a batch of its own."""
+
+
+class Batches:
+    """The batches of any epoch, as one of several ranks sees them.
+
+    They are a pure function of (store, config, seed, epoch, rank, world size).  Every epoch
+    groups and orders the pairs anew.  Over all ranks an epoch shows every row as often as its
+    part's weight says; each rank gets equally many batches, and those of the same index are of
+    similar size.  Where the batches do not divide among the ranks, some are halved until they do;
+    see :func:`~dragoman.data.grouping.share`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        config: BatchConfig,
+        *,
+        seed: int,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        assert 0 <= rank < world_size, "ranks count from 0 to world_size - 1"
+        self._store = store
+        self._config = config
+        self._seed = seed
+        self._rank = rank
+        self._world_size = world_size
+        self._latest: tuple[tuple[int, int], list[IntArray]] | None = None
+        self._sizes: dict[int, list[int]] = {}
+
+    def count(self, epoch: int) -> int:
+        """Batches of ``epoch`` (from 0), the same on every rank."""
+        if epoch not in self._sizes:
+            windows = range(len(self._windows(epoch)))
+            self._sizes[epoch] = [len(self._plan(epoch, window)) for window in windows]
+        return sum(self._sizes[epoch])
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of ``epoch`` from index ``start`` on; those before are not assembled."""
+        for window in range(len(self._windows(epoch))):
+            plan = self._plan(epoch, window)
+            for rows in plan[start:]:
+                yield self._read(rows)
+            start = max(0, start - len(plan))
+
+    def _read(self, rows: IntArray) -> Batch:
+        return _assemble(
+            rows, self._store.gather("source", rows), self._store.gather("target", rows)
+        )
+
+    def _random(self, *purpose: int) -> np.random.Generator:
+        entropy = np.random.SeedSequence([self._seed, *purpose])
+        return np.random.Generator(np.random.PCG64(entropy))
+
+    def _windows(self, epoch: int) -> list[list[tuple[int, int, float]]]:
+        """Blocks ``(start, stop, weight)`` of rows in a new order, some for each window."""
+        blocks = []
+        for part in self._store.parts:
+            # A block holds as many pairs as the epoch shows, not as many as are stored.
+            length = max(1, int(_BLOCK_ROWS / max(1.0, part.weight)))
+            for start in range(part.start, part.stop, length):
+                blocks.append((start, min(start + length, part.stop), part.weight))
+        windows: list[list[tuple[int, int, float]]] = []
+        room = 0.0
+        for block in self._random(epoch).permutation(len(blocks)):
+            start, stop, weight = blocks[block]
+            pairs = (stop - start) * weight
+            if not windows or pairs > room:
+                windows.append([])
+                room = _WINDOW_ROWS
+            windows[-1].append(blocks[block])
+            room -= pairs
+        return windows
+
+    def _plan(self, epoch: int, window: int) -> list[IntArray]:
+        """The rows of this rank's batches in one window, in order."""
+        if self._latest and self._latest[0] == (epoch, window):
+            return self._latest[1]
+        random = self._random(epoch, window)
+        blocks = self._windows(epoch)[window]
+        rows = np.concatenate(
+            [
+                rows_in_epoch(start, stop, weight, seed=self._seed, epoch=epoch)
+                for start, stop, weight in blocks
+            ]
+        )
+        random.shuffle(rows)  # so that pairs of equal length meet others each epoch
+        groups = group_by_length(
+            self._store.lengths("source", rows) + 1,
+            self._store.lengths("target", rows) + 1,
+            self._config.batch_tokens,
+        )
+        steps = share(groups, self._world_size)
+        plan = []
+        for step in random.permutation(len(steps)):
+            # No rank always gets the longest of a step.
+            turn = int(random.integers(self._world_size))
+            plan.append(rows[steps[step][(self._rank + turn) % self._world_size]])
+        self._latest = (epoch, window), plan
+        return plan
+
+
+def _flatten(sentences: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+    """All ids one after another, and the length of each sentence."""
+    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+    ids = np.fromiter(chain.from_iterable(sentences), dtype=np.int64, count=int(lengths.sum()))
+    return ids, lengths
+
+
+def _with_end(
+    ids: npt.NDArray[np.integer], lengths: IntArray
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Lay out sentences as rows, each closed by the end symbol and padded; and where they are."""
+    width = int(lengths.max(initial=0)) + 1
+    columns = np.arange(width)
+    padded = np.full((len(lengths), width), PAD, dtype=np.int64)
+    padded[columns < lengths[:, None]] = ids
+    padded[np.arange(len(lengths)), lengths] = EOS
+    return padded, columns <= lengths[:, None]
+
+
+def _assemble(
+    rows: IntArray,
+    source: tuple[npt.NDArray[np.integer], IntArray],
+    target: tuple[npt.NDArray[np.integer], IntArray],
+) -> Batch:
+    source_ids, source_mask = _with_end(*source)
+    target_output, _ = _with_end(*target)
+    target_ids, target_lengths = target
+    target_input = np.full_like(target_output, PAD)
+    target_input[:, 0] = BOS
+    columns = np.arange(1, target_input.shape[1])
+    target_input[:, 1:][columns <= target_lengths[:, None]] = target_ids
+    return Batch(
+        source=torch.from_numpy(source_ids),
+        source_mask=torch.from_numpy(source_mask),
+        target_input=torch.from_numpy(target_input),
+        target_output=torch.from_numpy(target_output),
+        rows=torch.from_numpy(rows),
+        target_tokens=int(target_lengths.sum()) + len(rows),
+    )

@@ -1,0 +1,273 @@
+"""A corpus as ids on disk, mapped into memory: opening costs nothing, whatever the size.
+
+A store is a directory: for either side ``*.ids`` (all sentences' ids one after another, int32)
+and ``*.offsets`` (where each sentence starts, and the end of the last, int64), little-endian;
+and ``store.json``, a :class:`Manifest`, which says what they hold and were made from.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from dragoman.config import Config, parse
+from dragoman.errors import ConfigError, SavedError
+from dragoman.files import write_json
+
+FORMAT = 1
+MANIFEST = "store.json"
+
+Ids = npt.NDArray[np.int32]
+IntArray = npt.NDArray[np.int64]
+Side = Literal["source", "target"]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_ID: np.dtype[np.int32] = np.dtype("<i4")
+_OFFSET: np.dtype[np.int64] = np.dtype("<i8")
+_SIDES: tuple[Side, Side] = ("source", "target")
+_REMEDY = "prepare the data again (dragoman prepare)"
+
+
+class StoredPart(Config):
+    """The rows that come from one part of the corpus."""
+
+    name: str
+    """What reports call the part."""
+    start: int = Field(ge=0)
+    """Its first row."""
+    stop: int = Field(ge=0)
+    """The row after its last."""
+    weight: float = Field(gt=0)
+    """How often each of its pairs is seen in an epoch, on average."""
+
+
+class StoredFile(Config):
+    """Size and checksum of one file of a store."""
+
+    size_bytes: int = Field(ge=0)
+    """Its length."""
+    crc32: int = Field(ge=0)
+    """Its CRC-32, against truncation and bit rot."""
+
+
+class InputFile(Config):
+    """A corpus file as it was when the store was prepared."""
+
+    path: str
+    """Where it was read."""
+    size_bytes: int = Field(ge=0)
+    """Its length."""
+    modified_ns: int
+    """Its time of last change, nanoseconds since 1970."""
+    sha256: str
+    """Digest of its content."""
+
+
+class Manifest(Config):
+    """The content of ``store.json``."""
+
+    format: Literal[1]
+    """Version of the layout on disk."""
+    pairs: int = Field(ge=0)
+    """Number of sentence pairs."""
+    max_pieces: int = Field(gt=0)
+    """No sentence has more ids."""
+    parts: list[StoredPart]
+    """Row ranges, in order, without gaps."""
+    fingerprint: str
+    """Digest of everything the ids depend on: corpus content, cleaning, vocabularies."""
+    settings: str
+    """Digest of the same without the corpus content."""
+    inputs: list[InputFile]
+    """The corpus files."""
+    files: dict[str, StoredFile]
+    """The store's own files."""
+
+
+class Store:
+    """Sentence pairs as ids, row by row.  Arrays are read-only views of the mapped files."""
+
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
+        self.directory = directory
+        self.manifest = manifest
+        self._ids = {side: _map(directory / f"{side}.ids", _ID) for side in _SIDES}
+        self._offsets = {side: _map(directory / f"{side}.offsets", _OFFSET) for side in _SIDES}
+
+    @classmethod
+    def open(cls, directory: Path | str) -> Store:
+        """Open a store, reading it through once to check that it is whole.
+
+        Raises:
+            SavedError: there is no store, or a file of it is missing, truncated or altered.
+        """
+        directory = Path(directory)
+        manifest = read_manifest(directory)
+        for name, expected in manifest.files.items():
+            _check(directory / name, expected)
+        return cls(directory, manifest)
+
+    def __len__(self) -> int:
+        return self.manifest.pairs
+
+    @property
+    def parts(self) -> Sequence[StoredPart]:
+        """Row ranges with their weights."""
+        return self.manifest.parts
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of everything the ids depend on."""
+        return self.manifest.fingerprint
+
+    @property
+    def source_lengths(self) -> IntArray:
+        """Ids of every source sentence, ``(pairs,)``; 8 bytes a pair of memory."""
+        return np.diff(self._offsets["source"])
+
+    @property
+    def target_lengths(self) -> IntArray:
+        """Ids of every target sentence, ``(pairs,)``; 8 bytes a pair of memory."""
+        return np.diff(self._offsets["target"])
+
+    def source(self, row: int) -> Ids:
+        """The source ids of one row, without end symbol."""
+        return self._sentence("source", row)
+
+    def target(self, row: int) -> Ids:
+        """The target ids of one row, without begin and end symbol."""
+        return self._sentence("target", row)
+
+    def lengths(self, side: Side, rows: IntArray) -> IntArray:
+        """Ids of the sentences in ``rows``, ``(rows,)``."""
+        offsets = self._offsets[side]
+        lengths: IntArray = offsets[rows + 1] - offsets[rows]
+        return lengths
+
+    def gather(self, side: Side, rows: IntArray) -> tuple[Ids, IntArray]:
+        """The sentences in ``rows`` one after another, and the length of each, ``(rows,)``."""
+        lengths = self.lengths(side, rows)
+        ends = np.cumsum(lengths)
+        # Position within the result, moved to where the sentence starts on disk.
+        shifts = np.repeat(self._offsets[side][rows] - (ends - lengths), lengths)
+        positions = np.arange(len(shifts), dtype=np.int64) + shifts
+        return self._ids[side][positions], lengths
+
+    def _sentence(self, side: Side, row: int) -> Ids:
+        if not 0 <= row < len(self):
+            raise IndexError(f"row {row} of a store of {len(self)} rows")
+        offsets = self._offsets[side]
+        return self._ids[side][offsets[row] : offsets[row + 1]]
+
+
+class StoreWriter:
+    """Appends pairs to the files of a store; holds none of them in memory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._ids = {side: _Output(directory / f"{side}.ids") for side in _SIDES}
+        self._offsets = {side: _Output(directory / f"{side}.offsets") for side in _SIDES}
+        self._ends = dict.fromkeys(_SIDES, 0)
+        self.pairs = 0
+        for side in _SIDES:
+            self._offsets[side].write(np.zeros(1, dtype=_OFFSET))
+
+    def append(
+        self, source: Ids, source_lengths: IntArray, target: Ids, target_lengths: IntArray
+    ) -> None:
+        """Add pairs: either side's ids one after another, and the length of each sentence."""
+        assert len(source_lengths) == len(target_lengths), "a pair has two sides"
+        self._append("source", source, source_lengths)
+        self._append("target", target, target_lengths)
+        self.pairs += len(source_lengths)
+
+    def _append(self, side: Side, ids: Ids, lengths: IntArray) -> None:
+        assert int(lengths.sum()) == len(ids), "the lengths cover all ids"
+        self._ids[side].write(ids.astype(_ID))
+        self._offsets[side].write((np.cumsum(lengths) + self._ends[side]).astype(_OFFSET))
+        self._ends[side] += len(ids)
+
+    def close(self) -> dict[str, StoredFile]:
+        """Close the files; their sizes and checksums by name."""
+        outputs = [*self._ids.values(), *self._offsets.values()]
+        return {output.path.name: output.close() for output in outputs}
+
+
+class _Output:
+    """A file being written, with its size and checksum so far."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._stream: BinaryIO = path.open("wb")
+        self._size_bytes = 0
+        self._crc32 = 0
+
+    def write(self, values: npt.NDArray[np.generic]) -> None:
+        content = values.tobytes()
+        self._stream.write(content)
+        self._size_bytes += len(content)
+        self._crc32 = zlib.crc32(content, self._crc32)
+
+    def close(self) -> StoredFile:
+        self._stream.close()
+        return StoredFile(size_bytes=self._size_bytes, crc32=self._crc32)
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write ``store.json``; this comes last, it makes a directory a store."""
+    write_json(directory / MANIFEST, manifest.model_dump())
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Read ``store.json``.
+
+    Raises:
+        SavedError: it is missing, damaged or of another version.
+    """
+    path = directory / MANIFEST
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SavedError(f"{directory}: no prepared data here; {_REMEDY}") from None
+    except (OSError, ValueError) as error:
+        raise SavedError(f"{path}: damaged or unreadable; {_REMEDY}") from error
+    version = values.get("format") if isinstance(values, dict) else None
+    if version != FORMAT:
+        raise SavedError(f"{path}: format {version!r}, this Dragoman reads {FORMAT}; {_REMEDY}")
+    try:
+        manifest = parse(Manifest, values, path)
+    except ConfigError as error:
+        raise SavedError(f"{error}; {_REMEDY}") from error
+    expected = {f"{side}.{kind}" for side in _SIDES for kind in ("ids", "offsets")}
+    if set(manifest.files) != expected:
+        raise SavedError(f"{path}: does not list the store's files; {_REMEDY}")
+    return manifest
+
+
+def _map(path: Path, dtype: np.dtype[Scalar]) -> npt.NDArray[Scalar]:
+    if path.stat().st_size == 0:  # which cannot be mapped
+        return np.zeros(0, dtype=dtype)
+    return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
+
+
+def _check(path: Path, expected: StoredFile) -> None:
+    """Compare a file's size, then its content, with what was written."""
+    try:
+        size_bytes = path.stat().st_size
+        if size_bytes != expected.size_bytes:
+            problem = f"truncated or altered: {size_bytes} bytes, not {expected.size_bytes}"
+            raise SavedError(f"{path}: {problem}; {_REMEDY}")
+        crc32 = 0
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                crc32 = zlib.crc32(block, crc32)
+    except OSError as error:
+        raise SavedError(f"{path}: missing or unreadable; {_REMEDY}") from error
+    if crc32 != expected.crc32:
+        raise SavedError(f"{path}: altered since it was written; {_REMEDY}")
