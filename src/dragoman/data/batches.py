@@ -16,8 +16,9 @@ from dragoman.config import Config
 from dragoman.data.grouping import group_by_length, share
 from dragoman.data.mixing import rows_in_epoch
 from dragoman.data.prefetch import prefetch
-from dragoman.data.store import Store
-from dragoman.text.vocabulary import BOS, EOS, PAD
+from dragoman.data.resampling import resample
+from dragoman.data.store import Side, Store
+from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
 
 __all__ = ["Batch", "BatchConfig", "Batches", "make_batch", "pad_sources", "prefetch"]
 
@@ -27,6 +28,9 @@ IntArray = npt.NDArray[np.int64]
 # on disk: memory does not grow with the store, and one of up to a window's size is mixed whole.
 _WINDOW_ROWS = 1 << 20
 _BLOCK_ROWS = 1 << 16
+
+# What random numbers are drawn for; each purpose has its own stream.
+_BLOCKS, _ORDER, _PIECES = range(3)
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,16 @@ class Batches:
     part's weight says; each rank gets equally many batches, and those of the same index are of
     similar size.  Where the batches do not divide among the ranks, some are halved until they do;
     see :func:`~dragoman.data.grouping.share`.
+
+    Args:
+        store: the sentence pairs.
+        config: the token budget.
+        seed: of the order and of subword sampling.
+        rank: which of the processes that train together this is.
+        world_size: how many they are.
+        vocabularies: what the store was encoded with; needed for ``sampling``.
+        sampling: BPE-dropout probability or unigram alpha; with 0 every epoch sees the stored
+            ids.  Sampled sentences have more pieces, and the budget counts the stored ones.
     """
 
     def __init__(
@@ -122,13 +136,18 @@ class Batches:
         seed: int,
         rank: int = 0,
         world_size: int = 1,
+        vocabularies: Vocabularies | None = None,
+        sampling: float = 0.0,
     ) -> None:
+        assert vocabularies or not sampling, "subword sampling needs the vocabularies"
         assert 0 <= rank < world_size, "ranks count from 0 to world_size - 1"
         self._store = store
         self._config = config
         self._seed = seed
         self._rank = rank
         self._world_size = world_size
+        self._vocabularies = vocabularies if sampling else None
+        self._sampling = sampling
         self._latest: tuple[tuple[int, int], list[IntArray]] | None = None
         self._sizes: dict[int, list[int]] = {}
 
@@ -141,19 +160,36 @@ class Batches:
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         """The batches of ``epoch`` from index ``start`` on; those before are not assembled."""
+        first = 0  # index of the window's first batch
         for window in range(len(self._windows(epoch))):
             plan = self._plan(epoch, window)
-            for rows in plan[start:]:
-                yield self._read(rows)
-            start = max(0, start - len(plan))
+            for index in range(max(first, start), first + len(plan)):
+                yield self._read(plan[index - first], epoch, index)
+            first += len(plan)
 
-    def _read(self, rows: IntArray) -> Batch:
-        return _assemble(
-            rows, self._store.gather("source", rows), self._store.gather("target", rows)
+    def _read(self, rows: IntArray, epoch: int, index: int) -> Batch:
+        source = self._sentences("source", rows, epoch, index)
+        target = self._sentences("target", rows, epoch, index)
+        return _assemble(rows, source, target)
+
+    def _sentences(
+        self, side: Side, rows: IntArray, epoch: int, index: int
+    ) -> tuple[npt.NDArray[np.integer], IntArray]:
+        ids, lengths = self._store.gather(side, rows)
+        if self._vocabularies is None:
+            return ids, lengths
+        random = self._random(_PIECES, epoch, index, self._rank, side == "target")
+        return resample(
+            ids,
+            lengths,
+            self._vocabularies.source if side == "source" else self._vocabularies.target,
+            sampling=self._sampling,
+            max_pieces=self._store.manifest.max_pieces,
+            seed=int(random.integers(2**31)),
         )
 
-    def _random(self, *purpose: int) -> np.random.Generator:
-        entropy = np.random.SeedSequence([self._seed, *purpose])
+    def _random(self, purpose: int, *place: int) -> np.random.Generator:
+        entropy = np.random.SeedSequence(self._seed, spawn_key=(purpose, *place))
         return np.random.Generator(np.random.PCG64(entropy))
 
     def _windows(self, epoch: int) -> list[list[tuple[int, int, float]]]:
@@ -166,7 +202,7 @@ class Batches:
                 blocks.append((start, min(start + length, part.stop), part.weight))
         windows: list[list[tuple[int, int, float]]] = []
         room = 0.0
-        for block in self._random(epoch).permutation(len(blocks)):
+        for block in self._random(_BLOCKS, epoch).permutation(len(blocks)):
             start, stop, weight = blocks[block]
             pairs = (stop - start) * weight
             if not windows or pairs > room:
@@ -180,7 +216,7 @@ class Batches:
         """The rows of this rank's batches in one window, in order."""
         if self._latest and self._latest[0] == (epoch, window):
             return self._latest[1]
-        random = self._random(epoch, window)
+        random = self._random(_ORDER, epoch, window)
         blocks = self._windows(epoch)[window]
         rows = np.concatenate(
             [
