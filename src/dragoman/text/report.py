@@ -1,0 +1,127 @@
+"""What cleaning did to a corpus: counted, with examples, for the eye and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Reason = Literal[
+    "empty",
+    "too long",
+    "length ratio",
+    "identical sides",
+    "wrong script",
+    "held out",
+    "duplicate",
+]
+"""Why a pair was left out."""
+
+Note = Literal["control characters removed", "held out, kept"]
+"""What is worth knowing of a pair that stayed."""
+
+EXAMPLES = 5
+
+
+@dataclass
+class Finding:
+    """How many pairs something holds for, and the lines of the first few."""
+
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+
+    def add(self, line: int) -> None:
+        """Count one more pair."""
+        self.count += 1
+        if len(self.lines) < EXAMPLES:
+            self.lines.append(line)
+
+
+@dataclass
+class PartReport:
+    """What cleaning did to one part of a corpus."""
+
+    read: int = 0
+    kept: int = 0
+    dropped: dict[str, Finding] = field(default_factory=dict)
+    noted: dict[str, Finding] = field(default_factory=dict)
+
+    def drop(self, reason: Reason, line: int) -> None:
+        """A pair was left out."""
+        self.dropped.setdefault(reason, Finding()).add(line)
+
+    def note(self, note: Note, line: int) -> None:
+        """Something was found of a pair that stays."""
+        self.noted.setdefault(note, Finding()).add(line)
+
+
+@dataclass
+class CleaningReport:
+    """What cleaning did to a corpus, part by part in the order they were read."""
+
+    parts: dict[str, PartReport] = field(default_factory=dict)
+
+    def part(self, name: str) -> PartReport:
+        """The report of one part, begun if need be."""
+        return self.parts.setdefault(name, PartReport())
+
+    @property
+    def read(self) -> int:
+        """Pairs that were read."""
+        return sum(part.read for part in self.parts.values())
+
+    @property
+    def kept(self) -> int:
+        """Pairs that stayed."""
+        return sum(part.kept for part in self.parts.values())
+
+    def dropped(self, reason: Reason) -> int:
+        """Pairs that were left out for one reason."""
+        findings = (part.dropped.get(reason) for part in self.parts.values())
+        return sum(finding.count for finding in findings if finding is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain values, for a JSON file."""
+        return {
+            name: {
+                "read": part.read,
+                "kept": part.kept,
+                "dropped": _plain(part.dropped),
+                "noted": _plain(part.noted),
+            }
+            for name, part in self.parts.items()
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> CleaningReport:
+        """The report that :meth:`to_json` gave ``values`` for."""
+
+        def findings(plain: dict[str, Any]) -> dict[str, Finding]:
+            return {name: Finding(**finding) for name, finding in plain.items()}
+
+        return cls(
+            {
+                name: PartReport(
+                    part["read"], part["kept"], findings(part["dropped"]), findings(part["noted"])
+                )
+                for name, part in values.items()
+            }
+        )
+
+    def table(self) -> str:
+        """The report for a terminal: a line a part, and under it a line a finding."""
+        lines: list[str] = []
+        for name, part in self.parts.items():
+            lines.append(f"{name}: {part.read:,} pairs read, {part.kept:,} kept")
+            for said, findings in (("dropped", part.dropped), ("", part.noted)):
+                for reason, finding in findings.items():
+                    more = ", ..." if finding.count > len(finding.lines) else ""
+                    where = ", ".join(map(str, finding.lines)) + more
+                    label = f"{said}, {reason}" if said else reason
+                    lines.append(f"  {finding.count:>9,}  {label:<26}  lines {where}")
+        return "\n".join(lines)
+
+
+def _plain(findings: dict[str, Finding]) -> dict[str, Any]:
+    return {
+        name: {"count": finding.count, "lines": finding.lines} for name, finding in findings.items()
+    }
