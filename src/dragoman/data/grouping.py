@@ -2,8 +2,8 @@
 
 Source and target lengths span a plane; a batch should be a small patch of it, so that little is
 padded on either side.  The plane is halved again and again, each time where the two halves'
-bounding boxes waste least, until a patch fits the token budget.  Against sorting by length this
-pads a third to a half as much (``docs/decisions`` has the figures).
+bounding boxes waste least, until a patch fits the token budget.  Of Multi30k's batches of 4,096
+(8,000) tokens, padding is 2.9% (4.3%); with pairs sorted by target, then source length 6.7% (10.6%).
 """
 
 from __future__ import annotations

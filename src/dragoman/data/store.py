@@ -21,7 +21,7 @@ from dragoman.config import Config, parse
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import write_json
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 MANIFEST = "store.json"
 
 Ids = npt.NDArray[np.int32]
@@ -32,6 +32,9 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 _ID: np.dtype[np.int32] = np.dtype("<i4")
 _OFFSET: np.dtype[np.int64] = np.dtype("<i8")
 _SIDES: tuple[Side, Side] = ("source", "target")
+FILE_NAMES = frozenset(
+    [MANIFEST, *(f"{side}.{kind}" for side in _SIDES for kind in ("ids", "offsets"))]
+)
 _REMEDY = "prepare the data again (dragoman prepare)"
 
 
@@ -244,8 +247,7 @@ def read_manifest(directory: Path) -> Manifest:
         manifest = parse(Manifest, values, path)
     except ConfigError as error:
         raise SavedError(f"{error}; {_REMEDY}") from error
-    expected = {f"{side}.{kind}" for side in _SIDES for kind in ("ids", "offsets")}
-    if set(manifest.files) != expected:
+    if {MANIFEST, *manifest.files} != FILE_NAMES:
         raise SavedError(f"{path}: does not list the store's files; {_REMEDY}")
     return manifest
 

@@ -1,0 +1,158 @@
+"""Pairs of sentences to ids by several processes, in order and in constant memory."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.errors import DataError
+from dragoman.text.vocabulary import Vocabularies
+
+Ids = npt.NDArray[np.int32]
+IntArray = npt.NDArray[np.int64]
+
+# Chunks in flight for each process: one being encoded, one waiting.
+_CHUNKS_AHEAD = 2
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some pairs that follow each other in one part of a corpus."""
+
+    part: int
+    sources: list[str]
+    targets: list[str]
+    lines: list[int]
+    pairs_read: int
+    """Pairs read of the whole corpus when the chunk was full, dropped ones counted."""
+
+
+@dataclass(frozen=True)
+class EncodedChunk:
+    """The ids of a chunk: one sentence after another, and the length of each."""
+
+    part: int
+    source: Ids
+    source_lengths: IntArray
+    target: Ids
+    target_lengths: IntArray
+    too_long: list[int]
+    """Lines of the pairs left out for having more than ``max_pieces`` on a side."""
+    empty: list[int]
+    """Lines of the pairs left out for having no piece on a side."""
+    pairs_read: int
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Encodes chunks with two vocabularies; may be sent to another process."""
+
+    vocabularies: Vocabularies
+    max_pieces: int
+
+    def __call__(self, chunk: Chunk) -> EncodedChunk:
+        """Encode one chunk, leaving out pairs that are too long or have nothing to say."""
+        sources = self.vocabularies.source.encode_batch(chunk.sources)
+        targets = self.vocabularies.target.encode_batch(chunk.targets)
+        kept: list[tuple[list[int], list[int]]] = []
+        too_long, empty = [], []
+        for line, source, target in zip(chunk.lines, sources, targets, strict=True):
+            if not source or not target:
+                empty.append(line)
+            elif max(len(source), len(target)) > self.max_pieces:
+                too_long.append(line)
+            else:
+                kept.append((source, target))
+        source_ids, source_lengths = _flatten([source for source, _ in kept])
+        target_ids, target_lengths = _flatten([target for _, target in kept])
+        return EncodedChunk(
+            part=chunk.part,
+            source=source_ids,
+            source_lengths=source_lengths,
+            target=target_ids,
+            target_lengths=target_lengths,
+            too_long=too_long,
+            empty=empty,
+            pairs_read=chunk.pairs_read,
+        )
+
+
+def encode_chunks(
+    chunks: Iterable[Chunk], encoder: Encoder, processes: int
+) -> Iterator[EncodedChunk]:
+    """Encode chunks; the results come in order, whatever the number of processes.
+
+    Args:
+        chunks: consumed as results are taken, a few chunks ahead.
+        encoder: what each process does.
+        processes: how many encode beside this one; with 1, this one does it.
+
+    Raises:
+        DataError: a process ended before its time.
+    """
+    if processes == 1:
+        yield from map(encoder, chunks)
+        return
+    # A fresh interpreter each: a forked copy of a process that has threads may hang.
+    pool = ProcessPoolExecutor(
+        processes,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(encoder,),
+    )
+    pending: deque[Future[EncodedChunk]] = deque()
+    try:
+        for chunk in chunks:
+            pending.append(pool.submit(_encode, chunk))
+            if len(pending) >= processes * _CHUNKS_AHEAD:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    except BrokenProcessPool as error:
+        raise DataError(
+            "a process that encodes text was ended from outside, perhaps for want of memory; "
+            "repeat with fewer processes, such as 1"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _flatten(sentences: list[list[int]]) -> tuple[Ids, IntArray]:
+    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+    return np.fromiter(chain.from_iterable(sentences), dtype=np.int32), lengths
+
+
+_encoder: Encoder | None = None  # of a worker process; sent once, not with every chunk
+
+
+def _start_worker(encoder: Encoder) -> None:
+    global _encoder  # noqa: PLW0603 - the only state that a pool's worker can keep
+    _encoder = encoder
+    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Leave no orphan behind when the parent is killed; its queue would be waited on for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "a worker has a parent"
+    multiprocessing.connection.wait([parent.sentinel])
+    os._exit(1)
+
+
+def _encode(chunk: Chunk) -> EncodedChunk:
+    assert _encoder is not None, "the initializer ran first"
+    return _encoder(chunk)

@@ -1,0 +1,263 @@
+"""Raw text to a store: read, clean, encode, write; and recognise what is already there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dragoman.data.encoding import Chunk, EncodedChunk, Encoder, encode_chunks
+from dragoman.data.store import (
+    FILE_NAMES,
+    FORMAT,
+    InputFile,
+    Manifest,
+    Store,
+    StoredPart,
+    StoreWriter,
+    write_manifest,
+)
+from dragoman.errors import DataError, SavedError, StorageError
+from dragoman.files import atomic_directory, write_json
+from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.report import Finding, PartReport
+from dragoman.text.vocabulary import Vocabularies
+
+REPORT = "report.json"
+
+# A chunk is full at so many pairs or characters: enough to outweigh its sending, few enough that
+# lines of any length stay within constant memory.
+_CHUNK_PAIRS = 4096
+_CHUNK_CHARACTERS = 1 << 20
+
+
+def prepare(
+    directory: Path | str,
+    parts: Sequence[CorpusPart],
+    vocabularies: Vocabularies,
+    cleaning: CleaningConfig,
+    *,
+    max_pieces: int,
+    held_out: frozenset[int] = frozenset(),
+    processes: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Store, CleaningReport]:
+    """Make the store of a corpus at ``directory``, or open it if it is there and up to date.
+
+    It is up to date as long as the content of the files and every setting are the same; a file
+    that was only moved or touched is recognised.  The result does not depend on ``processes``,
+    and appears whole or not at all.
+
+    Args:
+        directory: where the store is, or will be.
+        parts: the corpus, with absolute paths.
+        vocabularies: what sources and targets are encoded with.
+        cleaning: which pairs are dropped.
+        max_pieces: pairs with more pieces on a side are dropped.
+        held_out: keys of pairs that must not be trained on, see
+            :func:`~dragoman.text.cleaning.held_out_keys`.
+        processes: how many encode.
+        progress: called now and then with the number of pairs read so far.
+
+    Returns:
+        The store, and what was dropped from the corpus and why; the same report also when
+        the store was there already.
+
+    Raises:
+        DataError: the text cannot be used, or nothing of it is left after cleaning.
+        StorageError: the disk refuses, or ``directory`` holds something else.
+    """
+    assert max_pieces > 0, "a sentence has at least one piece"
+    assert processes > 0, "somebody has to do it"
+    directory = Path(directory)
+    settings = _digest_settings(parts, vocabularies, cleaning, max_pieces, held_out)
+    if (found := _open_if_current(directory, parts, settings)) is not None:
+        return found
+    _check_replaceable(directory)
+    inputs = [_describe(path) for part in parts for path in part.files()]
+    report = CleaningReport()
+    with atomic_directory(directory) as unfinished:
+        writer = StoreWriter(unfinished)
+        chunks = _chunks(parts, cleaning, report, held_out)
+        encoder = Encoder(vocabularies, max_pieces)
+        kept = [0] * len(parts)
+        for encoded in encode_chunks(chunks, encoder, processes):
+            writer.append(
+                encoded.source, encoded.source_lengths, encoded.target, encoded.target_lengths
+            )
+            kept[encoded.part] += len(encoded.source_lengths)
+            _leave_out(report.part(parts[encoded.part].name), encoded)
+            if progress is not None:
+                progress(encoded.pairs_read)
+        files = writer.close()
+        if writer.pairs == 0:
+            raise DataError(
+                f"no sentence pair of {', '.join(part.name for part in parts)} is left after "
+                "cleaning; look at the report and loosen data.cleaning"
+            )
+        write_json(unfinished / REPORT, report.to_json())
+        manifest = Manifest(
+            format=FORMAT,
+            pairs=writer.pairs,
+            max_pieces=max_pieces,
+            parts=_ranges(parts, kept),
+            fingerprint=_digest([settings, [file.sha256 for file in inputs]]),
+            settings=settings,
+            inputs=inputs,
+            files=files,
+        )
+        write_manifest(unfinished, manifest)
+    return Store.open(directory), report
+
+
+def _chunks(
+    parts: Sequence[CorpusPart],
+    cleaning: CleaningConfig,
+    report: CleaningReport,
+    held_out: frozenset[int],
+) -> Iterator[Chunk]:
+    read = 0
+
+    def counted(pairs: Iterator[Pair]) -> Iterator[Pair]:
+        nonlocal read
+        for pair in pairs:
+            read += 1
+            yield pair
+
+    for number, part in enumerate(parts):
+        pairs: list[Pair] = []
+        characters = 0
+        for pair in clean(
+            counted(read_pairs(part)), cleaning, report, part=part.name, held_out=held_out
+        ):
+            pairs.append(pair)
+            characters += len(pair.source) + len(pair.target)
+            if len(pairs) == _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
+                yield _chunk(number, pairs, read)
+                pairs, characters = [], 0
+        yield _chunk(number, pairs, read)
+
+
+def _chunk(part: int, pairs: list[Pair], read: int) -> Chunk:
+    return Chunk(
+        part=part,
+        sources=[pair.source for pair in pairs],
+        targets=[pair.target for pair in pairs],
+        lines=[pair.line for pair in pairs],
+        pairs_read=read,
+    )
+
+
+def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
+    """Report pairs that cleaning had kept and encoding left out."""
+    for reason, lines in (("too many pieces", encoded.too_long), ("no pieces", encoded.empty)):
+        for line in lines:
+            report.dropped.setdefault(reason, Finding()).add(line)
+            report.kept -= 1
+
+
+def _ranges(parts: Sequence[CorpusPart], kept: Sequence[int]) -> list[StoredPart]:
+    ranges = []
+    start = 0
+    for part, count in zip(parts, kept, strict=True):
+        ranges.append(
+            StoredPart(name=part.name, start=start, stop=start + count, weight=part.weight)
+        )
+        start += count
+    return ranges
+
+
+def _check_replaceable(directory: Path) -> None:
+    """Refuse to put a store where it would push out files of another kind."""
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise StorageError(f"{directory}: is a file; choose another place for prepared data")
+    strangers = {path.name for path in directory.iterdir()} - {*FILE_NAMES, REPORT}
+    if strangers:
+        raise StorageError(
+            f"{directory}: holds {min(strangers)}, which is no part of prepared data; "
+            "choose another directory"
+        )
+
+
+def _open_if_current(
+    directory: Path, parts: Sequence[CorpusPart], settings: str
+) -> tuple[Store, CleaningReport] | None:
+    """The store and its report if they are whole and made from just this."""
+    try:
+        store = Store.open(directory)
+        report = CleaningReport.from_json(json.loads((directory / REPORT).read_text("utf-8")))
+    except (SavedError, OSError, ValueError, KeyError, TypeError):
+        return None
+    paths = [path for part in parts for path in part.files()]
+    inputs = store.manifest.inputs
+    same = store.manifest.settings == settings and len(inputs) == len(paths)
+    if same and all(map(_is_unchanged, paths, inputs)):
+        return store, report
+    return None
+
+
+def _is_unchanged(path: Path, known: InputFile) -> bool:
+    try:
+        status = path.stat()
+    except OSError:
+        return False  # reading it will say what is wrong
+    if status.st_size != known.size_bytes:
+        return False
+    if str(path) == known.path and status.st_mtime_ns == known.modified_ns:
+        return True
+    return _describe(path).sha256 == known.sha256
+
+
+def _describe(path: Path) -> InputFile:
+    try:
+        # Before reading: a change from here on is seen the next time.
+        status = path.stat()
+        with path.open("rb") as stream:
+            digest = hashlib.sha256()
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise DataError(f"{path}: {reason}; check the paths of the corpus") from error
+    return InputFile(
+        path=str(path),
+        size_bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        sha256=digest.hexdigest(),
+    )
+
+
+def _digest_settings(
+    parts: Sequence[CorpusPart],
+    vocabularies: Vocabularies,
+    cleaning: CleaningConfig,
+    max_pieces: int,
+    held_out: frozenset[int],
+) -> str:
+    return _digest(
+        {
+            "format": FORMAT,
+            "parts": [_digest_part(part) for part in parts],
+            "vocabularies": [vocabulary.fingerprint for vocabulary in vocabularies],
+            "cleaning": cleaning.model_dump(mode="json"),
+            "max_pieces": max_pieces,
+            "held_out": sorted(map(repr, held_out)),
+        }
+    )
+
+
+def _digest_part(part: CorpusPart) -> dict[str, Any]:
+    """What a part says but for where its files lie, so that a moved corpus is recognised."""
+    values = part.model_dump(mode="json", exclude={"path"})
+    if part.path is None:
+        values |= {"source": None, "target": None}
+    return values | {"format": part.kind}
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
