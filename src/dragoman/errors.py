@@ -48,3 +48,9 @@ class MissingExtraError(DragomanError):
     """An optional dependency is needed and not installed; the message names the extra."""
 
     exit_code = 7
+
+
+class InterruptedRunError(DragomanError):
+    """A signal stopped the work; everything is saved, and the message says how to go on."""
+
+    exit_code = 130

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-CHUNK_SCORES = 1 << 20
-"""Scores (positions times vocabulary) held at once: few enough to stay in a CPU's cache."""
+CHUNK_SCORES = 1 << 22
+"""Scores (positions times vocabulary) held at once; few, to stay in a CPU's cache."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         return (1 - smoothing) * nll + smoothing * uniform, nll
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: FunctionCtx, upstream: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors  # type: ignore[attr-defined]
         return gradient * upstream, None, None
@@ -60,8 +60,8 @@ def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> tu
         gold: ids ``(positions,)``.
         smoothing: ``s``, between 0 and 1.
     """
-    result: tuple[Tensor, Tensor] = _SmoothedCrossEntropy.apply(logits, gold, smoothing)
-    return result
+    apply: Callable[..., tuple[Tensor, Tensor]] = _SmoothedCrossEntropy.apply
+    return apply(logits, gold, smoothing)
 
 
 def chunked_backward(
@@ -69,7 +69,6 @@ def chunked_backward(
     gold: Tensor,
     logits: Callable[[Tensor], Tensor],
     smoothing: float,
-    scale: float,
 ) -> Loss:
     """Loss of all positions and, if ``hidden`` carries a gradient, its backward pass.
 
@@ -81,7 +80,6 @@ def chunked_backward(
         gold: ids ``(positions,)``.
         logits: ``TranslationModel.logits``.
         smoothing: label smoothing.
-        scale: what gradients are multiplied by, such as ``1 / tokens``.
     """
     training = hidden.requires_grad
     leaf = hidden.detach().requires_grad_(training)
@@ -91,7 +89,7 @@ def chunked_backward(
     for part, part_gold in zip(leaf.split(chunk), gold.split(chunk), strict=True):
         part_loss, part_nll = smoothed_cross_entropy(logits(part), part_gold, smoothing)
         if training:
-            (part_loss * scale).backward()
+            part_loss.backward()
         smoothed = smoothed + part_loss.detach()
         nll = nll + part_nll.detach()
     if training:

@@ -1,0 +1,242 @@
+"""A trained system on disk: configuration, vocabularies and weights.
+
+A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetensors`` and
+``README.md``.  A run directory holds checkpoints and, once training has ended, a model in
+``model/``.  Nothing is unpickled: configurations are YAML, weights are safetensors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from dragoman.config import Config, parse, read_yaml, to_yaml
+from dragoman.errors import ConfigError, SavedError
+from dragoman.files import atomic_directory, atomic_write
+from dragoman.models import FAMILIES, ModelConfig
+from dragoman.models.interface import TranslationModel
+from dragoman.text.vocabulary import Vocabularies
+
+CONFIG_FILE = "config.yaml"
+WEIGHTS_FILE = "model.safetensors"
+CARD_FILE = "README.md"
+MODEL_DIRECTORY = "model"
+CHECKPOINTS_DIRECTORY = "checkpoints"
+
+
+class SavedConfig(Config):
+    """What ``config.yaml`` of a model says; a run's says this and more."""
+
+    source_language: str = "source"
+    """Tag of the source language, such as en."""
+    target_language: str = "target"
+    """Tag of the target language, such as de."""
+    model: ModelConfig
+    """Family and sizes."""
+    search: dict[str, Any] = Field(default_factory=dict)
+    """How to translate unless told otherwise."""
+
+
+@dataclass
+class SavedModel:
+    """A trained system, ready for use."""
+
+    config: SavedConfig
+    vocabularies: Vocabularies
+    model: TranslationModel
+    path: Path
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """The search settings that the model was validated with."""
+        return self.config.search
+
+
+def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationModel:
+    """A model with fresh weights, for these vocabularies.
+
+    Raises:
+        ConfigError: the configuration does not fit the vocabularies.
+    """
+    if getattr(config, "embeddings", None) == "shared" and not vocabularies.joint:
+        raise ConfigError(
+            "model.embeddings: shared needs a joint vocabulary; set vocabulary.joint: true "
+            "or model.embeddings: target"
+        )
+    family = FAMILIES[config.family]
+    return family(config, len(vocabularies.source), len(vocabularies.target))
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Write tensors as safetensors with a digest of their content.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    content = safetensors.torch.save(kept, metadata={"digest": _digest(kept)})
+    with atomic_write(path, "wb") as stream:
+        stream.write(content)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read what :func:`write_tensors` wrote.
+
+    Raises:
+        SavedError: the file is missing, truncated or altered.
+    """
+    if not path.is_file():
+        raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
+    try:
+        with safetensors.safe_open(path, framework="pt") as stream:
+            metadata = stream.metadata() or {}
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError) as error:
+        raise SavedError(
+            f"{path}: truncated or damaged ({error}); copy it again or use another checkpoint"
+        ) from error
+    if metadata.get("digest") != _digest(tensors):
+        raise SavedError(
+            f"{path}: its content was altered after it was written (digest differs); copy it "
+            "again or use another checkpoint"
+        )
+    return tensors
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def load_weights(model: TranslationModel, weights: dict[str, Tensor], where: Path) -> None:
+    """Copy weights into a model of the same configuration.
+
+    Raises:
+        SavedError: a tensor is missing, left over or of another shape.
+    """
+    parameters = dict(model.named_parameters())  # tied tensors appear once, as they are saved
+    unknown = sorted(weights.keys() - parameters.keys())
+    missing = sorted(parameters.keys() - weights.keys())
+    if unknown or missing:
+        name, fault = (missing[0], "is missing") if missing else (unknown[0], "does not belong")
+        raise SavedError(f"{where}: the weights are of another configuration: {name} {fault}")
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            if parameter.shape != weights[name].shape:
+                raise SavedError(
+                    f"{where}: the weights are of another configuration: {name} should be "
+                    f"{list(parameter.shape)}, found {list(weights[name].shape)}"
+                )
+            parameter.copy_(weights[name])
+
+
+def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
+    """The mean of several weight files, tensor by tensor (Vaswani et al. 2017, section 6.1).
+
+    Raises:
+        SavedError: a file cannot be read, or they are of different configurations.
+    """
+    total: dict[str, Tensor] = {}
+    count = 0
+    for count, path in enumerate(paths, start=1):  # noqa: B007
+        weights = read_tensors(path)
+        if not total:
+            total = {name: tensor.double() for name, tensor in weights.items()}
+            continue
+        if {n: t.shape for n, t in weights.items()} != {n: t.shape for n, t in total.items()}:
+            raise SavedError(f"{path}: cannot be averaged: it is of another configuration")
+        for name, tensor in weights.items():
+            total[name] += tensor
+    return {name: (tensor / count).float() for name, tensor in total.items()}
+
+
+def save_model(
+    directory: Path,
+    config: SavedConfig,
+    vocabularies: Vocabularies,
+    weights: dict[str, Tensor],
+    scores: dict[str, Any] | None = None,
+) -> None:
+    """Write a model directory, whole or not at all.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    with atomic_directory(directory) as temporary:
+        (temporary / CONFIG_FILE).write_text(to_yaml(config.model_dump()), encoding="utf-8")
+        vocabularies.save(temporary)
+        write_tensors(temporary / WEIGHTS_FILE, weights)
+        (temporary / CARD_FILE).write_text(model_card(config, weights, scores or {}), "utf-8")
+        (temporary / "scores.json").write_text(json.dumps(scores or {}, indent=2), "utf-8")
+
+
+def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str, Any]) -> str:
+    """What a stranger should know of a model, as Markdown."""
+    size = sum(tensor.numel() for tensor in weights.values())
+    rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
+    table = f"\n## Scores\n\n| | |\n|---|---|\n{rows}" if rows else ""
+    return (
+        f"# {config.source_language} to {config.target_language}\n\n"
+        f"A translation model of the family `{config.model.family}` with {size:,} parameters, "
+        "trained with Dragoman.\n\n"
+        "```\ndragoman translate MODEL < input.txt\n```\n"
+        f"{table}\n"
+        "Licence: that of the text it was trained on; state it here before you share the model.\n"
+    )
+
+
+def model_directory(path: Path) -> Path:
+    """The model directory that ``path`` means: itself, or that of a run.
+
+    Raises:
+        SavedError: nothing is there, or a run that has no model yet.
+    """
+    if (path / MODEL_DIRECTORY / WEIGHTS_FILE).is_file():
+        return path / MODEL_DIRECTORY
+    if (path / WEIGHTS_FILE).is_file():
+        return path
+    if (path / CHECKPOINTS_DIRECTORY).is_dir():
+        raise SavedError(
+            f"{path}: this run has no finished model; end it with 'dragoman resume {path}', or "
+            f"make one of its checkpoints with 'dragoman average {path}'"
+        )
+    if not path.exists():
+        raise SavedError(f"{path}: no such model or run")
+    raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
+
+
+def load_model(path: Path | str, device: torch.device | str | None = None) -> SavedModel:
+    """Open a model or a finished run, in evaluation mode.
+
+    Args:
+        path: a model directory, a run directory or one of a run's checkpoints.
+        device: where to put the weights; a GPU if there is one unless told otherwise.
+
+    Raises:
+        SavedError: something is missing, truncated, altered or does not fit together.
+    """
+    directory = model_directory(Path(path))
+    # A checkpoint has weights of its own and shares the rest with its run.
+    home = directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
+    values = read_yaml(home / CONFIG_FILE)
+    known = {name: values[name] for name in SavedConfig.model_fields if name in values}
+    config = parse(SavedConfig, known, home / CONFIG_FILE)
+    vocabularies = Vocabularies.load(home)
+    model = build_model(config.model, vocabularies)
+    load_weights(model, read_tensors(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
+    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return SavedModel(config, vocabularies, model.to(where).eval(), directory)

@@ -1,0 +1,41 @@
+"""Signs that a run learns nothing, told while there is still time to stop it."""
+
+from __future__ import annotations
+
+EARLY_STEPS = 50
+"""First steps whose loss is remembered."""
+_JUDGED_FROM = 500
+_CHECKED_EVERY = 500
+
+
+def learns_nothing(early_losses: list[float], loss: float, step: int) -> str | None:
+    """A warning if the loss is hardly below that of the first steps.
+
+    Even a model that ignores the source soon learns how frequent each piece is, which takes
+    several nats off a fresh model's loss; so 5 % off its start mean that something is wrong.
+
+    Args:
+        early_losses: nats a token of the first steps.
+        loss: nats a token now.
+        step: steps taken.
+    """
+    if step < _JUDGED_FROM or step % _CHECKED_EVERY or len(early_losses) < EARLY_STEPS:
+        return None
+    if loss < 0.95 * max(early_losses):
+        return None
+    return (
+        f"nothing is learned: the loss is {loss:.2f} nats a token, it was {max(early_losses):.2f} "
+        "in the first steps; check that source and target lines belong together, and the "
+        "learning rate"
+    )
+
+
+def says_one_thing(hypotheses: list[str]) -> str | None:
+    """A warning if (nearly) all hypotheses of a dev set are the same sentence."""
+    distinct = len(set(hypotheses))
+    if len(hypotheses) < 20 or distinct > max(1, len(hypotheses) // 50):
+        return None
+    return (
+        f"the output is constant: {distinct} different translations of {len(hypotheses)} "
+        "sentences; normal in the first minutes, later a sign that nothing is learned"
+    )

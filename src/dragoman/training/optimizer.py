@@ -1,0 +1,172 @@
+"""Adam over one flat copy of all parameters (Kingma & Ba 2015; Vaswani et al. 2017, 5.3).
+
+Parameters, gradients and moments each lie in one long vector; the model's tensors are views of
+it.  So clipping, averaging over machines and the update are one operation each, whatever the
+model.  In bfloat16 the model works on a rounded copy; the vector that learns stays float32, as
+small updates would vanish in bfloat16's 8 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from dragoman.config import Config
+from dragoman.errors import SavedError
+
+_MOMENTS = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}
+
+
+class OptimizerConfig(Config):
+    """Adam's constants; the defaults are the paper's."""
+
+    kind: Literal["adam", "adamw"] = "adam"
+    """Adam, or AdamW (Loshchilov & Hutter 2019), whose decay does not pass through moments."""
+    beta1: float = Field(0.9, ge=0, lt=1)
+    """Decay of the first moment."""
+    beta2: float = Field(0.98, ge=0, lt=1)
+    """Decay of the second moment."""
+    epsilon: float = Field(1e-9, gt=0)
+    """Added to the root of the second moment."""
+    weight_decay: float = Field(0.0, ge=0)
+    """Decay of matrices; biases and normalisation gains are left alone."""
+    clip_norm: float | None = Field(None, gt=0)
+    """Longest gradient allowed; a longer one is scaled down. The paper does not clip."""
+
+
+class FlatOptimizer:
+    """Owns the memory of a model's parameters and gradients, and updates them.
+
+    Args:
+        model: its parameters become views of this object's vectors.
+        config: Adam's constants.
+        precision: what the model works in, float32 or bfloat16.
+    """
+
+    def __init__(self, model: nn.Module, config: OptimizerConfig, precision: torch.dtype) -> None:
+        self.config = config
+        named = list(model.named_parameters())
+        # Decayed parameters first, so that either kind is one slice.
+        named.sort(key=lambda item: item[1].dim() < 2)
+        self._names = [name for name, _ in named]
+        self._shapes = [parameter.shape for _, parameter in named]
+        device = named[0][1].device
+        self.master = torch.cat([p.detach().reshape(-1).float() for _, p in named])
+        same = precision == torch.float32
+        self._working = self.master if same else self.master.to(precision)
+        self._working_gradient = torch.zeros_like(self._working)
+        self.gradient = (
+            self._working_gradient if same else torch.zeros_like(self.master, device=device)
+        )
+        views = zip(
+            named, self._split(self._working), self._split(self._working_gradient), strict=True
+        )
+        for (_, parameter), values, gradient in views:
+            parameter.data = values
+            parameter.grad = gradient
+        decayed = sum(p.numel() for _, p in named if p.dim() >= 2)
+        slices = [
+            nn.Parameter(part) for part in self.master.split([decayed, len(self.master) - decayed])
+        ]
+        for part, gradient in zip(
+            slices, self.gradient.split([decayed, len(self.master) - decayed]), strict=True
+        ):
+            part.grad = gradient
+        kind = torch.optim.AdamW if config.kind == "adamw" else torch.optim.Adam
+        self._adam = kind(
+            [
+                {"params": [slices[0]], "weight_decay": config.weight_decay},
+                {"params": [slices[1]], "weight_decay": 0.0},
+            ],
+            lr=0.0,
+            betas=(config.beta1, config.beta2),
+            eps=config.epsilon,
+            fused=True,
+        )
+        self._slices = slices
+
+    def collect(self) -> None:
+        """Add the gradients of one backward pass to :attr:`gradient`, in float32."""
+        if self._working_gradient is not self.gradient:
+            self.gradient += self._working_gradient
+            self._working_gradient.zero_()
+
+    def scale(self, factor: float) -> float:
+        """Multiply the gradient by ``factor``, clip it, and return its norm before clipping."""
+        norm = float(self.gradient.norm()) * factor
+        limit = self.config.clip_norm
+        if limit is not None and norm > limit:
+            factor *= limit / norm
+        if factor != 1.0:
+            self.gradient *= factor
+        return norm
+
+    def step(self, learning_rate: float) -> None:
+        """Update the parameters and forget the gradient."""
+        for group in self._adam.param_groups:
+            group["lr"] = learning_rate
+        self._adam.step()
+        self.clear()
+        if self._working is not self.master:
+            self._working.copy_(self.master)
+
+    def clear(self) -> None:
+        """Forget the gradient."""
+        self.gradient.zero_()
+        self._working_gradient.zero_()
+
+    def weights(self) -> dict[str, Tensor]:
+        """The parameters in float32, by name; views, not copies."""
+        return self._by_name(self.master)
+
+    def moments(self) -> dict[str, Tensor]:
+        """Adam's moments as ``first_moment.NAME`` and ``second_moment.NAME``, and its step."""
+        state = [self._adam.state[part] for part in self._slices]
+        if not state[0]:
+            return {}
+        tensors = {"step": state[0]["step"].reshape(1)}
+        for ours, theirs in _MOMENTS.items():
+            flat = torch.cat([part[theirs] for part in state])
+            tensors |= {f"{ours}.{name}": t for name, t in self._by_name(flat).items()}
+        return tensors
+
+    def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
+        """Take over what :meth:`weights` and :meth:`moments` gave.
+
+        Raises:
+            SavedError: the tensors are of another model.
+        """
+        self.master.copy_(self._flat(weights))
+        self._working.copy_(self.master)
+        self.clear()
+        self._adam.state.clear()
+        if not moments:
+            return
+        sizes = [len(part) for part in self._slices]
+        for ours, theirs in _MOMENTS.items():
+            named = {name: moments.get(f"{ours}.{name}") for name in self._names}
+            flat = self._flat({n: t for n, t in named.items() if t is not None})
+            for part, values in zip(self._slices, flat.split(sizes), strict=True):
+                self._adam.state[part][theirs] = values.clone()
+        for part in self._slices:
+            self._adam.state[part]["step"] = moments["step"].reshape(()).clone()
+
+    def _split(self, flat: Tensor) -> list[Tensor]:
+        parts = torch.split(flat, [shape.numel() for shape in self._shapes])
+        return [part.view(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+
+    def _by_name(self, flat: Tensor) -> dict[str, Tensor]:
+        return dict(zip(self._names, self._split(flat), strict=True))
+
+    def _flat(self, tensors: dict[str, Tensor]) -> Tensor:
+        for name, shape in zip(self._names, self._shapes, strict=True):
+            if name not in tensors or tensors[name].shape != shape:
+                found = list(tensors[name].shape) if name in tensors else "nothing"
+                raise SavedError(
+                    f"the checkpoint is of another configuration: {name} should be "
+                    f"{list(shape)}, found {found}"
+                )
+        return torch.cat([tensors[name].reshape(-1) for name in self._names]).to(self.master)

@@ -1,0 +1,88 @@
+"""What a run tells while it goes: a progress bar and ``metrics.jsonl``.
+
+The trainer hands each :data:`Record` to its observers; a record is a flat mapping with
+``kind`` (``training``, ``validation`` or ``warning``), ``step`` and figures.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Protocol
+
+from tqdm import tqdm
+
+from dragoman.files import atomic_write, storage_errors
+
+Record = dict[str, Any]
+
+
+class Observer(Protocol):
+    """Something that wants to know how training goes."""
+
+    def record(self, record: Record) -> None:
+        """Take note of one record."""
+
+    def close(self) -> None:
+        """Training has ended or been interrupted."""
+
+
+class MetricsFile:
+    """One JSON object a line; after a rollback or resume, later steps are written anew."""
+
+    def __init__(self, path: Path, step: int) -> None:
+        with storage_errors(path):
+            known = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        with atomic_write(path) as stream:
+            for line in known:
+                if _step(line) <= step:
+                    stream.write(line + "\n")
+        self._path = path
+        with storage_errors(path):
+            self._stream = path.open("a", encoding="utf-8")
+
+    def record(self, record: Record) -> None:
+        """Append a line."""
+        with storage_errors(self._path):
+            self._stream.write(json.dumps(record) + "\n")
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+
+def _step(line: str) -> float:
+    """The step of a line; infinity for one that a crash cut short."""
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")
+
+
+class ProgressBar:
+    """Step, loss, perplexity, learning rate, target tokens a second and time left."""
+
+    def __init__(self, step: int, max_steps: int | None) -> None:
+        self._bar = tqdm(
+            total=max_steps, initial=step, unit="step", dynamic_ncols=True, file=sys.stderr
+        )
+
+    def record(self, record: Record) -> None:
+        """Move the bar, or print a line above it."""
+        if record["kind"] == "training":
+            self._bar.update(record["step"] - self._bar.n)
+            self._bar.set_postfix_str(
+                f"loss {record['loss']:.3f}, ppl {record['perplexity']:.1f}, "
+                f"lr {record['learning_rate']:.2e}, {record['tokens_per_second']:,.0f} tok/s"
+            )
+        elif record["kind"] == "validation":
+            figures = [f"{k} {v:.4g}" for k, v in record.items() if isinstance(v, float)]
+            self._bar.write(f"step {record['step']}: {', '.join(figures)}", file=sys.stderr)
+        else:
+            self._bar.write(f"step {record['step']}: {record['message']}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self._bar.close()

@@ -1,0 +1,55 @@
+"""How the learning rate moves over the steps (Vaswani et al. 2017, section 5.3)."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pydantic import Field
+
+from dragoman.config import Config
+
+
+class ScheduleConfig(Config):
+    """Linear warm-up to a peak, then decay."""
+
+    warmup_steps: int = Field(4000, ge=1)
+    """Steps over which the rate rises linearly to its peak."""
+    peak_learning_rate: float | None = Field(None, gt=0)
+    """Rate at the end of the warm-up; d_model^-0.5 * warmup_steps^-0.5 (equation 3) if not
+    given."""
+    decay: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
+    """After the warm-up: with the inverse square root of the step (the paper), or falling to
+    zero at max_steps, or not at all."""
+
+    def peak(self, d_model: int) -> float:
+        """The highest rate, for a model of width ``d_model``."""
+        if self.peak_learning_rate is not None:
+            return self.peak_learning_rate
+        return float(d_model**-0.5 * self.warmup_steps**-0.5)
+
+
+def learning_rate(config: ScheduleConfig, step: int, d_model: int, max_steps: int | None) -> float:
+    """The rate of optimizer step ``step``, counted from 1.
+
+    With the defaults this is equation 3:
+    ``d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)``.
+
+    Args:
+        config: warm-up, peak and decay.
+        step: 1 for the first step.
+        d_model: width of the model.
+        max_steps: the end of a linear or cosine decay, which must be given for these.
+    """
+    peak, warmup = config.peak(d_model), config.warmup_steps
+    if step <= warmup:
+        return peak * step / warmup
+    if config.decay == "inverse_sqrt":
+        return peak * math.sqrt(warmup / step)
+    if config.decay == "constant":
+        return peak
+    assert max_steps is not None, "a decay to zero needs an end"
+    progress = min(1.0, (step - warmup) / max(1, max_steps - warmup))
+    if config.decay == "linear":
+        return peak * (1 - progress)
+    return peak * (1 + math.cos(math.pi * progress)) / 2

@@ -1,0 +1,400 @@
+"""The training loop: steps, validation, checkpoints, and what to do when something goes wrong.
+
+Everything random is a function of (seed, epoch, step, rank), so that a run which was killed and
+resumed gives the same weights as one that was not.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Literal, Protocol
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from dragoman.config import Config
+from dragoman.data.batches import Batch, BatchConfig
+from dragoman.data.prefetch import prefetch
+from dragoman.errors import InterruptedRunError, TrainingError
+from dragoman.models.dropout import seed_dropout
+from dragoman.models.interface import TranslationModel
+from dragoman.training.checkpoint import (
+    Best,
+    Progress,
+    checkpoints,
+    prune,
+    read_checkpoint,
+    write_checkpoint,
+)
+from dragoman.training.device import Precision, keep_freed_memory, working_precision
+from dragoman.training.distributed import World
+from dragoman.training.health import EARLY_STEPS, learns_nothing
+from dragoman.training.loss import chunked_backward
+from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.progress import Observer
+from dragoman.training.schedule import ScheduleConfig, learning_rate
+
+MAX_ROLLBACKS = 3
+
+
+class TrainingConfig(Config):
+    """How a model is trained; the defaults are the paper's base model (section 5)."""
+
+    batches: BatchConfig = BatchConfig()
+    """Size of batches."""
+    accumulation: int = Field(1, ge=1)
+    """Batches a step on each device: more of them stand in for more memory or more devices."""
+    optimizer: OptimizerConfig = OptimizerConfig()
+    """Adam's constants."""
+    schedule: ScheduleConfig = ScheduleConfig()
+    """Learning rate over the steps."""
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    """Probability mass given to all pieces alike (section 5.4)."""
+    precision: Precision = "auto"
+    """What the model computes in; auto is bfloat16 where the hardware is faster with it."""
+    max_steps: int | None = Field(100_000, ge=1)
+    """Stop after this many steps."""
+    max_epochs: int | None = Field(None, ge=1)
+    """Stop after this many passes over the data."""
+    max_minutes: float | None = Field(None, gt=0)
+    """Stop after this much time of training, validation left out."""
+    validation_steps: int = Field(1000, ge=1)
+    """Validate each time this many steps have passed."""
+    checkpoint_steps: int = Field(1000, ge=1)
+    """Write a checkpoint each time this many steps have passed."""
+    keep_checkpoints: int = Field(5, ge=1)
+    """Newest checkpoints to keep; the best one is kept besides."""
+    average_checkpoints: int = Field(5, ge=0)
+    """Newest checkpoints whose mean becomes the model (5 for base, 20 for big in the paper);
+    0 takes the best one."""
+    best_metric: Literal["bleu", "chrf", "loss"] = "bleu"
+    """What tells the best checkpoint: BLEU or chrF of the dev set, or its loss a token."""
+    patience: int | None = Field(None, ge=1)
+    """Stop after this many validations without a better one."""
+    log_steps: int = Field(20, ge=1)
+    """Write training figures each time this many steps have passed."""
+    non_finite_steps: int = Field(10, ge=1)
+    """Go back to the last checkpoint after this many non-finite steps in a row."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> TrainingConfig:
+        if self.max_steps is None and self.schedule.decay in {"linear", "cosine"}:
+            raise ValueError(f"schedule.decay: {self.schedule.decay} needs max_steps")
+        if self.average_checkpoints > self.keep_checkpoints:
+            raise ValueError(
+                f"average_checkpoints {self.average_checkpoints} is more than keep_checkpoints "
+                f"{self.keep_checkpoints}; raise the latter"
+            )
+        return self
+
+
+class BatchSource(Protocol):
+    """Batches of any epoch, as :class:`dragoman.data.batches.Batches` gives them."""
+
+    def count(self, epoch: int) -> int:
+        """Batches in ``epoch``."""
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
+        """Batches of ``epoch`` from index ``start`` on."""
+
+
+Validate = Callable[[TranslationModel], dict[str, float]]
+"""From a model to figures of the dev set: at least ``loss``."""
+
+
+class Trainer:
+    """Trains one model in one run directory.
+
+    Args:
+        model: with fresh weights; moved to the device.
+        batches: the training data.
+        validate: gives figures of the dev set, among them ``config.best_metric``.
+        config: how to train.
+        run: directory that holds ``checkpoints/``.
+        seed: of dropout.
+        world: the processes that train together.
+        observers: told about every ``log_steps`` steps and each validation.
+    """
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        batches: BatchSource,
+        validate: Validate,
+        config: TrainingConfig,
+        run: Path,
+        *,
+        seed: int,
+        d_model: int,
+        world: World,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        keep_freed_memory()
+        self.model = model.to(world.device)
+        self.optimizer = FlatOptimizer(
+            self.model, config.optimizer, working_precision(config.precision, world.device)
+        )
+        self.progress = Progress()
+        self._batches, self._validate, self._config = batches, validate, config
+        self._run, self._seed, self._d_model = run, seed, d_model
+        self._world, self._observers = world, observers
+        self._signal: signal.Signals | None = None
+        self._window = _Window()
+        self._non_finite = 0
+
+    def resume(self) -> bool:
+        """Take up the newest checkpoint of the run; False if there is none.
+
+        Raises:
+            SavedError: it is damaged or of another configuration.
+        """
+        found = checkpoints(self._run)
+        if not found:
+            return False
+        progress, weights, moments = read_checkpoint(found[-1])
+        self.optimizer.restore(weights, moments)
+        self.progress = progress
+        return True
+
+    def train(self) -> Progress:
+        """Train until a limit is reached.
+
+        Raises:
+            InterruptedRunError: a signal came; a checkpoint is written.
+            TrainingError: the loss stays non-finite after several rollbacks.
+        """
+        with self._listening():
+            while self._limit_reached() is None:
+                self._one_epoch()
+            if not self._saved():
+                self._validate_and_save(validate=True)
+        return self.progress
+
+    def _one_epoch(self) -> None:
+        """The rest of the present epoch, or up to a limit, a rollback or a signal."""
+        progress, k = self.progress, self._config.accumulation
+        with prefetch(self._batches.epoch(progress.epoch, progress.batch)) as batches:
+            while group := list(islice(batches, k)):
+                started = time.perf_counter()
+                finite = self._step([batch.to(self._world.device) for batch in group])
+                progress.seconds += time.perf_counter() - started
+                progress.batch += len(group)
+                if progress.batch >= self._batches.count(progress.epoch):
+                    progress.epoch, progress.batch = progress.epoch + 1, 0
+                if not finite and self._non_finite >= self._config.non_finite_steps:
+                    self._roll_back()
+                    return
+                self._after_step()
+                if self._limit_reached() is not None:
+                    return
+
+    def _step(self, batches: list[Batch]) -> bool:
+        """One optimizer step; False if it was skipped because the loss is not finite."""
+        progress, config = self.progress, self._config
+        progress.step += 1
+        entropy = (self._seed, progress.step, self._world.rank, progress.rollbacks)
+        seed_dropout(*entropy)
+        torch.manual_seed(hash(entropy))
+        self.model.train()
+        totals = torch.zeros(4, dtype=torch.float64, device=self._world.device)
+        for batch in batches:
+            totals += self._backward(batch)
+            self.optimizer.collect()
+        totals[3] += self._signal is not None
+        smoothed, nll, tokens, stop = self._world.sum(totals).tolist()
+        self._world.sum(self.optimizer.gradient)
+        norm = self.optimizer.scale(1 / tokens)
+        rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
+        rate *= progress.learning_rate_factor
+        finite = math.isfinite(norm) and math.isfinite(smoothed)
+        if finite:
+            self.optimizer.step(rate)
+            self._non_finite = 0
+            progress.target_tokens += int(tokens)
+            self._window.add(smoothed, nll, tokens, norm, rate)
+            if len(progress.early_losses) < EARLY_STEPS:
+                progress.early_losses.append(nll / tokens)
+        else:
+            self.optimizer.clear()
+            self._non_finite += 1
+            self._warn(f"loss or gradient is not finite ({smoothed}, {norm}); step skipped")
+        if stop and self._signal is None:
+            self._signal = signal.SIGTERM  # another process was told to stop
+        return finite
+
+    def _backward(self, batch: Batch) -> Tensor:
+        """Gradients of one batch; its smoothed loss, NLL and tokens, summed."""
+        memory = self.model.encode(batch.source, batch.source_mask)
+        hidden, _ = self.model.decode(batch.target_input, memory, self.model.start(memory))
+        real = batch.target_output != 0
+        loss = chunked_backward(
+            hidden[real],
+            batch.target_output[real],
+            self.model.logits,
+            self._config.label_smoothing,
+        )
+        tokens = loss.nll.new_tensor(batch.target_tokens)
+        return torch.stack([loss.smoothed, loss.nll, tokens, torch.zeros_like(tokens)]).double()
+
+    def _after_step(self) -> None:
+        """Log, validate, save and stop where the time has come."""
+        step, config = self.progress.step, self._config
+        if step % config.log_steps == 0:
+            self._log()
+        validate = step % config.validation_steps == 0
+        if validate or step % config.checkpoint_steps == 0:
+            self._validate_and_save(validate)
+        if self._signal is not None:
+            if not self._saved():
+                self._validate_and_save(validate=False)
+            raise InterruptedRunError(
+                f"stopped at step {step} by {self._signal.name}; everything is saved; go on "
+                f"with: dragoman resume {self._run}"
+            )
+
+    def _limit_reached(self) -> str | None:
+        """Which limit ends the training, if one does."""
+        progress, config = self.progress, self._config
+        limits = {
+            "max_steps": config.max_steps is not None and progress.step >= config.max_steps,
+            "max_epochs": config.max_epochs is not None and progress.epoch >= config.max_epochs,
+            "max_minutes": config.max_minutes is not None
+            and progress.seconds >= 60 * config.max_minutes,
+            "patience": config.patience is not None
+            and progress.stale_validations >= config.patience,
+        }
+        return next((name for name, reached in limits.items() if reached), None)
+
+    def _log(self) -> None:
+        figures = self._window.figures()
+        if not figures or not self._world.leads:
+            return
+        progress = self.progress
+        record = {"kind": "training", "step": progress.step, "epoch": progress.epoch, **figures}
+        record["target_tokens"] = progress.target_tokens
+        record["seconds"] = round(progress.seconds, 3)
+        if message := learns_nothing(progress.early_losses, figures["nll"], progress.step):
+            self._warn(message)
+        self._tell(record)
+
+    def _validate_and_save(self, validate: bool) -> None:
+        if self._world.leads:
+            if validate:
+                self._validate_now()
+            write_checkpoint(
+                self._run, self.progress, self.optimizer.weights(), self.optimizer.moments()
+            )
+            prune(self._run, self._config.keep_checkpoints, self.progress.best)
+        self._share_patience()
+
+    def _validate_now(self) -> None:
+        progress, metric = self.progress, self._config.best_metric
+        self.model.eval()
+        figures = self._validate(self.model)
+        self._tell({"kind": "validation", "step": progress.step, **figures})
+        value = figures[metric]
+        better = progress.best is None or (
+            value < progress.best.value if metric == "loss" else value > progress.best.value
+        )
+        if better:
+            progress.best = Best(metric, value, progress.step)
+            progress.stale_validations = 0
+        else:
+            progress.stale_validations += 1
+
+    def _share_patience(self) -> None:
+        """Let all processes stop at the same validation as the leading one."""
+        stale = self.progress.stale_validations if self._world.leads else 0
+        shared = torch.tensor([float(stale)], device=self._world.device)
+        self.progress.stale_validations = int(self._world.sum(shared).item())
+
+    def _saved(self) -> bool:
+        found = checkpoints(self._run)
+        return bool(found) and found[-1].name == f"step-{self.progress.step:06d}"
+
+    def _roll_back(self) -> None:
+        """Return to the last checkpoint with half the learning rate."""
+        step, rollbacks = self.progress.step, self.progress.rollbacks + 1
+        factor = self.progress.learning_rate_factor / 2
+        if rollbacks > MAX_ROLLBACKS or not self.resume():
+            raise TrainingError(
+                f"step {step}: the loss stays non-finite after {rollbacks - 1} rollbacks; lower "
+                "training.schedule.peak_learning_rate, lengthen warmup_steps or set "
+                "training.optimizer.clip_norm: 1.0"
+            )
+        self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
+        self._non_finite = 0
+        self._warn(
+            f"{self._config.non_finite_steps} non-finite steps in a row up to step {step}: went "
+            f"back to the checkpoint of step {self.progress.step}, learning rate now times {factor}"
+        )
+
+    def _warn(self, message: str) -> None:
+        self._tell({"kind": "warning", "step": self.progress.step, "message": message})
+
+    def _tell(self, record: dict[str, object]) -> None:
+        if self._world.leads:
+            for observer in self._observers:
+                observer.record(record)
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Remember SIGTERM and Ctrl-C until the step at hand is done."""
+
+        def remember(number: int, _: object) -> None:
+            self._signal = signal.Signals(number)
+
+        before = {}
+        with suppress(ValueError):  # only the main thread may set handlers
+            for number in (signal.SIGTERM, signal.SIGINT):
+                before[number] = signal.signal(number, remember)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            for observer in self._observers:
+                observer.close()
+
+
+class _Window:
+    """Sums since the last log line."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self.smoothed = self.nll = self.tokens = self.norm = self.rate = 0.0
+        self.steps = 0
+        self.started = time.perf_counter()
+
+    def add(self, smoothed: float, nll: float, tokens: float, norm: float, rate: float) -> None:
+        self.smoothed += smoothed
+        self.nll += nll
+        self.tokens += tokens
+        self.norm += norm
+        self.rate = rate
+        self.steps += 1
+
+    def figures(self) -> dict[str, float]:
+        """Means since the last call; empty if there was no step."""
+        if not self.steps:
+            return {}
+        nll = self.nll / self.tokens
+        figures = {
+            "loss": self.smoothed / self.tokens,
+            "nll": nll,
+            "perplexity": math.exp(min(nll, 100.0)),
+            "learning_rate": self.rate,
+            "gradient_norm": self.norm / self.steps,
+            "tokens_per_second": self.tokens / (time.perf_counter() - self.started),
+        }
+        self._clear()
+        return figures
