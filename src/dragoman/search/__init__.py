@@ -1,1 +1,17 @@
 """Scores to hypotheses: greedy, beam and sampling over any scorer."""
+
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.sampling import SamplingConfig
+from dragoman.search.scorer import Ensemble, ModelScorer, Scorer, score_targets
+from dragoman.search.strategy import SearchConfig, search
+
+__all__ = [
+    "Ensemble",
+    "Hypothesis",
+    "ModelScorer",
+    "SamplingConfig",
+    "Scorer",
+    "SearchConfig",
+    "score_targets",
+    "search",
+]

@@ -1,0 +1,144 @@
+"""What may be generated: one list that greedy, beam and sampling share.
+
+A :class:`Constraint` forbids pieces, a :class:`Requirement` says which one must come.  Neither
+changes the score of what remains: a hypothesis keeps the probability that the model gives it,
+and forced decoding finds the same.  Where they disagree, a requirement beats every constraint,
+and a later requirement an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from dragoman.text.vocabulary import EOS
+
+FREE = -1  # in place of an id: anything may come
+_FORBIDDEN = float("-inf")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where each row stands."""
+
+    history: Tensor  # (rows, length): generated so far, without begin symbol
+    sentences: Tensor  # (rows,): the row's sentence as numbered when search began
+
+    @property
+    def length(self) -> int:
+        """Pieces generated so far, the same for every row."""
+        return self.history.size(1)
+
+
+class Constraint(Protocol):
+    """Forbids pieces.  Only :class:`MinimumLength` may forbid the end symbol."""
+
+    def forbid(self, scores: Tensor, progress: Progress) -> None:
+        """Set the scores ``(rows, vocabulary)`` of what may not come next to -inf, in place."""
+
+
+class Requirement(Protocol):
+    """Decides the next piece of some rows."""
+
+    def required(self, progress: Progress) -> Tensor:
+        """The id that must come next in each row, ``(rows,)``; ``FREE`` where none must."""
+
+
+@dataclass(frozen=True)
+class Never:
+    """Symbols that are never output: padding, the begin symbol, language tags."""
+
+    ids: Tensor  # (symbols,)
+
+    def forbid(self, scores: Tensor, progress: Progress) -> None:
+        """Take out the symbols; see :meth:`Constraint.forbid`."""
+        scores.index_fill_(1, self.ids, _FORBIDDEN)
+
+
+@dataclass(frozen=True)
+class NoRepeatedNgram:
+    """No sequence of ``size`` pieces occurs twice in an output."""
+
+    size: int
+
+    def forbid(self, scores: Tensor, progress: Progress) -> None:
+        """Take out what would repeat; see :meth:`Constraint.forbid`."""
+        if progress.length < self.size:
+            return
+        ngrams = progress.history.unfold(1, self.size, 1)  # (rows, ngrams, size)
+        context = progress.history[:, progress.length - self.size + 1 :]  # (rows, size - 1)
+        seen = (ngrams[:, :, :-1] == context.unsqueeze(1)).all(2)
+        # Several n-grams may name one piece: the lowest ceiling is the one that holds.
+        ceiling = torch.where(seen, _FORBIDDEN, float("inf")).to(scores.dtype)
+        scores.scatter_reduce_(1, ngrams[:, :, -1], ceiling, "amin")
+
+
+@dataclass(frozen=True)
+class MinimumLength:
+    """No end symbol before ``length`` pieces, unless nothing else is left."""
+
+    length: int
+
+    def forbid(self, scores: Tensor, progress: Progress) -> None:
+        """Take out the end symbol; see :meth:`Constraint.forbid`."""
+        if progress.length >= self.length:
+            return
+        ending = scores[:, EOS].clone()
+        scores[:, EOS] = _FORBIDDEN
+        exhausted = scores.amax(1) == _FORBIDDEN
+        scores[:, EOS] = torch.where(exhausted, ending, scores[:, EOS])
+
+
+class ForcedPrefix:
+    """Each output opens with the pieces given for its sentence."""
+
+    def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device) -> None:
+        width = max((len(prefix) for prefix in prefixes), default=0)
+        rows = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
+        self._ids = torch.tensor(rows, dtype=torch.int64, device=device).view(len(rows), width)
+
+    def required(self, progress: Progress) -> Tensor:
+        """The next piece of the prefix; see :meth:`Requirement.required`."""
+        if progress.length >= self._ids.size(1):
+            return torch.full_like(progress.sentences, FREE)
+        return self._ids[progress.sentences, progress.length]
+
+
+@dataclass(frozen=True)
+class LengthLimit:
+    """The end symbol comes after so many pieces at the latest."""
+
+    pieces: Tensor  # (sentences,)
+
+    def required(self, progress: Progress) -> Tensor:
+        """The end symbol at the limit; see :meth:`Requirement.required`."""
+        reached = self.pieces[progress.sentences] <= progress.length
+        return torch.where(reached, EOS, FREE)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All constraints and requirements of one search, with the limits that bound it."""
+
+    constraints: list[Constraint]  # MinimumLength last: it must see what the others left
+    requirements: list[Requirement]
+    limits: Tensor  # (sentences,): pieces that each output may have at most
+
+    def apply(self, scores: Tensor, progress: Progress) -> None:
+        """Set the log-probabilities ``(rows, vocabulary)`` of what may not come to -inf."""
+        required = torch.full_like(progress.sentences, FREE)
+        for requirement in self.requirements:
+            later = requirement.required(progress)
+            required = torch.where(later == FREE, required, later)
+        bound = (required != FREE).nonzero().flatten()
+        pieces = required[bound].unsqueeze(1)
+        kept = scores[bound].gather(1, pieces) if len(bound) else None
+        for constraint in self.constraints:
+            constraint.forbid(scores, progress)
+        if kept is not None:
+            scores.index_fill_(0, bound, _FORBIDDEN)
+            scores[bound, pieces.squeeze(1)] = kept.squeeze(1)

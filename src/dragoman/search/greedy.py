@@ -1,0 +1,30 @@
+"""Greedy search: the likeliest piece at every position."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from dragoman.search.constraints import Progress, Rules
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.paths import follow_paths
+from dragoman.search.ranking import best
+from dragoman.search.scorer import Scorer
+
+
+def greedy_search(
+    scorer: Scorer, source: Tensor, source_mask: Tensor, rules: Rules, *, alpha: float
+) -> list[list[Hypothesis]]:
+    """One hypothesis for each sentence; what :func:`beam_search` finds with a beam of one.
+
+    Args:
+        scorer: gives log-probabilities.
+        source: ids ``(batch, source)``.
+        source_mask: ``(batch, source)``, True is a real token.
+        rules: what may be generated.
+        alpha: of the length penalty, which decides nothing here but the score returned.
+    """
+    return follow_paths(scorer, source, source_mask, rules, _likeliest, paths=1, alpha=alpha)
+
+
+def _likeliest(scores: Tensor, progress: Progress) -> Tensor:
+    return best(scores, 1)[1].squeeze(1)

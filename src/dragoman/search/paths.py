@@ -1,0 +1,110 @@
+"""Following one path a row: what greedy search and sampling have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dragoman.models.interface import select
+from dragoman.search.constraints import Progress, Rules
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.penalties import length_penalty
+from dragoman.search.scorer import Scorer
+from dragoman.text.vocabulary import BOS, EOS
+
+Choose = Callable[[Tensor, Progress], Tensor]
+"""From allowed log-probabilities ``(rows, vocabulary)`` and progress to ids ``(rows,)``."""
+
+
+def follow_paths(
+    scorer: Scorer,
+    source: Tensor,
+    source_mask: Tensor,
+    rules: Rules,
+    choose: Choose,
+    *,
+    paths: int,
+    alpha: float,
+) -> list[list[Hypothesis]]:
+    """Extend every path by the piece that ``choose`` takes, until all have ended.
+
+    A sentence leaves the batch when its ``paths`` rows have ended.
+    """
+    found: list[list[Hypothesis]] = [[] for _ in source]
+    limits = rules.limits.tolist()
+    memory = scorer.encode(source, source_mask)
+    state = scorer.start(memory, paths)
+    now = _Paths.first(len(source), paths, source.device)
+    while len(now.sentences):
+        scores, state = scorer.step(now.previous, memory, state)
+        progress = Progress(now.history, now.sentences.repeat_interleave(paths))
+        rules.apply(scores[:, 0], progress)
+        now = now.extended(scores[:, 0], choose(scores[:, 0], progress))
+        done = now.ended.view(-1, paths).all(1)
+        if done.any():
+            for number, ids, log_probability in now.only(done).outputs():
+                score = log_probability / length_penalty(len(ids) + 1, alpha)
+                ended = len(ids) < limits[number]
+                found[number].append(Hypothesis(ids, score, log_probability, ended))
+            now = now.only(~done)
+            memory = select(memory, (~done).nonzero().flatten())
+            state = select(state, (~done).repeat_interleave(paths).nonzero().flatten())
+    return found
+
+
+@dataclass(frozen=True)
+class _Paths:
+    """Where every path of the sentences in the batch stands."""
+
+    sentences: Tensor  # (sentences,): numbered as when search began
+    history: Tensor  # (rows, length), the end symbol included and repeated
+    total: Tensor  # (rows,): log-probabilities
+    ended: Tensor  # (rows,)
+
+    @classmethod
+    def first(cls, sentences: int, paths: int, device: torch.device) -> _Paths:
+        """Nothing generated yet."""
+        rows = sentences * paths
+        return cls(
+            torch.arange(sentences, device=device),
+            torch.empty((rows, 0), dtype=torch.int64, device=device),
+            torch.zeros(rows, device=device),
+            torch.zeros(rows, dtype=torch.bool, device=device),
+        )
+
+    @property
+    def previous(self) -> Tensor:
+        """The last piece of each row, ``(rows, 1)``; the begin symbol before the first."""
+        if self.history.size(1):
+            return self.history[:, -1:]
+        return self.history.new_full((len(self.history), 1), BOS)
+
+    def extended(self, scores: Tensor, pieces: Tensor) -> _Paths:
+        """Every path one piece further; paths that have ended only repeat the end symbol."""
+        pieces = torch.where(self.ended, EOS, pieces).unsqueeze(1)
+        gained = scores.gather(1, pieces).squeeze(1).masked_fill(self.ended, 0.0)
+        return _Paths(
+            self.sentences,
+            torch.cat([self.history, pieces], dim=1),
+            self.total + gained,
+            self.ended | (pieces.squeeze(1) == EOS),
+        )
+
+    def only(self, wanted: Tensor) -> _Paths:
+        """The sentences where ``wanted`` ``(sentences,)`` is True."""
+        rows = wanted.repeat_interleave(len(self.history) // len(self.sentences))
+        return _Paths(
+            self.sentences[wanted], self.history[rows], self.total[rows], self.ended[rows]
+        )
+
+    def outputs(self) -> Iterator[tuple[int, list[int], float]]:
+        """Sentence, ids without the end symbol, and log-probability of each row."""
+        paths = len(self.history) // len(self.sentences)
+        numbers = self.sentences.repeat_interleave(paths).tolist()
+        for number, ids, total in zip(
+            numbers, self.history.tolist(), self.total.tolist(), strict=True
+        ):
+            yield number, ids[: ids.index(EOS)], total

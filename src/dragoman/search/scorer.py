@@ -1,0 +1,158 @@
+"""What search sees of a model: log-probabilities of the next piece.
+
+A :class:`Scorer` may be one model or be made of other scorers; search cannot tell.  Its memory
+and state follow the axis-0 rule of :mod:`dragoman.models.interface`, so ``select`` reorders and
+drops hypotheses of any of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from dragoman.errors import ConfigError
+from dragoman.models.interface import Memory, State, TranslationModel
+from dragoman.text.vocabulary import PAD
+
+# Log-probabilities held at once by `score_targets`: 64 MiB in float32.
+_ELEMENTS_AT_ONCE = 1 << 24
+
+
+class Scorer(Protocol):
+    """A source of log-probabilities, decoded any number of positions at a time."""
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> Any:
+        """The memory of ``source`` ``(batch, source)``; axis 0 of every tensor is sentences."""
+
+    def start(self, memory: Any, beam: int = 1) -> Any:
+        """The state before the first position, ``beam`` adjacent rows a sentence."""
+
+    def step(self, target: Tensor, memory: Any, state: Any) -> tuple[Tensor, Any]:
+        """Read further positions and say what may come after each.
+
+        Args:
+            target: ids ``(rows, positions)``; the first ever is the begin symbol.
+            memory: of ``rows / beam`` sentences.
+            state: of the call before, or of :meth:`start`.
+
+        Returns:
+            Log-probabilities ``(rows, positions, vocabulary)``, float32 or wider, which the
+            caller may overwrite; and the state after these positions.
+        """
+
+
+class ModelScorer:
+    """One translation model."""
+
+    def __init__(self, model: TranslationModel) -> None:
+        self.model = model
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
+        """The model's memory of the source."""
+        return self.model.encode(source, source_mask)
+
+    def start(self, memory: Memory, beam: int = 1) -> State:
+        """The model's state before the first position."""
+        return self.model.start(memory, beam)
+
+    def step(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        """Decode, project and normalise; see :meth:`Scorer.step`."""
+        hidden, state = self.model.decode(target, memory, state)
+        logits = self.model.logits(hidden)
+        # A sum over a vocabulary in bfloat16 would lose the small probabilities altogether.
+        wide = torch.promote_types(logits.dtype, torch.float32)
+        return torch.log_softmax(logits, dim=-1, dtype=wide), state
+
+
+class Ensemble:
+    """The weighted average of several scorers over one target vocabulary.
+
+    ``linear`` averages probabilities: a piece does well if one scorer is sure of it.
+    ``log-linear`` averages log-probabilities and normalises: no scorer may find it unlikely.
+
+    Raises:
+        ConfigError: no scorer, or weights that are not one positive number for each.
+    """
+
+    def __init__(
+        self,
+        scorers: Sequence[Scorer],
+        weights: Sequence[float] | None = None,
+        kind: Literal["linear", "log-linear"] = "linear",
+    ) -> None:
+        weights = [1.0] * len(scorers) if weights is None else weights
+        if not scorers or len(weights) != len(scorers) or min(weights) <= 0:
+            raise ConfigError(
+                f"an ensemble of {len(scorers)} needs one positive weight for each model, "
+                f"found {list(weights)}"
+            )
+        self.scorers = list(scorers)
+        self.weights = [weight / sum(weights) for weight in weights]
+        self.kind = kind
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
+        """One memory for each scorer."""
+        return [scorer.encode(source, source_mask) for scorer in self.scorers]
+
+    def start(self, memory: list[Any], beam: int = 1) -> list[Any]:
+        """One state for each scorer."""
+        return [scorer.start(part, beam) for scorer, part in zip(self.scorers, memory, strict=True)]
+
+    def step(self, target: Tensor, memory: list[Any], state: list[Any]) -> tuple[Tensor, list[Any]]:
+        """The average over the scorers; see :meth:`Scorer.step`."""
+        steps = [
+            scorer.step(target, *parts)
+            for scorer, *parts in zip(self.scorers, memory, state, strict=True)
+        ]
+        scores = [log_probabilities for log_probabilities, _ in steps]
+        return self._average(scores), [state for _, state in steps]
+
+    def _average(self, scores: list[Tensor]) -> Tensor:
+        if self.kind == "linear":
+            terms = zip(scores, self.weights, strict=True)
+            return reduce(torch.logaddexp, [score + math.log(weight) for score, weight in terms])
+        weighted = [score * weight for score, weight in zip(scores, self.weights, strict=True)]
+        return torch.log_softmax(reduce(torch.add, weighted), dim=-1)
+
+
+@torch.inference_mode()
+def score_targets(
+    scorer: Scorer,
+    source: Tensor,
+    source_mask: Tensor,
+    target_input: Tensor,
+    target_output: Tensor,
+) -> Tensor:
+    """Log-probabilities of given targets (forced decoding), natural logarithm.
+
+    The end symbol counts, padding does not.  Positions are read in chunks through the same
+    ``step`` that search calls, so no ``(batch, target, vocabulary)`` tensor exists.
+
+    Args:
+        scorer: the model, ensemble or other scorer.
+        source: ids ``(batch, source)``.
+        source_mask: ``(batch, source)``, True is a real token.
+        target_input: ``(batch, target)``: begin symbol and ids.
+        target_output: ``(batch, target)``: ids and end symbol, then padding.
+
+    Returns:
+        Sums over each sentence's positions, ``(batch,)``, float64.
+    """
+    memory = scorer.encode(source, source_mask)
+    state = scorer.start(memory)
+    total = torch.zeros(len(source), dtype=torch.float64, device=source.device)
+    position, chunk = 0, 1  # the first position alone tells how large the vocabulary is
+    while position < target_input.size(1):
+        window = slice(position, position + chunk)
+        log_probabilities, state = scorer.step(target_input[:, window], memory, state)
+        wanted = target_output[:, window]
+        found = log_probabilities.gather(2, wanted.unsqueeze(2)).squeeze(2)
+        total += found.double().masked_fill(wanted == PAD, 0.0).sum(1)
+        position += chunk
+        chunk = max(1, _ELEMENTS_AT_ONCE // (len(source) * log_probabilities.size(2)))
+    return total

@@ -1,0 +1,137 @@
+"""From a configuration to the search that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from dragoman.config import Config
+from dragoman.search.beam import beam_search
+from dragoman.search.constraints import (
+    Constraint,
+    ForcedPrefix,
+    LengthLimit,
+    MinimumLength,
+    Never,
+    NoRepeatedNgram,
+    Requirement,
+    Rules,
+)
+from dragoman.search.greedy import greedy_search
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.sampling import SamplingConfig, sample
+from dragoman.search.scorer import Scorer
+from dragoman.text.vocabulary import BOS, PAD, UNK
+
+
+class SearchConfig(Config):
+    """How translations are searched for; the defaults are the paper's (section 6.1)."""
+
+    beam: int = Field(4, ge=1)
+    """Unfinished hypotheses kept a sentence; 1 is greedy search."""
+    length_penalty: float = Field(0.6, ge=0)
+    """alpha in ((5 + |Y|) / 6)^alpha, which log-probabilities are divided by."""
+    extra_length: int = Field(50, ge=0)
+    """An output has at most as many pieces as its source and so many more."""
+    minimum_length: int = Field(0, ge=0)
+    """Pieces that an output has at least, the end symbol not counted."""
+    no_repeat_ngram: int = Field(0, ge=0)
+    """No sequence of so many pieces comes twice in an output; 0 lets them."""
+    allow_unknown: bool = False
+    """Whether the unknown piece may be put out; it reads "⁇"."""
+    nbest: int = Field(1, ge=1)
+    """Hypotheses a sentence, or samples; at most `beam` of the former."""
+    sampling: SamplingConfig | None = None
+    """Draw outputs at random instead of searching for the best."""
+    batch_tokens: int = Field(8192, ge=1)
+    """Padded source pieces times hypotheses that are translated together."""
+    max_source_pieces: int = Field(1024, ge=1)
+    """A longer line is refused rather than cut."""
+
+    @model_validator(mode="after")
+    def _nbest_fits(self) -> SearchConfig:
+        if self.sampling is None and self.nbest > self.beam:
+            raise ValueError(f"nbest {self.nbest} needs a beam at least as wide, not {self.beam}")
+        return self
+
+    @property
+    def rows(self) -> int:
+        """Hypotheses that are extended at once for a sentence."""
+        return self.beam if self.sampling is None else self.nbest
+
+
+@torch.inference_mode()
+def search(
+    scorer: Scorer,
+    source: Tensor,
+    source_mask: Tensor,
+    config: SearchConfig,
+    *,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    never: Sequence[int] = (),
+    numbers: Sequence[int] | None = None,
+) -> list[list[Hypothesis]]:
+    """Translate a batch.
+
+    Args:
+        scorer: a model, an ensemble or anything else that gives log-probabilities.
+        source: ids ``(batch, source)``, each sentence closed by the end symbol, then padding.
+        source_mask: ``(batch, source)``, True is a real token.
+        config: which search, and its limits.
+        prefixes: ids that each sentence's output opens with.
+        never: ids that are not to be put out, besides padding and the begin symbol.
+        numbers: of the sentences in the whole input, which decide what sampling draws; their
+            place in this batch if not given.
+
+    Returns:
+        For each sentence its hypotheses, best first; at least one, at most ``config.nbest``.
+    """
+    if not len(source):
+        return []
+    rules = build_rules(source_mask, config, prefixes=prefixes, never=never)
+    alpha = config.length_penalty
+    if config.sampling is not None:
+        return sample(
+            scorer,
+            source,
+            source_mask,
+            rules,
+            config=config.sampling,
+            count=config.nbest,
+            alpha=alpha,
+            numbers=range(len(source)) if numbers is None else numbers,
+        )
+    if config.beam == 1:
+        return greedy_search(scorer, source, source_mask, rules, alpha=alpha)
+    return beam_search(
+        scorer, source, source_mask, rules, beam=config.beam, nbest=config.nbest, alpha=alpha
+    )
+
+
+def build_rules(
+    source_mask: Tensor,
+    config: SearchConfig,
+    *,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    never: Sequence[int] = (),
+) -> Rules:
+    """The constraints and limits that ``config`` asks for; arguments as of :func:`search`."""
+    device = source_mask.device
+    symbols = [PAD, BOS, *never] if config.allow_unknown else [PAD, UNK, BOS, *never]
+    constraints: list[Constraint] = [Never(torch.tensor(symbols, device=device))]
+    if config.no_repeat_ngram:
+        constraints.append(NoRepeatedNgram(config.no_repeat_ngram))
+    if config.minimum_length:
+        constraints.append(MinimumLength(config.minimum_length))
+
+    limits = source_mask.sum(1) - 1 + config.extra_length  # the end symbol is no piece
+    requirements: list[Requirement] = []
+    if prefixes is not None:
+        lengths = torch.tensor([len(prefix) for prefix in prefixes], device=device)
+        limits = limits.maximum(lengths)
+        requirements.append(ForcedPrefix(prefixes, device))
+    requirements.append(LengthLimit(limits))
+    return Rules(constraints, requirements, limits)
