@@ -121,10 +121,10 @@ def _continuations(beams: _Beams, scores: Tensor) -> _Candidates:
     sentences, beam = beams.scores.shape
     each = min(beam + 1, scores.size(1))  # one hypothesis gives at most beam, and one that ends
     values, pieces = best(scores, each)
-    totals = (beams.scores.unsqueeze(2) + values.view(sentences, beam, each)).flatten(1)
+    totals = (beams.scores.unsqueeze(2) + values.reshape(sentences, beam, each)).flatten(1)
     totals, order = totals.sort(dim=1, descending=True, stable=True)
     totals, order = totals[:, : 2 * beam], order[:, : 2 * beam]
-    return _Candidates(totals, order // each, pieces.view(sentences, -1).gather(1, order))
+    return _Candidates(totals, order // each, pieces.flatten().view(sentences, -1).gather(1, order))
 
 
 def _best_divisors(limits: Tensor, alpha: float) -> Tensor:
