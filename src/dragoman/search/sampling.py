@@ -92,7 +92,7 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
         outside = cumulative - probabilities >= config.top_p
         outside[:, 0] = False
         cumulative = probabilities.masked_fill(outside, 0.0).cumsum(1)
-    total = cumulative[:, -1:]
+    total = cumulative[:, -1:].contiguous()
     place = torch.searchsorted(cumulative, uniform.unsqueeze(1) * total, right=True)
     # Rounding may carry the product up to the total: take the last piece that has any chance.
     place = place.minimum(torch.searchsorted(cumulative, total))

@@ -48,6 +48,8 @@ class SearchConfig(Config):
     """Draw outputs at random instead of searching for the best."""
     batch_tokens: int = Field(8192, ge=1)
     """Padded source pieces times hypotheses that are translated together."""
+    buffer_lines: int = Field(4096, ge=1)
+    """Lines read ahead, to translate those of like length together."""
     max_source_pieces: int = Field(1024, ge=1)
     """A longer line is refused rather than cut."""
 

@@ -1,0 +1,340 @@
+"""Text in, text out: the one path of the command line, servers, validation and back-translation.
+
+Lines are normalized and split as in training, sorted by length, searched for in batches and
+given back in their order.  A translation depends on its line and the settings alone: not on the
+lines beside it, nor on their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dragoman.config import parse
+from dragoman.data.batches import make_batch, pad_sources
+from dragoman.errors import ConfigError, DataError, SavedError
+from dragoman.models.interface import TranslationModel
+from dragoman.saved import SavedModel, load_model
+from dragoman.search import (
+    Ensemble,
+    Hypothesis,
+    ModelScorer,
+    Scorer,
+    SearchConfig,
+    score_targets,
+    search,
+)
+from dragoman.text.vocabulary import EOS, Vocabularies
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation of a line."""
+
+    text: str
+    """The translation; empty for an empty line."""
+
+    score: float
+    """The log-probability over the length penalty: the higher, the better."""
+
+    log_probability: float
+    """Natural logarithm of the model's probability of these pieces and the end."""
+
+    pieces: list[str]
+    """The pieces that ``text`` was put together from."""
+
+    ended: bool
+    """False where the length limit cut the translation off."""
+
+
+class Scored(NamedTuple):
+    """How likely a given translation is."""
+
+    log_probability: float
+    """Natural logarithm of its probability, the end counted."""
+
+    tokens: int
+    """Target pieces, the end counted: ``exp(-log_probability / tokens)`` is the perplexity."""
+
+
+class Attention(NamedTuple):
+    """Where a model looks in the source while it writes each target piece."""
+
+    weights: Tensor
+    """``(layers, heads, target, source)``; over the source they sum to one."""
+
+    target: list[str]
+    """Target pieces, the end among them."""
+
+    source: list[str]
+    """Source pieces, the end among them."""
+
+
+class Translator:
+    """Models, their vocabularies and a way to search.
+
+    Args:
+        models: one model, or several that translate together as an ensemble.
+        vocabularies: of all of them.
+        search: how to translate where a call does not say otherwise.
+
+    A model in training may be given: it is put into evaluation mode during each call only.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[TranslationModel],
+        vocabularies: Vocabularies,
+        search: SearchConfig | None = None,
+    ) -> None:
+        if not models:
+            raise ConfigError("a translator needs at least one model")
+        self.models = list(models)
+        self.vocabularies = vocabularies
+        self.search = search or SearchConfig()
+        scorers: list[Scorer] = [ModelScorer(model) for model in models]
+        self._scorer = scorers[0] if len(scorers) == 1 else Ensemble(scorers)
+
+    @classmethod
+    def load(cls, *paths: Path | str, device: torch.device | str | None = None) -> Translator:
+        """Open a model or run directory; several paths make an ensemble.
+
+        Args:
+            paths: directories of models, runs or checkpoints.  The first one's search settings
+                hold for all.
+            device: such as ``cpu`` or ``cuda:1``; a GPU if there is one unless told otherwise.
+
+        Raises:
+            SavedError: one is missing or damaged, or their vocabularies differ.
+            ConfigError: no path, or a device that is not there.
+        """
+        if not paths:
+            raise ConfigError("name at least one model or run directory to load")
+        if device is not None:
+            _check_device(device)
+        first, *others = saved = [load_model(path, device) for path in paths]
+        for other in others:
+            _check_same_vocabularies(first, other)
+        config = parse(SearchConfig, first.search, f"{first.path}: search")
+        return cls([part.model for part in saved], first.vocabularies, config)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the models are."""
+        return next(self.models[0].parameters()).device
+
+    def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
+        """The best translation of each line.
+
+        Args:
+            lines: source sentences; an empty one has an empty translation.
+            options: values of :class:`~dragoman.search.SearchConfig` for this call, such as
+                ``beam=8``; None leaves one as it is.
+
+        Raises:
+            ConfigError: an option that does not exist or is out of range.
+            DataError: a line is longer than ``max_source_pieces``.
+        """
+        return list(self.stream(lines, **options))
+
+    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+        """The ``nbest`` best translations of each line, or as many samples, best first.
+
+        Arguments and errors as of :meth:`translate`.  There are fewer where fewer are possible.
+        """
+        return list(self.stream_nbest(lines, **options))
+
+    def stream(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
+        """The best translation of each line, in order and in bounded memory.
+
+        ``buffer_lines`` lines are read before the first translation comes.  Arguments and errors
+        as of :meth:`translate`.
+        """
+        for translations in self.stream_nbest(lines, **{**options, "nbest": 1}):
+            yield translations[0].text
+
+    def stream_nbest(self, lines: Iterable[str], **options: Any) -> Iterator[list[Translation]]:
+        """The ``nbest`` best translations of each line, in order and in bounded memory.
+
+        Arguments and errors as of :meth:`translate`.
+        """
+        _refuse_text(lines)
+        config = self._configure(options)
+        remaining, start = iter(lines), 0
+        while buffer := list(islice(remaining, config.buffer_lines)):
+            yield from self._translate(buffer, start, config)
+            start += len(buffer)
+
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+        """How likely each target is as the translation of its source (forced decoding).
+
+        Raises:
+            DataError: unequal numbers of lines, or one longer than ``max_source_pieces``.
+        """
+        _refuse_text(sources)
+        _refuse_text(targets)
+        if len(sources) != len(targets):
+            raise DataError(
+                f"{len(sources)} source lines and {len(targets)} target lines: "
+                "they must be as many, line by line"
+            )
+        limit = self.search.max_source_pieces
+        source = _checked(self.vocabularies.source.encode_batch(sources), limit, 0)
+        target = _checked(self.vocabularies.target.encode_batch(targets), limit, 0)
+        scored: list[Scored] = [Scored(0.0, 0)] * len(sources)
+
+        def length(number: int) -> int:
+            return max(len(source[number]), len(target[number])) + 1
+
+        with _evaluation(self.models):
+            for numbers in _batches(range(len(source)), length, self.search.batch_tokens):
+                batch = make_batch([source[n] for n in numbers], [target[n] for n in numbers])
+                batch = batch.to(self.device)
+                sums = score_targets(
+                    self._scorer,
+                    batch.source,
+                    batch.source_mask,
+                    batch.target_input,
+                    batch.target_output,
+                )
+                for number, log_probability in zip(numbers, sums.tolist(), strict=True):
+                    scored[number] = Scored(log_probability, len(target[number]) + 1)
+        return scored
+
+    def attention(self, source: str, target: str | None = None) -> Attention:
+        """Where the model looks in ``source`` while it writes ``target``.
+
+        Args:
+            source: a sentence.
+            target: its translation; the model's own if not given.
+
+        Raises:
+            ConfigError: an ensemble, or a family without attention over the source.
+        """
+        if len(self.models) > 1:
+            raise ConfigError("attention is of one model; load one without the others")
+        (model,) = self.models
+        target = self.translate([source])[0] if target is None else target
+        source_ids = self.vocabularies.source.encode(source)
+        target_ids = self.vocabularies.target.encode(target)
+        batch = make_batch([source_ids], [target_ids]).to(self.device)
+        with _evaluation(self.models), torch.inference_mode():
+            memory = model.encode(batch.source, batch.source_mask)
+            try:
+                weights = model.attention_weights(batch.target_input, memory)
+            except TypeError as error:
+                raise ConfigError(f"{error}; use a family that has, such as transformer") from error
+        return Attention(
+            weights[0].float().cpu(),
+            self.vocabularies.target.pieces([*target_ids, EOS]),
+            self.vocabularies.source.pieces([*source_ids, EOS]),
+        )
+
+    def _configure(self, options: dict[str, Any]) -> SearchConfig:
+        given = {name: value for name, value in options.items() if value is not None}
+        return parse(SearchConfig, {**self.search.model_dump(), **given}, "search options")
+
+    def _translate(
+        self, lines: list[str], start: int, config: SearchConfig
+    ) -> list[list[Translation]]:
+        """Translate lines that are numbered from ``start`` in the whole input."""
+        ids = self.vocabularies.source.encode_batch(lines)
+        _checked(ids, config.max_source_pieces, start)
+        nothing = [Translation("", 0.0, 0.0, [], ended=True)]
+        translations = [nothing] * len(lines)
+        wanted = [number for number, line in enumerate(ids) if line]
+        tokens = max(1, config.batch_tokens // config.rows)
+        with _evaluation(self.models):
+            for numbers in _batches(wanted, lambda number: len(ids[number]) + 1, tokens):
+                source, source_mask = pad_sources([ids[number] for number in numbers])
+                found = search(
+                    self._scorer,
+                    source.to(self.device),
+                    source_mask.to(self.device),
+                    config,
+                    numbers=[start + number for number in numbers],
+                )
+                for number, hypotheses in zip(numbers, found, strict=True):
+                    translations[number] = [self._read(hypothesis) for hypothesis in hypotheses]
+        return translations
+
+    def _read(self, hypothesis: Hypothesis) -> Translation:
+        return Translation(
+            self.vocabularies.target.decode(hypothesis.ids),
+            hypothesis.score,
+            hypothesis.log_probability,
+            self.vocabularies.target.pieces(hypothesis.ids),
+            hypothesis.ended,
+        )
+
+
+def _batches(
+    numbers: Iterable[int], length: Callable[[int], int], tokens: int
+) -> Iterator[list[int]]:
+    """Group line numbers so that a padded batch has at most ``tokens``, longest first.
+
+    A line longer than that is a batch by itself.
+    """
+    batch: list[int] = []
+    for number in sorted(numbers, key=length, reverse=True):
+        if batch and length(batch[0]) * (len(batch) + 1) > tokens:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+@contextmanager
+def _evaluation(models: Iterable[TranslationModel]) -> Iterator[None]:
+    """Put models into evaluation mode, and each of their modules back as it was."""
+    modules = [module for model in models for module in model.modules()]
+    training = [module.training for module in modules]
+    for module in modules:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module, before in zip(modules, training, strict=True):
+            module.training = before
+
+
+def _checked(ids: list[list[int]], limit: int, start: int) -> list[list[int]]:
+    for number, line in enumerate(ids, start + 1):
+        if len(line) > limit:
+            raise DataError(
+                f"line {number}: {len(line)} pieces are more than search.max_source_pieces "
+                f"{limit}; split the line or raise the limit"
+            )
+    return ids
+
+
+def _refuse_text(lines: Iterable[str]) -> None:
+    if isinstance(lines, str):
+        raise TypeError("expected lines, such as a list of strings, not one string: [text]")
+
+
+def _check_device(device: torch.device | str) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # AssertionError: built without CUDA
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"device {str(device)!r} cannot be used: {reason}") from error
+
+
+def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
+    for side, one, another in zip(
+        ("source", "target"), first.vocabularies, other.vocabularies, strict=True
+    ):
+        if one.fingerprint != another.fingerprint:
+            raise SavedError(
+                f"{other.path}: its {side} vocabulary is not that of {first.path}; models of an "
+                "ensemble must be trained with the same vocabulary"
+            )
