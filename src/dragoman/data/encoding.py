@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ class Encoder:
 
 def encode_chunks(
     chunks: Iterable[Chunk], encoder: Encoder, processes: int
-) -> Iterator[EncodedChunk]:
+) -> Generator[EncodedChunk, None, None]:
     """Encode chunks; the results come in order, whatever the number of processes.
 
     Args:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -80,23 +82,16 @@ def prepare(
     inputs = [_describe(path) for part in parts for path in part.files()]
     report = CleaningReport()
     with atomic_directory(directory) as unfinished:
-        writer = StoreWriter(unfinished)
-        chunks = _chunks(parts, cleaning, report, held_out)
-        encoder = Encoder(vocabularies, max_pieces)
-        kept = [0] * len(parts)
-        for encoded in encode_chunks(chunks, encoder, processes):
-            writer.append(
-                encoded.source, encoded.source_lengths, encoded.target, encoded.target_lengths
-            )
-            kept[encoded.part] += len(encoded.source_lengths)
-            _leave_out(report.part(parts[encoded.part].name), encoded)
-            if progress is not None:
-                progress(encoded.pairs_read)
-        files = writer.close()
+        with (
+            StoreWriter(unfinished) as writer,
+            closing(_chunks(parts, cleaning, report, held_out)) as chunks,
+            closing(encode_chunks(chunks, Encoder(vocabularies, max_pieces), processes)) as encoded,
+        ):
+            kept = _write(encoded, writer, parts, report, progress)
         if writer.pairs == 0:
             raise DataError(
                 f"no sentence pair of {', '.join(part.name for part in parts)} is left after "
-                "cleaning; look at the report and loosen data.cleaning"
+                f"cleaning ({_main_reason(report)}); check the files or loosen the cleaning"
             )
         write_json(unfinished / REPORT, report.to_json())
         manifest = Manifest(
@@ -107,10 +102,28 @@ def prepare(
             fingerprint=_digest([settings, [file.sha256 for file in inputs]]),
             settings=settings,
             inputs=inputs,
-            files=files,
+            files=writer.files(),
         )
         write_manifest(unfinished, manifest)
     return Store.open(directory), report
+
+
+def _write(
+    chunks: Iterable[EncodedChunk],
+    writer: StoreWriter,
+    parts: Sequence[CorpusPart],
+    report: CleaningReport,
+    progress: Callable[[int], None] | None,
+) -> list[int]:
+    """Write and report chunks as they come; how many pairs of each part were written."""
+    kept = [0] * len(parts)
+    for chunk in chunks:
+        writer.append(chunk.source, chunk.source_lengths, chunk.target, chunk.target_lengths)
+        kept[chunk.part] += len(chunk.source_lengths)
+        _leave_out(report.part(parts[chunk.part].name), chunk)
+        if progress is not None:
+            progress(chunk.pairs_read)
+    return kept
 
 
 def _chunks(
@@ -118,7 +131,7 @@ def _chunks(
     cleaning: CleaningConfig,
     report: CleaningReport,
     held_out: frozenset[int],
-) -> Iterator[Chunk]:
+) -> Generator[Chunk, None, None]:
     read = 0
 
     def counted(pairs: Iterator[Pair]) -> Iterator[Pair]:
@@ -157,6 +170,16 @@ def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
         for line in lines:
             report.dropped.setdefault(reason, Finding()).add(line)
             report.kept -= 1
+
+
+def _main_reason(report: CleaningReport) -> str:
+    """Why most pairs were dropped, such as "9 of 12 dropped: empty"."""
+    counts: Counter[str] = Counter()
+    for part in report.parts.values():
+        counts.update({reason: finding.count for reason, finding in part.dropped.items()})
+    return "".join(
+        f"{count} of {report.read} dropped: {reason}" for reason, count in counts.most_common(1)
+    )
 
 
 def _ranges(parts: Sequence[CorpusPart], kept: Sequence[int]) -> list[StoredPart]:

@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import BinaryIO, Literal, TypeVar
 
 import numpy as np
@@ -170,16 +171,30 @@ class Store:
 
 
 class StoreWriter:
-    """Appends pairs to the files of a store; holds none of them in memory."""
+    """Appends pairs to the files of a store; holds none of them in memory.
+
+    A context manager: the files are closed at the end of the block.
+    """
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
         self._ids = {side: _Output(directory / f"{side}.ids") for side in _SIDES}
         self._offsets = {side: _Output(directory / f"{side}.offsets") for side in _SIDES}
         self._ends = dict.fromkeys(_SIDES, 0)
         self.pairs = 0
         for side in _SIDES:
             self._offsets[side].write(np.zeros(1, dtype=_OFFSET))
+
+    def __enter__(self) -> StoreWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for output in self._outputs():
+            output.close()
 
     def append(
         self, source: Ids, source_lengths: IntArray, target: Ids, target_lengths: IntArray
@@ -196,10 +211,12 @@ class StoreWriter:
         self._offsets[side].write((np.cumsum(lengths) + self._ends[side]).astype(_OFFSET))
         self._ends[side] += len(ids)
 
-    def close(self) -> dict[str, StoredFile]:
-        """Close the files; their sizes and checksums by name."""
-        outputs = [*self._ids.values(), *self._offsets.values()]
-        return {output.path.name: output.close() for output in outputs}
+    def files(self) -> dict[str, StoredFile]:
+        """Sizes and checksums of what was written, by file name."""
+        return {output.path.name: output.stored() for output in self._outputs()}
+
+    def _outputs(self) -> list[_Output]:
+        return [*self._ids.values(), *self._offsets.values()]
 
 
 class _Output:
@@ -217,8 +234,10 @@ class _Output:
         self._size_bytes += len(content)
         self._crc32 = zlib.crc32(content, self._crc32)
 
-    def close(self) -> StoredFile:
+    def close(self) -> None:
         self._stream.close()
+
+    def stored(self) -> StoredFile:
         return StoredFile(size_bytes=self._size_bytes, crc32=self._crc32)
 
 

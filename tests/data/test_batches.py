@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.data import batches as batches_module
+from dragoman.data.batches import Batch, BatchConfig, Batches, make_batch, pad_sources, prefetch
+from dragoman.data.store import Store
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary import train_vocabularies as train
+
+Pairs = list[tuple[list[int], list[int]]]
+
+sentence = st.lists(st.integers(4, 99), max_size=9)
+some_pairs = st.lists(st.tuples(sentence, sentence), max_size=12)
+
+MULTI30K = Path(__file__).parents[2] / "../shared/data/multi30k/tok"
+
+
+def equal(one: Batch, other: Batch) -> bool:
+    names = ("source", "source_mask", "target_input", "target_output", "rows")
+    return all(torch.equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def rows_of(batches: list[Batch]) -> list[list[int]]:
+    return [batch.rows.tolist() for batch in batches]
+
+
+@given(some_pairs)
+def test_a_batch_is_what_its_fields_say(pairs: Pairs) -> None:
+    batch = make_batch([source for source, _ in pairs], [target for _, target in pairs])
+    source_width = max((len(source) for source, _ in pairs), default=0) + 1
+    target_width = max((len(target) for _, target in pairs), default=0) + 1
+    for i, (source, target) in enumerate(pairs):
+        pads = [PAD] * target_width
+        assert batch.source[i].tolist() == [*source, EOS, *[PAD] * source_width][:source_width]
+        assert batch.target_input[i].tolist() == [BOS, *target, *pads][:target_width]
+        assert batch.target_output[i].tolist() == [*target, EOS, *pads][:target_width]
+    assert torch.equal(batch.source_mask, batch.source != PAD)
+    assert batch.target_tokens == int((batch.target_output != PAD).sum())
+    assert batch.sentences == len(pairs)
+    assert batch.rows.tolist() == list(range(len(pairs)))
+    assert batch.source_mask.dtype == torch.bool
+    for ids in (batch.source, batch.target_input, batch.target_output, batch.rows):
+        assert ids.dtype == torch.int64
+
+
+@given(some_pairs)
+def test_sources_alone_are_padded_alike(pairs: Pairs) -> None:
+    sources = [source for source, _ in pairs]
+    source, mask = pad_sources(sources)
+    batch = make_batch(sources, sources)
+    assert torch.equal(source, batch.source)
+    assert torch.equal(mask, batch.source_mask)
+
+
+def test_moving_a_batch_keeps_its_content() -> None:
+    batch = make_batch([[5, 6], [7]], [[8], [9]])
+    assert equal(batch, batch.to("cpu"))
+    assert batch.to("meta").source.device.type == "meta"
+    assert batch.to("meta").target_tokens == batch.target_tokens
+
+
+class TestAnEpoch:
+    @settings(deadline=None)
+    @given(
+        st.integers(0, 60),
+        st.integers(1, 200),
+        st.integers(0, 2**40),
+        st.integers(0, 5),
+        st.integers(1, 4),
+    )
+    def test_shows_every_row_once_over_all_ranks(
+        self,
+        store_of: Callable[..., Store],
+        pairs_of: Callable[..., Pairs],
+        size: int,
+        batch_tokens: int,
+        seed: int,
+        epoch: int,
+        world_size: int,
+    ) -> None:
+        pairs = pairs_of(size)
+        store = store_of(pairs)
+        config = BatchConfig(batch_tokens=batch_tokens)
+        ranks = [
+            Batches(store, config, seed=seed, rank=rank, world_size=world_size)
+            for rank in range(world_size)
+        ]
+        shown = [list(rank.epoch(epoch)) for rank in ranks]
+        assert {len(batches) for batches in shown} == {rank.count(epoch) for rank in ranks}
+        assert len({len(batches) for batches in shown}) == 1
+        seen = sorted(row for batches in shown for batch in batches for row in batch.rows.tolist())
+        assert set(seen) == set(range(size))
+        if world_size == 1:
+            assert len(seen) == size
+        for batch in (batch for batches in shown for batch in batches):
+            width = max(batch.source.shape[1], batch.target_output.shape[1])
+            assert batch.sentences == 1 or batch.sentences * width <= batch_tokens
+            for i, row in enumerate(batch.rows.tolist()):
+                assert batch.source[i][batch.source_mask[i]].tolist() == [*pairs[row][0], EOS]
+                target = batch.target_output[i]
+                assert target[target != PAD].tolist() == [*pairs[row][1], EOS]
+
+    def test_repeats_nothing_when_ranks_divide_a_larger_store(
+        self, store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
+    ) -> None:
+        store = store_of(pairs_of(1000))
+        for world_size in (2, 3, 7):
+            seen = [
+                row
+                for rank in range(world_size)
+                for batch in Batches(
+                    store,
+                    BatchConfig(batch_tokens=500),
+                    seed=1,
+                    rank=rank,
+                    world_size=world_size,
+                ).epoch(0)
+                for row in batch.rows.tolist()
+            ]
+            assert sorted(seen) == list(range(1000))
+
+    def test_weights_say_how_often_rows_are_seen(
+        self, store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
+    ) -> None:
+        store = store_of(pairs_of(90), [(30, 2.0), (30, 0.5), (30, 1.0)])
+        batches = Batches(store, BatchConfig(batch_tokens=100), seed=1)
+        shown = [
+            np.bincount(
+                np.concatenate([batch.rows.numpy() for batch in batches.epoch(epoch)]),
+                minlength=90,
+            )
+            for epoch in (0, 1)
+        ]
+        for seen in shown:
+            assert set(seen[:30]) == {2}
+            assert set(seen[30:60]) == {0, 1}
+            assert set(seen[60:]) == {1}
+        assert set((shown[0] + shown[1])[30:60]) == {1}
+
+
+class TestOrder:
+    @pytest.fixture
+    def store(self, store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]) -> Store:
+        return store_of(pairs_of(500))
+
+    @pytest.fixture(params=["one window", "several windows"])
+    def windows(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+        if request.param == "several windows":
+            monkeypatch.setattr(batches_module, "_WINDOW_ROWS", 100)
+            monkeypatch.setattr(batches_module, "_BLOCK_ROWS", 17)
+
+    def batches(self, store: Store, **changes: int) -> Batches:
+        return Batches(store, BatchConfig(batch_tokens=200), **{"seed": 1, **changes})
+
+    def test_is_a_pure_function_of_its_arguments(self, store: Store, windows: None) -> None:
+        one = self.batches(store)
+        list(one.epoch(7))
+        again = self.batches(Store.open(store.directory))
+        for a, b in zip(one.epoch(3), again.epoch(3), strict=True):
+            assert equal(a, b)
+
+    def test_start_skips(self, store: Store, windows: None) -> None:
+        whole = list(self.batches(store).epoch(2))
+        assert len(whole) == self.batches(store).count(2)
+        for start in (0, 1, len(whole) // 2, len(whole) - 1, len(whole), len(whole) + 5):
+            rest = list(self.batches(store).epoch(2, start))
+            assert rows_of(rest) == rows_of(whole[start:])
+
+    def test_windows_lose_nothing(self, store: Store, windows: None) -> None:
+        seen = [row for rows in rows_of(list(self.batches(store).epoch(0))) for row in rows]
+        assert sorted(seen) == list(range(500))
+
+    def test_changes_with_epoch_and_seed(self, store: Store, windows: None) -> None:
+        first = rows_of(list(self.batches(store).epoch(0)))
+        for other in (self.batches(store).epoch(1), self.batches(store, seed=2).epoch(0)):
+            others = rows_of(list(other))
+            together = {frozenset(rows) for rows in first} & {frozenset(rows) for rows in others}
+            assert len(together) < len(first) / 2  # most batches have other members
+
+    def test_is_not_by_length(self, store: Store, windows: None) -> None:
+        widths = [batch.source.shape[1] for batch in self.batches(store).epoch(0)]
+        assert abs(np.corrcoef(np.arange(len(widths)), widths)[0, 1]) < 0.5
+
+    def test_ranks_get_batches_of_similar_size_together(self, store: Store) -> None:
+        ranks = [self.batches(store, rank=rank, world_size=2).epoch(0) for rank in (0, 1)]
+        spread = [
+            abs(a.target_output.shape[1] - b.target_output.shape[1])
+            for a, b in zip(*ranks, strict=True)
+        ]
+        assert np.mean(spread) < 2
+
+
+class TestSampling:
+    texts = ("ein hund läuft schnell", "die katze schläft heute gern")
+
+    @pytest.fixture
+    def batches(self, store_of: Callable[..., Store], vocabularies: Vocabularies) -> Batches:
+        source, target = (
+            vocabulary.encode(text)
+            for vocabulary, text in zip(vocabularies, self.texts, strict=True)
+        )
+        store = store_of([(source, target)] * 20)
+        return Batches(
+            store, BatchConfig(batch_tokens=100), seed=1, vocabularies=vocabularies, sampling=0.5
+        )
+
+    def test_changes_pieces_and_keeps_text(
+        self, batches: Batches, vocabularies: Vocabularies
+    ) -> None:
+        splits = set()
+        for batch in batches.epoch(0):
+            for source, target in zip(batch.source, batch.target_output, strict=True):
+                assert vocabularies.source.decode(source.tolist()) == self.texts[0]
+                assert vocabularies.target.decode(target.tolist()) == self.texts[1]
+                splits.add(tuple(source.tolist()))
+        assert len(splits) > 5
+
+    def test_is_deterministic_and_differs_by_epoch(self, batches: Batches) -> None:
+        first = list(batches.epoch(0))
+        assert all(map(equal, batches.epoch(0), first))
+        assert all(map(equal, batches.epoch(0, 3), first[3:]))
+        assert not all(
+            torch.equal(a.source, b.source) for a, b in zip(first, batches.epoch(1), strict=False)
+        )
+
+    def test_keeps_unknown_pieces(
+        self, store_of: Callable[..., Store], vocabularies: Vocabularies
+    ) -> None:
+        ids = vocabularies.source.encode("ein ☃ hund")
+        batches = Batches(
+            store_of([(ids, ids)]),
+            BatchConfig(),
+            seed=1,
+            vocabularies=vocabularies,
+            sampling=0.5,
+        )
+        (batch,) = batches.epoch(0)
+        assert batch.source[0].tolist() == [*ids, EOS]
+
+
+def test_batches_can_be_prefetched(
+    store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
+) -> None:
+    batches = Batches(store_of(pairs_of(200)), BatchConfig(batch_tokens=100), seed=1)
+    with prefetch(batches.epoch(0), depth=2) as ahead:
+        assert all(map(equal, ahead, batches.epoch(0)))
+
+
+@pytest.mark.parametrize("batch_tokens", [4096, 8000])
+def test_padding_on_multi30k_is_under_five_percent(
+    batch_tokens: int, store_of: Callable[..., Store]
+) -> None:
+    source, target = (MULTI30K / f"train.lc.norm.tok.{side}.gz" for side in ("en", "de"))
+    if not source.exists():
+        pytest.skip("Multi30k is not in ../shared/data")
+    pairs = list(read_pairs(CorpusPart(source=str(source), target=str(target))))
+    vocabulary = train(pairs[:10_000], VocabularyConfig(size=5000), seed=1).source
+    sources = vocabulary.encode_batch([pair.source for pair in pairs])
+    targets = vocabulary.encode_batch([pair.target for pair in pairs])
+    store = store_of(list(zip(sources, targets, strict=True)))
+    batches = Batches(store, BatchConfig(batch_tokens=batch_tokens), seed=1)
+    positions = tokens = 0
+    for batch in batches.epoch(0):
+        positions += batch.source.numel() + batch.target_output.numel()
+        tokens += int(batch.source_mask.sum()) + batch.target_tokens
+    assert 1 - tokens / positions < 0.05

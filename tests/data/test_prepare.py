@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.data.prepare import prepare
+from dragoman.data.store import FILE_NAMES, Store
+from dragoman.errors import DataError, StorageError
+from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+
+Corpus = Callable[..., CorpusPart]
+
+ALL = CleaningConfig(max_length_ratio=None, drop_duplicates=False)
+
+
+def made(directory: Path) -> int:
+    """Changes whenever a store is written anew."""
+    return (directory / "store.json").stat().st_ino
+
+
+class TestContent:
+    def test_rows_are_the_encoded_pairs(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
+    ) -> None:
+        parts = [corpus_of(30, "one"), corpus_of(20, "two", weight=2.5)]
+        store, report = prepare(tmp_path / "data", parts, vocabularies, ALL, max_pieces=100)
+        pairs = [pair for part in parts for pair in read_pairs(part)]
+        assert len(store) == len(pairs) == report.kept == report.read
+        for row, pair in enumerate(pairs):
+            assert store.source(row).tolist() == vocabularies.source.encode(pair.source)
+            assert store.target(row).tolist() == vocabularies.target.encode(pair.target)
+        assert [(part.start, part.stop, part.weight) for part in store.parts] == [
+            (0, 30, 1.0),
+            (30, 50, 2.5),
+        ]
+
+    def test_does_not_depend_on_the_number_of_processes(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
+    ) -> None:
+        parts = [corpus_of(9000, "one"), corpus_of(100, "two")]
+        results = []
+        for processes in (1, 3):
+            directory = tmp_path / f"with-{processes}"
+            _, report = prepare(
+                directory,
+                parts,
+                vocabularies,
+                CleaningConfig(),
+                max_pieces=30,
+                processes=processes,
+            )
+            results.append(({n: (directory / n).read_bytes() for n in FILE_NAMES}, report))
+        assert results[0] == results[1]
+
+    def test_long_and_empty_pairs_are_dropped_and_reported(
+        self, tmp_path: Path, vocabularies: Vocabularies
+    ) -> None:
+        for name, lines in (("a", "ein\nhund hund\n\nbaum\n"), ("b", "das\nhaus\nnie\nhaus\n")):
+            (tmp_path / name).write_text(lines, encoding="utf-8")
+        part = CorpusPart(source=str(tmp_path / "a"), target=str(tmp_path / "b"))
+        bound = len(vocabularies.source.encode("hund hund")) - 1
+        store, report = prepare(tmp_path / "data", [part], vocabularies, ALL, max_pieces=bound)
+        (of_part,) = report.parts.values()
+        assert (of_part.read, of_part.kept) == (4, 2)
+        assert of_part.dropped["too many pieces"].lines == [2]
+        assert of_part.dropped["empty"].lines == [3]
+        assert len(store) == 2
+
+    def test_held_out_pairs_are_left_out(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
+    ) -> None:
+        part = corpus_of(50)
+        held_out = held_out_keys(list(read_pairs(part))[:5])
+        store, report = prepare(
+            tmp_path / "data", [part], vocabularies, ALL, max_pieces=100, held_out=held_out
+        )
+        assert len(store) <= 45
+        assert report.dropped("held out") == 50 - len(store)
+
+    @pytest.mark.parametrize("processes", [1, 2])
+    def test_progress_counts_the_pairs_read(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies, processes: int
+    ) -> None:
+        counts: list[int] = []
+        prepare(
+            tmp_path / "data",
+            [corpus_of(5000, "one"), corpus_of(300, "two")],
+            vocabularies,
+            CleaningConfig(),
+            max_pieces=100,
+            processes=processes,
+            progress=counts.append,
+        )
+        assert counts == sorted(counts)
+        assert len(counts) > 1
+        assert counts[-1] == 5300
+
+
+class TestReuse:
+    @pytest.fixture
+    def part(self, corpus_of: Corpus) -> CorpusPart:
+        return corpus_of(60)
+
+    @pytest.fixture
+    def prepared(
+        self, tmp_path: Path, part: CorpusPart, vocabularies: Vocabularies
+    ) -> Callable[..., tuple[Store, CleaningReport]]:
+        def prepare_with(
+            part: CorpusPart = part,
+            vocabularies: Vocabularies = vocabularies,
+            cleaning: CleaningConfig = ALL,
+            max_pieces: int = 100,
+            held_out: frozenset[int] = frozenset(),
+        ) -> tuple[Store, CleaningReport]:
+            return prepare(
+                tmp_path / "data",
+                [part],
+                vocabularies,
+                cleaning,
+                max_pieces=max_pieces,
+                held_out=held_out,
+            )
+
+        return prepare_with
+
+    def test_unchanged_is_only_opened(self, prepared: Callable[..., object]) -> None:
+        store, report = prepared()
+        before = made(store.directory)
+        again, same_report = prepared()
+        assert made(store.directory) == before
+        assert same_report == report
+        assert again.fingerprint == store.fingerprint
+
+    def test_touched_and_moved_files_are_recognised(
+        self, prepared: Callable[..., object], part: CorpusPart
+    ) -> None:
+        store, _ = prepared()
+        before = made(store.directory)
+        os.utime(part.source, (1, 1))
+        prepared()
+        folder = Path(part.source).parent
+        moved = Path(shutil.move(folder, folder.with_name("elsewhere")))
+        names = {side: str(moved / Path(getattr(part, side)).name) for side in ("source", "target")}
+        prepared(part=part.model_copy(update=names))
+        assert made(store.directory) == before
+
+    def test_changed_content_of_the_same_size_is_seen(
+        self, prepared: Callable[..., object], part: CorpusPart
+    ) -> None:
+        store, _ = prepared()
+        first = store.fingerprint
+        path = Path(part.source)
+        path.write_text(path.read_text("utf-8").replace("hund", "haus"), encoding="utf-8")
+        changed, _ = prepared()
+        assert changed.fingerprint != first
+
+    def test_any_changed_setting_is_seen(
+        self, prepared: Callable[..., object], part: CorpusPart
+    ) -> None:
+        pairs = [Pair("ein baum", "das haus", 1)] * 9
+        changes: list[dict[str, object]] = [
+            {},
+            {"max_pieces": 99},
+            {"cleaning": CleaningConfig()},
+            {"part": part.model_copy(update={"weight": 2.0})},
+            {"held_out": held_out_keys(pairs)},
+            {"vocabularies": train_vocabularies(pairs, VocabularyConfig(size=25), seed=1)},
+        ]
+        fingerprints = [prepared(**change)[0].fingerprint for change in changes]
+        assert len(set(fingerprints)) == len(changes)
+
+    @pytest.mark.parametrize("name", ["source.ids", "report.json", "store.json"])
+    def test_a_damaged_store_is_made_anew(self, prepared: Callable[..., object], name: str) -> None:
+        store, report = prepared()
+        (store.directory / name).write_bytes(b"?")
+        again, same_report = prepared()
+        assert Store.open(again.directory).fingerprint == again.fingerprint
+        assert same_report == report
+
+    def test_report_lies_beside(self, prepared: Callable[..., object]) -> None:
+        store, _ = prepared()
+        assert {path.name for path in store.directory.iterdir()} == {*FILE_NAMES, "report.json"}
+
+
+class TestBadInput:
+    def test_nothing_left(self, tmp_path: Path, vocabularies: Vocabularies) -> None:
+        for name in ("a", "b"):
+            (tmp_path / name).write_text("\n\n")
+        part = CorpusPart(source=str(tmp_path / "a"), target=str(tmp_path / "b"))
+        with pytest.raises(DataError, match=r"is left after cleaning \(2 of 2 dropped: empty\)"):
+            prepare(tmp_path / "data", [part], vocabularies, ALL, max_pieces=10)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+    def test_missing_corpus(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
+    ) -> None:
+        part = corpus_of(3)
+        Path(part.target).unlink()
+        with pytest.raises(DataError, match=r"train\.de: .*check the paths"):
+            prepare(tmp_path / "data", [part], vocabularies, ALL, max_pieces=10)
+
+    @pytest.mark.parametrize("processes", [1, 2])
+    def test_an_error_in_the_middle_keeps_the_old_store(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies, processes: int
+    ) -> None:
+        part = corpus_of(20)
+        store, _ = prepare(tmp_path / "data", [part], vocabularies, ALL, max_pieces=100)
+        with Path(part.source).open("ab") as stream:
+            stream.write(b"\xff\xfe\n")
+        with pytest.raises(DataError):
+            prepare(store.directory, [part], vocabularies, ALL, max_pieces=100, processes=processes)
+        assert len(Store.open(store.directory)) == 20
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "data"]
+
+    def test_files_of_another_kind_are_not_replaced(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
+    ) -> None:
+        part = corpus_of(3)
+        with pytest.raises(StorageError, match=r"corpus: holds train\.de.*another directory"):
+            prepare(Path(part.source).parent, [part], vocabularies, ALL, max_pieces=100)
+        with pytest.raises(StorageError, match="is a file"):
+            prepare(Path(part.source), [part], vocabularies, ALL, max_pieces=100)
+        assert len(list(read_pairs(part))) == 3
+
+    def test_a_place_that_cannot_be(
+        self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
+    ) -> None:
+        blocked = tmp_path / "file"
+        blocked.touch()
+        with pytest.raises(StorageError, match="choose another path"):
+            prepare(blocked / "deep" / "data", [corpus_of(3)], vocabularies, ALL, max_pieces=100)
+
+
+SCRIPT = """
+import resource, sys, time
+from pathlib import Path
+from dragoman.data.prepare import prepare
+from dragoman.text.cleaning import CleaningConfig
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.vocabulary import Vocabularies
+
+def main(folder, corpus, processes, pause):
+    prepare(
+        folder / corpus.replace(".tsv.gz", ""),
+        [CorpusPart(path=str(folder / corpus), source="en", target="de")],
+        Vocabularies.load(folder),
+        CleaningConfig(max_length_ratio=None),
+        max_pieces=100,
+        processes=processes,
+        progress=lambda pairs: (print(pairs, flush=True), time.sleep(pause)),
+    )
+    print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, vocabularies: Vocabularies) -> Path:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    vocabularies.save(tmp_path)
+    return tmp_path
+
+
+def write_table(path: Path, count: int) -> None:
+    with gzip.open(path, "wt", encoding="utf-8", compresslevel=1) as stream:
+        stream.write("en\tde\n")
+        stream.writelines(f"hund {i} katze\tdas haus {i} baum\n" for i in range(count))
+
+
+def start(folder: Path, corpus: str, processes: int, pause: float) -> subprocess.Popen[str]:
+    arguments = [str(folder / "script.py"), str(folder), corpus, str(processes), str(pause)]
+    return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
+def test_memory_does_not_grow_with_the_corpus(folder: Path) -> None:
+    peaks = []
+    for count in (10_000, 200_000):
+        write_table(folder / f"{count}.tsv.gz", count)
+        output, _ = start(folder, f"{count}.tsv.gz", 1, 0).communicate()
+        peaks.append(int(output.split("peak")[1]) / 1024)
+    assert len(Store.open(folder / "200000")) == 200_000
+    assert peaks[1] - peaks[0] < 24, "MiB; the ids alone would be 90 MiB as Python lists"
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+class TestKilled:
+    def test_leaves_no_store_and_no_process(self, folder: Path) -> None:
+        write_table(folder / "corpus.tsv.gz", 30_000)
+        with start(folder, "corpus.tsv.gz", 2, 0.1) as process:
+            assert process.stdout is not None
+            assert int(process.stdout.readline()) > 0
+            workers = children(process.pid)
+            assert len(workers) >= 2
+            process.send_signal(signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while any(map(alive, workers)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(map(alive, workers))
+        assert not (folder / "corpus").exists()
+
+    def test_a_killed_worker_is_one_clear_error(
+        self, folder: Path, vocabularies: Vocabularies
+    ) -> None:
+        write_table(folder / "corpus.tsv.gz", 30_000)
+        part = CorpusPart(path=str(folder / "corpus.tsv.gz"), source="en", target="de")
+
+        def kill_workers(pairs: int) -> None:
+            for child in children(os.getpid()):
+                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    os.kill(child, signal.SIGKILL)
+
+        with pytest.raises(DataError, match="repeat with fewer processes"):
+            prepare(
+                folder / "data",
+                [part],
+                vocabularies,
+                ALL,
+                max_pieces=100,
+                processes=2,
+                progress=kill_workers,
+            )
+        assert not (folder / "data").exists()
