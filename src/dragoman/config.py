@@ -34,20 +34,21 @@ def read_yaml(path: Path | str) -> dict[str, Any]:
     """
     path = Path(path)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = _load_yaml(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such configuration file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 at byte {error.start + 1}; convert it") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or "cannot be parsed"
         raise ConfigError(f"{place}: not valid YAML: {problem}") from error
     if not isinstance(values, dict):
-        raise ConfigError(
-            f"{path}: expected a mapping of keys to values, found nothing of the kind"
-        )
+        found = "nothing" if values is None else f"{values!r:.40}"
+        raise ConfigError(f"{path}: expected a mapping such as 'seed: 7', found {found}")
     return values
 
 
@@ -66,12 +67,17 @@ def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> d
             raise ConfigError(f"--set {setting}: expected KEY=VALUE, such as training.seed=7")
         *parents, last = key.split(".")
         place = result
-        for parent in parents:
-            place = place.setdefault(parent, {})
+        for depth, parent in enumerate(parents, 1):
+            if place.get(parent) is None:  # absent, or a section that is left empty
+                place[parent] = {}
+            place = place[parent]
             if not isinstance(place, dict):
-                raise ConfigError(f"--set {setting}: {parent} is a value, not a section")
+                whole = ".".join(parents[:depth])
+                raise ConfigError(
+                    f"--set {setting}: {parent} is no section; set it as a whole: {whole}=VALUE"
+                )
         try:
-            place[last] = yaml.safe_load(text)
+            place[last] = _load_yaml(text)
         except yaml.YAMLError as error:
             raise ConfigError(f"--set {setting}: the value is not valid YAML") from error
     return result
@@ -91,7 +97,7 @@ def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> 
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(f"{where}: {_explain(kind, error)}") from error
+        raise ConfigError(f"{where}: {_explain(kind, values, error)}") from error
 
 
 def to_yaml(values: dict[str, Any]) -> str:
@@ -104,32 +110,66 @@ def _copy(values: dict[str, Any]) -> dict[str, Any]:
     return {k: _copy(v) if isinstance(v, dict) else v for k, v in values.items()}
 
 
-def _explain(kind: type[Config], error: ValidationError) -> str:
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a key stands once in its mapping; PyYAML would let the last one win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                )
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
+def _load_yaml(text: str) -> Any:
+    return yaml.load(text, _StrictLoader)  # a safe loader: it makes plain values only
+
+
+def _explain(kind: type[Config], values: dict[str, Any], error: ValidationError) -> str:
     problems = error.errors()
-    first = problems[0]
-    # pydantic puts the tag of a discriminated union into the location; it is no key of the file.
-    location = [str(part) for part in first["loc"] if not str(part).startswith("tag:")]
+    # A misspelt key is often also a missing one; the spelling is what helps.
+    misspelt = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+    first = [*misspelt, *problems][0]
+    location = _location(values, first["loc"], missing=first["type"] == "missing")
     key = ".".join(location)
-    if first["type"] == "extra_forbidden":
+    if misspelt:
         return f"unknown key {key!r}{_suggestion(kind, location)}"
     if first["type"] == "missing":
         return f"missing key {key!r}; add it"
     more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
     message = first["msg"].removeprefix("Value error, ")
-    found = "" if isinstance(first["input"], dict) else f", found {first['input']!r}"
+    found = "" if isinstance(first["input"], dict) else f", found {first['input']!r:.80}"
     return f"{key or 'configuration'}: {message}{found}{more}"
 
 
+def _location(values: Any, parts: tuple[int | str, ...], *, missing: bool) -> list[str]:
+    """The keys in ``parts`` that stand in the file.
+
+    pydantic also names the members of unions there, such as a model's family.
+    """
+    location: list[str] = []
+    for part in parts:
+        in_list = isinstance(values, list) and isinstance(part, int)
+        if in_list or (isinstance(values, dict) and part in values):
+            values = values[part]
+            location.append(str(part))
+    return [*location, str(parts[-1])] if missing else location
+
+
 def _suggestion(kind: type[Config], location: list[str]) -> str:
-    """ "; did you mean ...?" for an unknown key, from all keys that exist in ``kind``."""
-    parent, unknown = location[:-1], location[-1]
-    known = {name: path for path, name in _keys(kind)}
-    close = difflib.get_close_matches(unknown, known, n=1)
-    if not close:
-        return "; remove it or look it up in docs/configuration.md"
-    path = known[close[0]]
-    same_section = path[:-1] == parent
-    return f"; did you mean {close[0] if same_section else '.'.join(path)!r}?"
+    """ "; did you mean ...?" for an unknown key: of its section if possible, else of any."""
+    parent = [part for part in location[:-1] if not part.isdigit()]
+    keys = _keys(kind)
+    for candidates in ([key for key in keys if key[0][:-1] == parent], keys):
+        known = {name: path for path, name in candidates}
+        close = difflib.get_close_matches(location[-1], known, n=1)
+        if close:
+            path = known[close[0]]
+            return f"; did you mean {close[0] if path[:-1] == parent else '.'.join(path)!r}?"
+    return "; remove it or look it up in docs/configuration.md"
 
 
 def _keys(kind: type[Config], prefix: tuple[str, ...] = ()) -> list[tuple[list[str], str]]:

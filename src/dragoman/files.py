@@ -9,8 +9,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +21,15 @@ from dragoman.errors import StorageError
 _REFUSALS = {
     errno.ENOSPC: "the disk is full; free some space and repeat the command",
     errno.EDQUOT: "the disk quota is used up; free some space and repeat the command",
+    errno.EFBIG: "the file would be larger than is allowed; raise the limit (ulimit -f)",
+    errno.EIO: "the disk reports an error; choose another disk",
     errno.EROFS: "the file system is read-only; choose another directory",
     errno.EACCES: "permission denied; choose another directory or change its permissions",
     errno.EPERM: "not permitted; choose another directory or change its permissions",
-    errno.ENOTDIR: "part of the path is a file, not a directory; choose another path",
+    errno.ENOTDIR: "a file stands where a directory should; choose another path",
+    errno.EEXIST: "a file stands where a directory should; choose another path",
+    errno.EISDIR: "a directory stands where the file should; choose another path",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter path",
 }
 
 
@@ -53,14 +58,12 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        temporary = Path(name)
+        temporary = _beside(path)
         try:
-            with os.fdopen(descriptor, mode, **text) as stream:  # type: ignore[call-overload]
+            with temporary.open(mode.replace("w", "x"), **text) as stream:  # type: ignore[call-overload]
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
             _flush_directory(path.parent)
         finally:
@@ -78,22 +81,15 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     """
     path = Path(path)
     with storage_errors(path):
+        if path.exists() and not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "a file, not a directory", str(path))
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        temporary = _beside(path)
         try:
+            temporary.mkdir()
             yield temporary
-            os.chmod(temporary, 0o777 & ~_umask())
-            for file in temporary.rglob("*"):
-                if file.is_file():
-                    with file.open("rb") as stream:
-                        os.fsync(stream.fileno())
-            if path.exists():  # rename(2) does not replace a directory that has content
-                old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-                os.replace(path, old / path.name)
-                os.replace(temporary, path)
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                os.replace(temporary, path)
+            _flush_tree(temporary)
+            _replace_directory(temporary, path)
             _flush_directory(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -106,10 +102,35 @@ def write_json(path: Path | str, value: Any) -> None:
         stream.write("\n")
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _beside(path: Path) -> Path:
+    """A hidden name in the same directory, that nothing has yet.
+
+    Made here and not by ``tempfile``, whose files deny others what the umask would grant.
+    """
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+
+
+def _replace_directory(new: Path, path: Path) -> None:
+    """Rename ``new`` to ``path``; what was there goes away, or comes back if that fails."""
+    if not path.exists():
+        os.replace(new, path)
+        return
+    old = _beside(path)  # rename(2) does not replace a directory that has content
+    os.replace(path, old)
+    try:
+        os.replace(new, path)
+    except OSError:
+        os.replace(old, path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _flush_tree(directory: Path) -> None:
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as stream:
+                os.fsync(stream.fileno())
+        _flush_directory(Path(folder))
 
 
 def _flush_directory(path: Path) -> None:

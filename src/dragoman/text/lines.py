@@ -93,7 +93,7 @@ def _open(path: Path) -> BinaryIO:
     if path.suffix == ".xz":
         return cast(BinaryIO, lzma.open(path, "rb"))
     if path.suffix == ".zst":
-        return io.BufferedReader(_ZstandardFile(path), _CHUNK_BYTES)
+        return io.BufferedReader(_ZstandardFile(path.open("rb")), _CHUNK_BYTES)
     return path.open("rb")
 
 
@@ -111,11 +111,11 @@ class _ZstandardFile(io.RawIOBase):
     The package's own stream reader takes a truncated file for a short one.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
         self._frame = zstandard.ZstdDecompressor().decompressobj()
         self._started = False  # whether the present frame has been given any bytes
-        self._ready = b""
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -136,7 +136,7 @@ class _ZstandardFile(io.RawIOBase):
                     raise EOFError("Zstandard frame ends too early")
                 return 0
             self._started = True
-            self._ready = self._frame.decompress(compressed)
+            self._ready = memoryview(self._frame.decompress(compressed))
         taken = self._ready[: len(buffer)]
         self._ready = self._ready[len(taken) :]
         buffer[: len(taken)] = taken

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError
+from xml.parsers.expat import errors as expat_errors
 
 import polib
 from defusedxml.common import DefusedXmlException
@@ -16,6 +18,8 @@ from defusedxml.ElementTree import iterparse
 
 from dragoman.errors import DataError
 from dragoman.text.lines import open_bytes, read_lines
+
+_NO_ELEMENTS = expat_errors.codes[expat_errors.XML_ERROR_NO_ELEMENTS]
 
 
 class Pair(NamedTuple):
@@ -177,13 +181,17 @@ def _units(path: Path) -> Iterator[Element]:
                     if body is not None:
                         body.clear()
         except ParseError as error:
-            raise DataError(
-                f"{path}:{error.position[0]}: not well-formed XML ({error}); export it again"
-            ) from error
+            ended = error.code == _NO_ELEMENTS
+            reason = "the file is empty or ends too early" if ended else f"not XML ({error})"
+            raise DataError(f"{path}:{error.position[0]}: {reason}; export it again") from error
         except DefusedXmlException as error:
             raise DataError(
                 f"{path}: declares XML entities, which are not read for safety; "
                 "export it without a document type"
+            ) from error
+        except (LookupError, ValueError) as error:
+            raise DataError(
+                f"{path}: declares an encoding that is not read ({error}); export it as UTF-8"
             ) from error
 
 
@@ -230,13 +238,18 @@ def _local(tag: str) -> str:
 def _catalogue(path: Path) -> polib.POFile:
     # polib splits a string at U+2028 and its like, but a file only at its line ends.
     with tempfile.NamedTemporaryFile("w", suffix=".po", encoding="utf-8", newline="") as copy:
-        copy.writelines(f"{line}\n" for line in read_lines(path))
+        for number, line in enumerate(read_lines(path), 1):
+            if line.startswith(("msg", '"')) and not line.rstrip().endswith('"'):
+                # polib would take the last character for the quotation mark, and drop it
+                raise DataError(f"{path}:{number}: a string has no end; mend the line")
+            copy.write(f"{line}\n")
         copy.flush()
         try:
             return polib.pofile(copy.name, encoding="utf-8")
-        except (OSError, ValueError, UnicodeError) as error:
-            reason = str(error).replace(copy.name, "").strip()
-            raise DataError(f"{path}: not a gettext catalogue ({reason}); mend it") from error
+        except (OSError, ValueError) as error:
+            found = re.search(r"line (\d+)", str(error))
+            place = f"{path}:{found[1]}" if found else str(path)
+            raise DataError(f"{place}: not the syntax of a gettext catalogue; mend it") from error
 
 
 def _messages(entry: polib.POEntry) -> list[tuple[str, str]]:
