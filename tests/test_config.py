@@ -36,7 +36,7 @@ class Training(Config):
 
 
 class Data(Config):
-    parts: list[Part] = []
+    parts: tuple[Part, ...] = ()
     seed: int = 1
     tags: tuple[str, ...] = ()
 

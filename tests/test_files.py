@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ from hypothesis import strategies as st
 
 from dragoman.errors import StorageError
 from dragoman.files import atomic_directory, atomic_write, storage_errors, write_json
+
+
+def refused(message: str) -> AbstractContextManager[object]:
+    return pytest.raises(StorageError, match=message)
 
 
 def names(folder: Path) -> set[str]:
@@ -67,7 +72,7 @@ class TestAtomicWrite:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(StorageError, match=r"file: the disk is full; free some space"):
+        with refused("file: the disk is full; free some space"):
             with atomic_write(path) as stream:
                 stream.write("new")
         assert path.read_text() == "old"
@@ -75,7 +80,7 @@ class TestAtomicWrite:
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
     def test_a_full_device_is_told_as_such(self):
-        with pytest.raises(StorageError, match="the disk is full"):
+        with refused("the disk is full"):
             with storage_errors(Path("/dev/full")), open("/dev/full", "w") as stream:
                 stream.write("x")
 
@@ -88,7 +93,7 @@ class TestAtomicWrite:
             monkeypatch.setattr(Path, "open", refuse)
         tmp_path.chmod(0o500)
         try:
-            with pytest.raises(StorageError, match="permission denied; choose another directory"):
+            with refused("permission denied; choose another directory"):
                 with atomic_write(tmp_path / "file") as stream:
                     stream.write("x")
         finally:
@@ -97,24 +102,23 @@ class TestAtomicWrite:
 
     def test_a_file_in_the_place_of_a_directory(self, tmp_path):
         (tmp_path / "run").write_text("")
-        with pytest.raises(StorageError, match="a file stands where a directory should"):
+        with refused("a file stands where a directory should"):
             with atomic_write(tmp_path / "run" / "config.yaml"):
                 pass
-        with pytest.raises(StorageError, match="a file stands where a directory should"):
+        with refused("a file stands where a directory should"):
             with atomic_write(tmp_path / "run" / "data" / "x"):
                 pass
 
     def test_a_directory_in_the_place_of_the_file(self, tmp_path):
         (tmp_path / "run").mkdir()
-        with pytest.raises(StorageError, match="a directory stands where the file should"):
+        with refused("a directory stands where the file should"):
             with atomic_write(tmp_path / "run") as stream:
                 stream.write("x")
         assert names(tmp_path) == {"run"}
 
     def test_a_name_that_is_too_long(self, tmp_path):
-        with pytest.raises(StorageError, match="choose a shorter path"):
-            with atomic_write(tmp_path / ("x" * 300)):
-                pass
+        with refused("choose a shorter path"), atomic_write(tmp_path / ("x" * 300)):
+            pass
 
     def test_errors_that_are_no_refusals_pass_through(self, tmp_path):
         with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "file"):
@@ -185,15 +189,14 @@ class TestAtomicDirectory:
             replace(source, destination)
 
         monkeypatch.setattr(os, "replace", fail_for_the_new)
-        with pytest.raises(StorageError, match="the disk reports an error"):
-            with atomic_directory(path) as folder:
-                (folder / "new").write_text("")
+        with refused("the disk reports an error"), atomic_directory(path) as folder:
+            (folder / "new").write_text("")
         assert names(path) == {"old"}
         assert names(tmp_path) == {"model"}
 
     def test_a_file_at_its_place_is_never_removed(self, tmp_path):
         (tmp_path / "model").write_text("precious")
-        with pytest.raises(StorageError, match="a file stands where a directory should"):
+        with refused("a file stands where a directory should"):
             with atomic_directory(tmp_path / "model"):
                 pytest.fail("the work would be in vain")
         assert (tmp_path / "model").read_text() == "precious"
@@ -204,9 +207,8 @@ class TestAtomicDirectory:
         assert (tmp_path / "model").stat().st_mode & 0o777 == 0o777 & ~umask
 
     def test_a_full_disk_while_filling_it(self, tmp_path):
-        with pytest.raises(StorageError, match="model: the disk is full"):
-            with atomic_directory(tmp_path / "model"):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with refused("model: the disk is full"), atomic_directory(tmp_path / "model"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         assert names(tmp_path) == set()
 
 
