@@ -72,17 +72,19 @@ class TestAtomicWrite:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         monkeypatch.setattr(os, "fsync", full)
-        with refused("file: the disk is full; free some space"):
-            with atomic_write(path) as stream:
-                stream.write("new")
+        with refused("file: the disk is full; free some space"), atomic_write(path) as stream:
+            stream.write("new")
         assert path.read_text() == "old"
         assert names(tmp_path) == {"file"}
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
     def test_a_full_device_is_told_as_such(self):
-        with refused("the disk is full"):
-            with storage_errors(Path("/dev/full")), open("/dev/full", "w") as stream:
-                stream.write("x")
+        with (
+            refused("the disk is full"),
+            storage_errors(Path("/dev/full")),
+            open("/dev/full", "w") as stream,
+        ):
+            stream.write("x")
 
     def test_a_read_only_directory_is_told_as_such(self, tmp_path, monkeypatch):
         if os.geteuid() == 0:  # root may write anywhere: let the kernel's answer be played
@@ -93,27 +95,35 @@ class TestAtomicWrite:
             monkeypatch.setattr(Path, "open", refuse)
         tmp_path.chmod(0o500)
         try:
-            with refused("permission denied; choose another directory"):
-                with atomic_write(tmp_path / "file") as stream:
-                    stream.write("x")
+            with (
+                refused("permission denied; choose another directory"),
+                atomic_write(tmp_path / "file") as stream,
+            ):
+                stream.write("x")
         finally:
             tmp_path.chmod(0o700)
         assert names(tmp_path) == set()
 
     def test_a_file_in_the_place_of_a_directory(self, tmp_path):
         (tmp_path / "run").write_text("")
-        with refused("a file stands where a directory should"):
-            with atomic_write(tmp_path / "run" / "config.yaml"):
-                pass
-        with refused("a file stands where a directory should"):
-            with atomic_write(tmp_path / "run" / "data" / "x"):
-                pass
+        with (
+            refused("a file stands where a directory should"),
+            atomic_write(tmp_path / "run" / "config.yaml"),
+        ):
+            pass
+        with (
+            refused("a file stands where a directory should"),
+            atomic_write(tmp_path / "run" / "data" / "x"),
+        ):
+            pass
 
     def test_a_directory_in_the_place_of_the_file(self, tmp_path):
         (tmp_path / "run").mkdir()
-        with refused("a directory stands where the file should"):
-            with atomic_write(tmp_path / "run") as stream:
-                stream.write("x")
+        with (
+            refused("a directory stands where the file should"),
+            atomic_write(tmp_path / "run") as stream,
+        ):
+            stream.write("x")
         assert names(tmp_path) == {"run"}
 
     def test_a_name_that_is_too_long(self, tmp_path):
@@ -196,9 +206,11 @@ class TestAtomicDirectory:
 
     def test_a_file_at_its_place_is_never_removed(self, tmp_path):
         (tmp_path / "model").write_text("precious")
-        with refused("a file stands where a directory should"):
-            with atomic_directory(tmp_path / "model"):
-                pytest.fail("the work would be in vain")
+        with (
+            refused("a file stands where a directory should"),
+            atomic_directory(tmp_path / "model"),
+        ):
+            pytest.fail("the work would be in vain")
         assert (tmp_path / "model").read_text() == "precious"
 
     def test_permissions_follow_the_umask(self, tmp_path, umask):

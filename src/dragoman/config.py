@@ -102,7 +102,7 @@ def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> 
 
 def to_yaml(values: dict[str, Any]) -> str:
     """``values`` as YAML in the order given, readable and safe to load."""
-    text: str = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    text: str = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
     return text
 
 
@@ -122,6 +122,17 @@ class _StrictLoader(yaml.SafeLoader):
                 )
             seen.add(str(key.value))
         return super().construct_mapping(node, deep)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes Unicode's line ends, which PyYAML would write bare and read as spaces."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        style = '"' if any(sign in data for sign in "\x85\u2028\u2029") else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def _load_yaml(text: str) -> Any:
