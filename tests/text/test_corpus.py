@@ -1,0 +1,125 @@
+"""Parts of a corpus: which reader, which files, what they are called."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.config import parse
+from dragoman.errors import ConfigError, DataError
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+
+DATA = Path(__file__).parents[2] / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.exists(), reason="needs the shared corpora")
+
+
+def plain(folder: Path, source: bytes, target: bytes) -> CorpusPart:
+    (folder / "train.en").write_bytes(source)
+    (folder / "train.de").write_bytes(target)
+    return CorpusPart(source=str(folder / "train.en"), target=str(folder / "train.de"))
+
+
+lines = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff"))
+
+
+class TestPlain:
+    @given(pairs=st.lists(st.tuples(lines, lines), min_size=1))
+    def test_round_trip(self, pairs, tmp_path_factory):
+        sides = ["".join(f"{line}\n" for line in side) for side in zip(*pairs, strict=True)]
+        part = plain(tmp_path_factory.getbasetemp(), sides[0].encode(), sides[1].encode())
+        expected = [Pair(*pair, number) for number, pair in enumerate(pairs, 1)]
+        assert list(read_pairs(part)) == expected
+
+    @pytest.mark.parametrize(("source", "target"), [(3, 5), (5, 3), (1, 2), (200, 1)])
+    def test_unequal_lengths_are_told_with_both_counts(self, tmp_path, source, target):
+        part = plain(tmp_path, b"a\n" * source, b"b\n" * target)
+        with pytest.raises(DataError) as caught:
+            list(read_pairs(part))
+        text = str(caught.value)
+        assert f"train.en has {source} lines and " in text
+        assert f"train.de has {target}; " in text
+
+    def test_sides_may_be_compressed_each_in_its_way(self, tmp_path):
+        part = plain(tmp_path, b"a\n", b"b\n")
+        (tmp_path / "train.en.gz").write_bytes(gzip.compress(b"c\n"))
+        mixed = part.model_copy(update={"source": str(tmp_path / "train.en.gz")})
+        assert list(read_pairs(mixed)) == [Pair("c", "b", 1)]
+
+    def test_a_missing_side_is_named(self, tmp_path):
+        part = plain(tmp_path, b"a\n", b"b\n")
+        os.unlink(tmp_path / "train.de")
+        with pytest.raises(DataError, match=r"train\.de: no such file"):
+            list(read_pairs(part))
+
+
+class TestPart:
+    @pytest.mark.parametrize(
+        ("path", "kind"),
+        [
+            ("a.tsv", "tsv"),
+            ("a.tab.xz", "tsv"),
+            ("a.jsonl.gz", "jsonl"),
+            ("a.ndjson", "jsonl"),
+            ("b.c.tmx.zst", "tmx"),
+        ],
+    )
+    def test_the_suffix_tells_the_format(self, path, kind):
+        assert CorpusPart(path=path, source="en", target="de").kind == kind
+
+    def test_a_po_file_has_its_sides_by_itself(self):
+        assert CorpusPart(path="de.po.gz").kind == "po"
+
+    def test_a_format_that_is_given_wins(self):
+        assert CorpusPart(path="a.txt", source="en", target="de", format="tsv").kind == "tsv"
+
+    @pytest.mark.parametrize(
+        ("values", "problem"),
+        [
+            ({"path": "a.txt", "source": "en", "target": "de"}, "set format to tsv"),
+            ({"path": "a.gz", "source": "en", "target": "de"}, "set format to tsv"),
+            ({"path": "a.tsv"}, "name both source and target: the columns"),
+            ({"path": "a.tmx", "source": "en"}, "name both source and target: the languages"),
+            ({"source": "a.en"}, "name both source and target: the files"),
+            ({}, "name both source and target"),
+            ({"path": "a.po", "source": "en"}, "leave source and target out"),
+            ({"source": "a", "target": "b", "format": "tsv"}, "any other format as path"),
+            ({"path": "a", "source": "a", "target": "b", "format": "plain"}, "without path"),
+            ({"source": "a", "target": "b", "weight": 0}, "weight: .*greater than 0"),
+            ({"source": "a", "target": "b", "weight": float("inf")}, "weight: .*finite"),
+            ({"source": "a", "target": "b", "wieght": 1}, "did you mean 'weight'"),
+            ({"source": "a", "target": "b", "format": "csv"}, "format: .*'tsv'"),
+        ],
+    )
+    def test_parts_that_make_no_sense(self, values, problem):
+        with pytest.raises(ConfigError, match=problem) as caught:
+            parse(CorpusPart, values, "run.yaml")
+        assert "\n" not in str(caught.value)
+
+    def test_relative_paths_start_from_the_folder(self, monkeypatch):
+        monkeypatch.setenv("HOME", "/home/ada")
+        table = CorpusPart(path="x/a.tsv", source="en", target="de").resolve(Path("/corpora"))
+        assert (table.path, table.source) == ("/corpora/x/a.tsv", "en")
+        files = CorpusPart(source="/a.en", target="~/a.de").resolve(Path("/corpora"))
+        assert files.files() == [Path("/a.en"), Path("/home/ada/a.de")]
+
+    def test_names_are_short_and_tell_folders_apart(self):
+        assert CorpusPart(source="/d/tok/a.en", target="/d/tok/a.de").name == "tok/a.en + a.de"
+        assert CorpusPart(path="a.po").name == "a.po"
+
+
+@needs_data
+def test_multi30k_has_29_000_pairs():
+    part = CorpusPart(source="train.en.gz", target="train.de.gz").resolve(DATA / "multi30k")
+    assert sum(1 for pair in read_pairs(part) if pair.source and pair.target) == 29_000
+
+
+@needs_data
+@pytest.mark.parametrize("corpus", ["homeassistant", "libreoffice", "pydocs", "wesnoth"])
+def test_the_shared_tables_are_read(corpus):
+    part = CorpusPart(path=f"{corpus}/dev.tsv.gz", source="en", target="ko").resolve(DATA)
+    assert any(pair.target for pair in read_pairs(part))

@@ -1,0 +1,144 @@
+"""Lines: what ends one, what is not text, and which archives are whole."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.errors import DataError
+from dragoman.text.lines import decode_lines, read_lines
+
+COMPRESS = {
+    "": lambda content: content,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+suffixes = pytest.mark.parametrize("suffix", COMPRESS)
+
+# every character but the line feed, and no byte order mark, which means something at the start
+line_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\ufeff"))
+
+
+def write(folder: Path, content: bytes, suffix: str = "") -> Path:
+    path = folder / f"text{suffix}"
+    path.write_bytes(COMPRESS[suffix](content))
+    return path
+
+
+def fails(path: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path))
+    text = str(caught.value)
+    assert str(path) in text
+    assert "\n" not in text
+    return text
+
+
+@suffixes
+@given(lines=st.lists(line_texts, min_size=1), end=st.sampled_from(["\n", "\r\n"]))
+def test_lines_come_back_whatever_is_in_them(lines, end, suffix, tmp_path_factory):
+    path = write(tmp_path_factory.getbasetemp(), "".join(x + end for x in lines).encode(), suffix)
+    assert list(read_lines(path)) == lines
+
+
+def test_only_a_line_feed_ends_a_line(tmp_path):
+    line = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\rh"
+    assert list(read_lines(write(tmp_path, f"{line}\nnext".encode()))) == [line, "next"]
+
+
+def test_a_byte_order_mark_is_dropped_at_the_start_only(tmp_path):
+    assert list(read_lines(write(tmp_path, "\ufeffa\n\ufeffb\n".encode()))) == ["a", "\ufeffb"]
+
+
+def test_the_last_line_needs_no_end(tmp_path):
+    assert list(read_lines(write(tmp_path, b"a\n\nb"))) == ["a", "", "b"]
+
+
+@suffixes
+def test_a_line_of_100_000_characters_is_read(tmp_path, suffix):
+    line = "가" * 100_000
+    assert list(read_lines(write(tmp_path, line.encode(), suffix))) == [line]
+
+
+@suffixes
+def test_an_empty_file_is_an_error(tmp_path, suffix):
+    assert "the file is empty" in fails(write(tmp_path, b"", suffix))
+
+
+def test_an_empty_stream_is_none():
+    assert list(decode_lines(io.BytesIO(b""), "stdin")) == []
+
+
+@suffixes
+def test_bytes_that_are_not_utf8_are_placed(tmp_path, suffix):
+    text = fails(write(tmp_path, b"good\nSch\xf6n\n", suffix))
+    assert ":2: not UTF-8 at byte 4 of the line (0xF6)" in text
+    assert "iconv -f ISO-8859-1 -t UTF-8" in text
+
+
+def test_utf16_is_recognised(tmp_path):
+    assert "iconv -f UTF-16 -t UTF-8" in fails(write(tmp_path, "Hallo\n".encode("utf-16")))
+
+
+def test_surrogates_and_overlong_forms_are_not_utf8(tmp_path):
+    for wrong in (b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80", b"\xe2\x82"):
+        assert ":1: not UTF-8 at byte 2" in fails(write(tmp_path, b"a" + wrong))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+class TestArchives:
+    def test_one_cut_short_anywhere_is_an_error(self, tmp_path, suffix):
+        content = "".join(f"line {number}\n" for number in range(50)).encode()
+        path = write(tmp_path, content, suffix)
+        whole = path.read_bytes()
+        for length in range(1, len(whole)):
+            path.write_bytes(whole[:length])
+            assert "the archive is truncated or corrupt" in fails(path)
+
+    def test_what_is_no_archive_is_an_error(self, tmp_path, suffix):
+        path = tmp_path / f"text{suffix}"
+        path.write_bytes(b"plain text in disguise\n" * 20)
+        assert "the archive is truncated or corrupt" in fails(path)
+
+    def test_archives_one_after_another_are_one_text(self, tmp_path, suffix):
+        path = tmp_path / f"text{suffix}"
+        path.write_bytes(COMPRESS[suffix](b"a\nb") + COMPRESS[suffix](b"c\n"))
+        assert list(read_lines(path)) == ["a", "bc"]
+
+
+@suffixes
+def test_a_missing_file_and_a_directory(tmp_path, suffix):
+    assert "no such file" in fails(tmp_path / f"none{suffix}")
+    (tmp_path / f"folder{suffix}").mkdir()
+    assert "cannot be read: Is a directory" in fails(tmp_path / f"folder{suffix}")
+
+
+def test_zstandard_text_that_expands_a_thousandfold_takes_no_longer(tmp_path):
+    path = write(tmp_path, b"0123456789\n" * 500_000, ".zst")
+    assert sum(1 for _ in read_lines(path)) == 500_000
+
+
+def test_lines_of_a_stream_come_as_they_are_written():
+    class Terminal(io.BytesIO):
+        """Fails when asked for more than the first line."""
+
+        def __next__(self) -> bytes:
+            assert self.tell() == 0, "read ahead"
+            return super().__next__()
+
+    assert next(decode_lines(Terminal(b"a\nb\n"), "stdin")) == "a"
+
+
+def test_reading_is_lazy(tmp_path):
+    lines = read_lines(write(tmp_path, b"fine\n\xff\n"))
+    assert next(lines) == "fine"
+    with pytest.raises(DataError):
+        next(lines)
