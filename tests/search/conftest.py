@@ -15,6 +15,9 @@ from dragoman.models.transformer import Transformer, TransformerConfig
 
 Build = Callable[..., TranslationModel]
 
+# Threads waiting for one another take longer than matrices this small.
+torch.set_num_threads(1)
+
 
 @dataclass(frozen=True)
 class RecurrentState(State):
@@ -40,9 +43,7 @@ class Recurrent(TranslationModel):
     def start(self, memory: Memory, beam: int = 1) -> RecurrentState:
         return RecurrentState(memory.hidden[:, 0].repeat_interleave(beam, dim=0))
 
-    def decode(
-        self, target: Tensor, memory: Memory, state: State
-    ) -> tuple[Tensor, RecurrentState]:
+    def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, RecurrentState]:
         assert isinstance(state, RecurrentState)
         hidden, outputs = state.hidden, []
         context = memory.hidden[:, 0].repeat_interleave(len(target) // len(memory.hidden), dim=0)
@@ -82,7 +83,7 @@ def build(request: pytest.FixtureRequest) -> Build:
     ) -> TranslationModel:
         torch.manual_seed(seed)
         model: TranslationModel = request.param(source_vocabulary, target_vocabulary)
-        model.double().eval()
+        model.double().eval().requires_grad_(False)
         with torch.no_grad():  # so sharp that hypotheses differ much in score
             for parameter in model.output.parameters():
                 parameter.mul_(spread)

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.search.ranking import best
+
+
+@given(
+    seed=st.integers(0, 1000),
+    rows=st.integers(1, 5),
+    vocabulary=st.sampled_from([2, 7, 127, 128, 640, 1201]),
+    count=st.integers(1, 9),
+    levels=st.sampled_from([1, 2, 5, 10**9]),
+)
+def test_best_first_and_equal_ones_by_lowest_id(
+    seed: int, rows: int, vocabulary: int, count: int, levels: int
+) -> None:
+    count = min(count, vocabulary)
+    scores = np.random.default_rng(seed).integers(levels, size=(rows, vocabulary)).astype(float)
+    values, ids = best(torch.from_numpy(scores), count)
+    for row in range(rows):
+        expected = sorted(range(vocabulary), key=lambda i: (-scores[row, i], i))[:count]
+        assert ids[row].tolist() == expected
+        assert values[row].tolist() == [scores[row, i] for i in expected]
+
+
+@given(seed=st.integers(0, 1000), allowed=st.integers(0, 3))
+def test_what_is_forbidden_comes_last(seed: int, allowed: int) -> None:
+    generator = np.random.default_rng(seed)
+    ids = generator.choice(700, size=allowed, replace=False)
+    scores = np.full((1, 700), -np.inf)
+    scores[0, ids] = generator.random(allowed)
+    values, found = best(torch.from_numpy(scores), 3)
+    assert found[0, :allowed].tolist() == sorted(ids, key=lambda i: -scores[0, i])
+    assert values[0, allowed:].tolist() == [-np.inf] * (3 - allowed)

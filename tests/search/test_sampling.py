@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from dragoman.config import parse
+from dragoman.errors import ConfigError
+from dragoman.models.interface import TranslationModel
+from dragoman.search import ModelScorer, SamplingConfig, SearchConfig, search
+from dragoman.search.sampling import draw
+from dragoman.text.vocabulary import BOS, EOS
+
+Build = Callable[..., TranslationModel]
+Pad = Callable[[Sequence[Sequence[int]]], tuple[Tensor, Tensor]]
+
+
+def expected(scores: np.ndarray, config: SamplingConfig) -> np.ndarray:
+    """The distribution that is sampled from, piece by piece as the papers define it."""
+    weights = np.exp(scores / config.temperature)
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[: config.top_k]
+    total = weights[order].sum()
+    kept: list[int] = []
+    while order and (not kept or weights[kept].sum() / total < config.top_p):
+        kept.append(order.pop(0))
+    probabilities = np.zeros(len(scores))
+    probabilities[kept] = weights[kept] / weights[kept].sum()
+    return probabilities
+
+
+configs = st.builds(
+    SamplingConfig,
+    temperature=st.sampled_from([0.3, 1.0, 2.5]),
+    top_k=st.sampled_from([None, 1, 3, 99]),
+    top_p=st.sampled_from([0.05, 0.5, 0.9, 1.0]),
+)
+
+
+@given(seed=st.integers(0, 1000), config=configs, forbidden=st.integers(0, 5))
+def test_evenly_spread_numbers_draw_each_piece_by_its_probability(
+    seed: int, config: SamplingConfig, forbidden: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    scores = generator.normal(size=8, scale=2.0)
+    scores[generator.choice(8, forbidden, replace=False)] = -np.inf
+    points = 4000
+    uniform = torch.from_numpy((np.arange(points) + 0.5) / points)
+    ids = draw(torch.from_numpy(scores).expand(points, -1), uniform, config)
+    shares = np.bincount(ids.numpy(), minlength=8) / points
+    np.testing.assert_allclose(shares, expected(scores, config), atol=2 / points)
+
+
+def test_neither_end_of_the_interval_draws_what_is_forbidden() -> None:
+    scores = torch.tensor([[-torch.inf, -1.0, -torch.inf, -2.0, -torch.inf]]).expand(2, -1)
+    uniform = torch.tensor([0.0, 1.0], dtype=torch.float64)  # 1 stands for rounding up to it
+    assert draw(scores, uniform, SamplingConfig()).tolist() == [1, 3]
+
+
+def step_probabilities(model: TranslationModel, source: tuple[Tensor, Tensor]) -> np.ndarray:
+    """Of piece 4, piece 5 and the end, at the first position, and after piece 4 or 5."""
+    scorer = ModelScorer(model)
+    memory = scorer.encode(*source)
+    rows = []
+    for target in ([BOS, 4], [BOS, 5]):
+        scores, _ = scorer.step(torch.tensor([target]), memory, scorer.start(memory))
+        rows.append(scores[0, :, [4, 5, EOS]].exp().numpy())
+    steps = np.stack([rows[0][0], rows[0][1], rows[1][1]])
+    return steps / steps.sum(1, keepdims=True)  # of what may be generated
+
+
+def test_whole_outputs_come_as_often_as_the_model_says(build: Build, pad: Pad) -> None:
+    model = build(target_vocabulary=6, spread=1.0)
+    source = pad([[5]])
+    first, *after = step_probabilities(model, source)
+    expected = {(): first[2]}
+    for piece in (0, 1):
+        expected[(piece + 4,)] = first[piece] * after[piece][2]
+        for last in (0, 1):
+            expected[(piece + 4, last + 4)] = first[piece] * after[piece][last]
+
+    count = 3000
+    config = SearchConfig(extra_length=1, nbest=count, sampling=SamplingConfig(seed=5))
+    (samples,) = search(ModelScorer(model), *source, config)
+    counts = Counter(tuple(hypothesis.ids) for hypothesis in samples)
+    assert set(counts) <= set(expected)
+    chi_square = sum((counts[ids] - count * p) ** 2 / (count * p) for ids, p in expected.items())
+    assert chi_square < 22.5  # six degrees of freedom: exceeded once in a thousand seeds
+
+
+def test_the_seed_alone_decides(build: Build, pad: Pad) -> None:
+    scorer = ModelScorer(build(spread=0.5))
+    lines = pad([[5, 6, 7]] * 4)
+
+    def found(seed: int) -> list[list[list[int]]]:
+        config = SearchConfig(nbest=2, extra_length=9, sampling=SamplingConfig(seed=seed))
+        return [[h.ids for h in row] for row in search(scorer, *lines, config)]
+
+    torch.manual_seed(1)
+    first = found(1)
+    torch.manual_seed(2)
+    assert found(1) == first
+    assert found(2) != first
+    assert len({tuple(ids) for row in first for ids in row}) > 1  # equal lines differ
+
+
+def test_a_low_temperature_or_one_piece_is_greedy(build: Build, pad: Pad) -> None:
+    scorer = ModelScorer(build())
+    lines = pad([[5, 6, 7], [8], []])
+    greedy = search(scorer, *lines, SearchConfig(beam=1, extra_length=5))
+    for sampling in (SamplingConfig(temperature=1e-6), SamplingConfig(top_k=1)):
+        config = SearchConfig(extra_length=5, sampling=sampling)
+        assert search(scorer, *lines, config) == greedy
+
+
+@pytest.mark.parametrize("values", [{"temperature": 0}, {"top_p": 0}, {"top_p": 1.1}, {"top_k": 0}])
+def test_settings_without_sense_are_refused(values: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(values))):
+        parse(SearchConfig, {"sampling": values}, "test")
