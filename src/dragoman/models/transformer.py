@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import torch
 from pydantic import Field, model_validator
@@ -17,7 +17,13 @@ from torch.nn import functional
 
 from dragoman.config import Config
 from dragoman.errors import ConfigError
-from dragoman.models.attention import KeysValues, MultiHeadAttention, causal_bias, mask_bias
+from dragoman.models.attention import (
+    KeysValues,
+    MultiHeadAttention,
+    attention_weights,
+    causal_bias,
+    mask_bias,
+)
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import Memory, State, TranslationModel
 from dragoman.models.positions import LearnedPositions, SinusoidalPositions
@@ -245,6 +251,27 @@ class Transformer(TranslationModel):
             x, now = layer(x, past, causal, source, memory.bias)
             layers.append(now)
         return self.decoder_norm(x), TransformerState(layers, state.length + target.shape[1])
+
+    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+        """Weights over the source; see :meth:`TranslationModel.attention_weights`."""
+        assert isinstance(memory, TransformerMemory)
+        seen: list[Tensor] = []
+
+        def watch(
+            attention: nn.Module, inputs: tuple[Tensor, ...], options: dict[str, Any]
+        ) -> None:
+            assert isinstance(attention, MultiHeadAttention)
+            keys, bias = options["memory"].keys, options["bias"]
+            seen.append(attention_weights(attention.queries(inputs[0]), keys, bias))
+
+        layers = [cast(DecoderLayer, layer).cross_attention for layer in self.decoder]
+        hooks = [layer.register_forward_pre_hook(watch, with_kwargs=True) for layer in layers]
+        try:
+            self.decode(target, memory, self.start(memory))
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return torch.stack(seen, dim=1)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

@@ -144,7 +144,7 @@ class Trainer:
         self.progress = Progress()
         self._batches, self._validate, self._config = batches, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
-        self._world, self._observers = world, observers
+        self._world, self.observers = world, observers
         self._signal: signal.Signals | None = None
         self._window = _Window()
         self._non_finite = 0
@@ -341,7 +341,7 @@ class Trainer:
 
     def _tell(self, record: dict[str, object]) -> None:
         if self._world.leads:
-            for observer in self._observers:
+            for observer in self.observers:
                 observer.record(record)
 
     @contextmanager
@@ -360,7 +360,7 @@ class Trainer:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            for observer in self._observers:
+            for observer in self.observers:
                 observer.close()
 
 

@@ -1,0 +1,354 @@
+"""One run from its configuration: the only place that joins corpora, model, trainer and scores.
+
+    config.yaml  ->  vocabularies, data/  ->  checkpoints/  ->  model/, scores.json
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import Field, model_validator
+
+from dragoman.config import Config, override, parse, read_yaml, to_yaml
+from dragoman.data.batches import Batches
+from dragoman.data.prepare import prepare
+from dragoman.data.store import Store
+from dragoman.errors import ConfigError, DataError, SavedError
+from dragoman.evaluation.metrics import EvaluationConfig, perplexity, score_corpus
+from dragoman.files import atomic_write, write_json
+from dragoman.models import ModelConfig
+from dragoman.models.interface import TranslationModel
+from dragoman.models.transformer import TransformerConfig
+from dragoman.saved import (
+    CONFIG_FILE,
+    MODEL_DIRECTORY,
+    WEIGHTS_FILE,
+    SavedConfig,
+    average_weights,
+    build_model,
+    load_weights,
+    save_model,
+)
+from dragoman.search.strategy import SearchConfig
+from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.training.checkpoint import checkpoints, path_of, read_progress
+from dragoman.training.distributed import World
+from dragoman.training.health import says_one_thing
+from dragoman.training.progress import MetricsFile, Observer
+from dragoman.training.trainer import Trainer, TrainingConfig
+from dragoman.translator import Translator
+
+log = logging.getLogger(__name__)
+
+DATA_DIRECTORY = "data"
+METRICS_FILE = "metrics.jsonl"
+SCORES_FILE = "scores.json"
+
+
+class DataConfig(Config):
+    """Which text a model learns from and is measured on; paths are relative to the file."""
+
+    train: tuple[CorpusPart, ...] = Field(min_length=1)
+    """Sentence pairs to learn from."""
+    dev: CorpusPart
+    """Pairs that tell when to stop and which checkpoint is best; never trained on."""
+    test: dict[str, CorpusPart] = Field(default_factory=dict)
+    """Pairs to score the finished model on, by the name that the scores get."""
+    cleaning: CleaningConfig = CleaningConfig()
+    """What is dropped from the training text."""
+    max_pieces: int = Field(256, ge=1)
+    """Pairs with more pieces on a side are dropped from training."""
+    processes: int | None = Field(None, ge=1)
+    """Processes that encode the text; one a core if not given."""
+
+
+class ExperimentConfig(Config):
+    """A run, wholly described.  ``dragoman train FILE`` carries it out."""
+
+    seed: int = Field(1, ge=0)
+    """Of initial weights, dropout, batches and samples."""
+    source_language: str = "source"
+    """Tag of the source language, such as en."""
+    target_language: str = "target"
+    """Tag of the target language, such as de."""
+    data: DataConfig
+    """Text."""
+    vocabulary: VocabularyConfig = VocabularyConfig()
+    """How text becomes pieces."""
+    model: ModelConfig = TransformerConfig()
+    """Family and sizes."""
+    training: TrainingConfig = TrainingConfig()
+    """How the model learns."""
+    search: SearchConfig = SearchConfig()
+    """How it translates: in validation, in tests and by default afterwards."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """How translations are scored."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ExperimentConfig:
+        if self.model.embeddings == "shared" and not self.vocabulary.joint:
+            raise ValueError(
+                "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
+                "target"
+            )
+        metric = self.training.best_metric
+        if metric != "loss" and metric not in self.evaluation.metrics:
+            raise ValueError(
+                f"training.best_metric {metric} is not among evaluation.metrics; add it there"
+            )
+        return self
+
+
+def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
+    """The experiment that a YAML file describes, with paths made absolute.
+
+    Args:
+        path: the file.
+        settings: overrides such as ``training.batches.batch_tokens=4096``.
+
+    Raises:
+        ConfigError: the file or a setting is wrong; one line names the key and the remedy.
+    """
+    path = Path(path)
+    values = override(read_yaml(path), list(settings))
+    config = parse(ExperimentConfig, values, path)
+    folder = path.resolve().parent
+    data = config.data.model_copy(
+        update={
+            "train": tuple(part.resolve(folder) for part in config.data.train),
+            "dev": config.data.dev.resolve(folder),
+            "test": {name: part.resolve(folder) for name, part in config.data.test.items()},
+        }
+    )
+    return config.model_copy(update={"data": data})
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What training reads."""
+
+    vocabularies: Vocabularies
+    store: Store
+    report: CleaningReport
+
+
+class Experiment:
+    """A configuration and the directory that its run lives in."""
+
+    def __init__(self, config: ExperimentConfig, run: Path) -> None:
+        self.config = config
+        self.run = run
+
+    @classmethod
+    def create(cls, config: ExperimentConfig, run: Path) -> Experiment:
+        """Begin a run; its directory must not hold another one with checkpoints.
+
+        Raises:
+            ConfigError: the run exists and was trained.
+            StorageError: the directory cannot be written.
+        """
+        if checkpoints(run):
+            raise ConfigError(
+                f"{run}: a run with checkpoints is here; go on with 'dragoman resume {run}', or "
+                "choose another directory with --run"
+            )
+        with atomic_write(run / CONFIG_FILE) as stream:
+            stream.write(to_yaml(json.loads(config.model_dump_json())))
+        return cls(config, run)
+
+    @classmethod
+    def open(cls, run: Path) -> Experiment:
+        """A run begun before.
+
+        Raises:
+            SavedError: there is none.
+        """
+        if not (run / CONFIG_FILE).is_file():
+            raise SavedError(f"{run}: no run here ({CONFIG_FILE} is missing)")
+        return cls(parse(ExperimentConfig, read_yaml(run / CONFIG_FILE), run / CONFIG_FILE), run)
+
+    def prepare(self, progress: Callable[[int], None] | None = None) -> Prepared:
+        """Vocabularies and encoded text; what is there already and unchanged is kept.
+
+        Raises:
+            DataError: the text cannot be used.
+            ConfigError: the vocabulary does not fit the text.
+            StorageError: the disk refuses.
+        """
+        data, config = self.config.data, self.config
+        try:
+            vocabularies = Vocabularies.load(self.run)
+        except SavedError:
+            pairs = (pair for part in data.train for pair in read_pairs(part))
+            vocabularies = train_vocabularies(pairs, config.vocabulary, seed=config.seed)
+            vocabularies.save(self.run)
+        evaluation = [data.dev, *data.test.values()]
+        store, report = prepare(
+            self.run / DATA_DIRECTORY,
+            data.train,
+            vocabularies,
+            data.cleaning,
+            max_pieces=data.max_pieces,
+            held_out=held_out_keys(pair for part in evaluation for pair in read_pairs(part)),
+            processes=data.processes or _processes(data.train),
+            progress=progress,
+        )
+        return Prepared(vocabularies, store, report)
+
+    def train(
+        self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
+    ) -> None:
+        """Train, from the newest checkpoint if there is one, and write the finished model.
+
+        Args:
+            prepared: what :meth:`prepare` gave.
+            world: the processes that train together.
+            observe: from the step that training starts at to further observers.
+
+        Raises:
+            InterruptedRunError: a signal came; the run can be resumed.
+            TrainingError: the loss stays non-finite.
+            SavedError: the newest checkpoint is damaged.
+        """
+        config = self.config
+        torch.manual_seed(config.seed)
+        model = build_model(config.model, prepared.vocabularies)
+        validation = Validation(config, prepared.vocabularies)
+        trainer = Trainer(
+            model,
+            self._batches(prepared, world),
+            validation,
+            config.training,
+            self.run,
+            seed=config.seed,
+            d_model=config.model.d_model,
+            world=world,
+        )
+        trainer.resume()
+        if world.leads:
+            step = trainer.progress.step
+            trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+        trainer.train()
+        if world.leads:
+            self.finish(prepared.vocabularies)
+
+    def _batches(self, prepared: Prepared, world: World) -> Batches:
+        return Batches(
+            prepared.store,
+            self.config.training.batches,
+            seed=self.config.seed,
+            rank=world.rank,
+            world_size=world.size,
+            vocabularies=prepared.vocabularies,
+            sampling=self.config.vocabulary.sampling,
+        )
+
+    def finish(self, vocabularies: Vocabularies) -> dict[str, Any]:
+        """Make the model of the run from its checkpoints and score it on the test sets.
+
+        Returns:
+            Scores by test set and metric, as also written to ``scores.json``.
+        """
+        chosen = self.chosen_checkpoints()
+        weights = average_weights(path / WEIGHTS_FILE for path in chosen)
+        model = build_model(self.config.model, vocabularies)
+        load_weights(model, weights, chosen[-1])
+        scores: dict[str, Any] = {"checkpoints": [path.name for path in chosen]}
+        for name, part in self.config.data.test.items():
+            validation = Validation(self.config, vocabularies, part)
+            scores[name] = validation.report(model)
+        write_json(self.run / SCORES_FILE, scores)
+        save_model(
+            self.run / MODEL_DIRECTORY, self.saved_config(), vocabularies, weights, _flat(scores)
+        )
+        return scores
+
+    def chosen_checkpoints(self) -> list[Path]:
+        """Those whose mean is the model: the newest few, or the best one.
+
+        Raises:
+            SavedError: the run has none yet.
+        """
+        found = checkpoints(self.run)
+        if not found:
+            raise SavedError(f"{self.run}: no checkpoint yet; train first")
+        count = self.config.training.average_checkpoints
+        if count:
+            return found[-count:]
+        best = read_progress(found[-1]).best
+        return [path_of(self.run, best.step) if best else found[-1]]
+
+    def saved_config(self) -> SavedConfig:
+        """What the model's own ``config.yaml`` says."""
+        return SavedConfig(
+            source_language=self.config.source_language,
+            target_language=self.config.target_language,
+            model=self.config.model,
+            search=self.config.search.model_dump(),
+        )
+
+
+class Validation:
+    """Scores a model on a dev or test set, through the same search that users get."""
+
+    def __init__(
+        self, config: ExperimentConfig, vocabularies: Vocabularies, part: CorpusPart | None = None
+    ) -> None:
+        self._config, self._vocabularies = config, vocabularies
+        pairs = [pair for pair in read_pairs(part or config.data.dev) if _filled(pair)]
+        if not pairs:
+            raise DataError(f"{(part or config.data.dev).name}: no pair with both sides filled")
+        self.sources = [pair.source for pair in pairs]
+        self.references = [pair.target for pair in pairs]
+
+    def __call__(self, model: TranslationModel) -> dict[str, float]:
+        """Loss in nats a token, perplexity, and each metric by name."""
+        report = self.report(model)
+        return {name: v["value"] if isinstance(v, dict) else v for name, v in report.items()}
+
+    def report(self, model: TranslationModel) -> dict[str, Any]:
+        """The same figures, metrics with their signatures."""
+        translator = Translator([model], self._vocabularies, self._config.search)
+        scored = translator.score(self.sources, self.references)
+        tokens = sum(item.tokens for item in scored)
+        log_probability = sum(item.log_probability for item in scored)
+        hypotheses = translator.translate(self.sources)
+        if warning := says_one_thing(hypotheses):
+            log.warning(warning)
+        report: dict[str, Any] = {
+            "loss": -log_probability / tokens,
+            "perplexity": perplexity(log_probability, tokens),
+        }
+        for score in score_corpus(hypotheses, [self.references], self._config.evaluation):
+            report[score.name] = score.to_json()
+        return report
+
+
+def _flat(scores: dict[str, Any]) -> dict[str, Any]:
+    """Scores by "test set, metric", for the model card."""
+    rows = {}
+    for name, report in scores.items():
+        if isinstance(report, dict):
+            for metric, value in report.items():
+                figure = value["value"] if isinstance(value, dict) else value
+                rows[f"{name}, {metric}"] = round(figure, 2)
+    return rows
+
+
+def _filled(pair: Pair) -> bool:
+    return bool(pair.source.strip() and pair.target.strip())
+
+
+def _processes(parts: Sequence[CorpusPart]) -> int:
+    """One a core; a small corpus is sooner encoded than processes are started."""
+    size = sum(path.stat().st_size for part in parts for path in part.files() if path.exists())
+    return 1 if size < 20_000_000 else os.cpu_count() or 1

@@ -1,0 +1,73 @@
+"""What a model costs: parameters by part, floating-point operations a token.
+
+Operations are counted by running the model without data (PyTorch's "meta" device) under its own
+counter, so every family is counted the same way; a multiplication and an addition are two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from dragoman.models import FAMILIES, ModelConfig
+
+_SENTENCES = 8
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Size and work of a model."""
+
+    parameters: dict[str, int]
+    """By part; a matrix that several parts share is counted once."""
+    forward_flops_per_target_token: float
+    """One pass over source and target, per target token."""
+    flops_per_target_token: float
+    """The same with the backward pass: what training costs."""
+
+    @property
+    def total_parameters(self) -> int:
+        """All of them."""
+        return sum(self.parameters.values())
+
+    def training_flops(self, target_tokens: int) -> float:
+        """Operations that training on so many target tokens takes."""
+        return self.flops_per_target_token * target_tokens
+
+
+def cost(
+    config: ModelConfig,
+    source_vocabulary: int,
+    target_vocabulary: int,
+    source_length: int = 25,
+    target_length: int = 25,
+) -> Cost:
+    """Count without training or data.
+
+    Args:
+        config: of any family.
+        source_vocabulary: pieces.
+        target_vocabulary: pieces.
+        source_length: pieces of a typical source sentence, with the end symbol.
+        target_length: pieces of a typical target sentence, with the end symbol.
+    """
+    with torch.device("meta"):
+        model = FAMILIES[config.family](config, source_vocabulary, target_vocabulary).eval()
+        source = torch.zeros(_SENTENCES, source_length, dtype=torch.int64)
+        target = torch.zeros(_SENTENCES, target_length, dtype=torch.int64)
+        mask = torch.ones(_SENTENCES, source_length, dtype=torch.bool)
+    counter = FlopCounterMode(display=False)
+    with counter:
+        memory = model.encode(source, mask)
+        hidden, _ = model.decode(target, memory, model.start(memory))
+        scores = model.logits(hidden)
+        forward = counter.get_total_flops()
+        scores.sum().backward()
+    tokens = _SENTENCES * target_length
+    parameters: dict[str, int] = {}
+    for name, parameter in model.named_parameters():
+        part = name.split(".")[0]
+        parameters[part] = parameters.get(part, 0) + parameter.numel()
+    return Cost(parameters, forward / tokens, counter.get_total_flops() / tokens)

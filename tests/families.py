@@ -1,0 +1,48 @@
+"""Every model family and variation, small and of prime sizes, for the truths that all must pass."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dragoman.models import FAMILIES, ModelConfig, TransformerConfig
+from dragoman.models.interface import TranslationModel
+
+VOCABULARY = 23
+
+_SMALL = {
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "d_model": 10,
+    "d_ff": 13,
+    "heads": 2,
+    "dropout": 0.0,
+}
+
+VARIATIONS: dict[str, ModelConfig] = {
+    "transformer": TransformerConfig(**_SMALL),
+    "transformer, pre-norm": TransformerConfig(**_SMALL, norm="pre"),
+    "transformer, learned positions": TransformerConfig(**_SMALL, positions="learned"),
+    "transformer, separate embeddings": TransformerConfig(**_SMALL, embeddings="separate"),
+    "transformer, tied target": TransformerConfig(**_SMALL, embeddings="target"),
+    "transformer, narrow keys": TransformerConfig(**_SMALL, d_k=3, d_v=7),
+}
+
+
+def build(config: ModelConfig, seed: int = 0) -> TranslationModel:
+    """A model in float64 and evaluation mode, so that truths hold to many digits."""
+    torch.manual_seed(seed)
+    return FAMILIES[config.family](config, VOCABULARY, VOCABULARY).double().eval()
+
+
+def random_ids(rows: int, length: int, seed: int = 1) -> Tensor:
+    """Ordinary pieces, none of the four special ones."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(4, VOCABULARY, (rows, length), generator=generator)
+
+
+def teacher_force(model: TranslationModel, source: Tensor, mask: Tensor, target: Tensor) -> Tensor:
+    """Logits of all target positions at once, ``(batch, target, vocabulary)``."""
+    memory = model.encode(source, mask)
+    hidden, _ = model.decode(target, memory, model.start(memory))
+    return model.logits(hidden)

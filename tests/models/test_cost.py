@@ -1,0 +1,60 @@
+"""Parameter counts against Table 3 of the paper, operations against a count by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.models import TransformerConfig
+from dragoman.models.cost import cost
+
+PIECES = 37_000
+BIG = {"d_model": 1024, "d_ff": 4096, "heads": 16}
+
+
+def millions(**choices: object) -> float:
+    return cost(TransformerConfig(**choices), PIECES, PIECES, 3, 3).total_parameters / 1e6
+
+
+@pytest.mark.parametrize(
+    ("choices", "difference"),
+    [
+        ({"encoder_layers": 2, "decoder_layers": 2}, -29),
+        ({"encoder_layers": 4, "decoder_layers": 4}, -15),
+        ({"encoder_layers": 8, "decoder_layers": 8}, +15),
+        ({"d_k": 16}, -7),
+        ({"d_k": 32}, -5),
+        ({"d_ff": 1024}, -12),
+        ({"d_ff": 4096}, +25),
+    ],
+)
+def test_parameters_differ_from_base_as_in_table_3(
+    choices: dict[str, int], difference: int
+) -> None:
+    assert millions(**choices) - millions() == pytest.approx(difference, abs=0.75)
+
+
+def test_base_and_big_have_the_published_size() -> None:
+    assert millions() == pytest.approx(65, abs=2.5)
+    assert millions(**BIG) == pytest.approx(213, abs=2)
+
+
+def test_parts_add_up_and_share() -> None:
+    counted = cost(TransformerConfig(), PIECES, PIECES)
+    assert counted.parameters["source_embedding"] == PIECES * 512
+    assert "target_embedding" not in counted.parameters
+    assert sum(counted.parameters.values()) == counted.total_parameters
+
+
+def test_operations_agree_with_a_count_by_hand() -> None:
+    n, d, ff, source, target, pieces = 2, 8, 12, 5, 7, 31
+    config = TransformerConfig(encoder_layers=n, decoder_layers=n, d_model=d, d_ff=ff, heads=2)
+    projections = 4 * d * d
+    encoder = n * source * (projections + 2 * d * ff + 2 * source * d)
+    decoder_self = target * (projections + 2 * target * d)
+    cross = 2 * target * d * d + 2 * source * d * d + 2 * target * source * d
+    decoder = n * (decoder_self + cross + target * 2 * d * ff)
+    by_hand = 2 * (encoder + decoder + target * d * pieces) / target
+    counted = cost(config, pieces, pieces, source, target)
+    assert counted.forward_flops_per_target_token == pytest.approx(by_hand)
+    assert counted.flops_per_target_token == pytest.approx(3 * by_hand, rel=0.01)
+    assert counted.training_flops(1000) == 1000 * counted.flops_per_target_token

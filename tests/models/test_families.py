@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from families import VARIATIONS, build, random_ids, teacher_force
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.models import ModelConfig
+from dragoman.models.interface import select
+
+every_family = pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+lengths = st.integers(1, 7)
+
+
+def full_mask(source: torch.Tensor) -> torch.Tensor:
+    return torch.ones_like(source, dtype=torch.bool)
+
+
+@every_family
+@settings(max_examples=10, deadline=None)
+@given(source_length=lengths, pieces=st.lists(st.integers(1, 3), min_size=1, max_size=4))
+def test_step_by_step_equals_all_at_once(
+    config: ModelConfig, source_length: int, pieces: list[int]
+) -> None:
+    model = build(config)
+    source, target = random_ids(3, source_length), random_ids(3, sum(pieces), seed=2)
+    at_once = teacher_force(model, source, full_mask(source), target)
+    memory = model.encode(source, full_mask(source))
+    state = model.start(memory)
+    parts = []
+    for part in target.split(pieces, dim=1):
+        hidden, state = model.decode(part, memory, state)
+        parts.append(model.logits(hidden))
+    torch.testing.assert_close(torch.cat(parts, dim=1), at_once)
+
+
+@every_family
+@settings(max_examples=10, deadline=None)
+@given(own=lengths, others=lengths, padding=st.integers(0, 5))
+def test_padding_and_neighbours_change_nothing(
+    config: ModelConfig, own: int, others: int, padding: int
+) -> None:
+    model = build(config)
+    source, target = random_ids(1, own), random_ids(1, 5, seed=2)
+    alone = teacher_force(model, source, full_mask(source), target)
+    width = max(own, others) + padding
+    batch = random_ids(4, width, seed=3)  # what stands in the padding must not matter either
+    batch[2, :own] = source
+    mask = torch.zeros(4, width, dtype=torch.bool)
+    mask[:, :others] = True
+    mask[2] = torch.arange(width) < own
+    targets = random_ids(4, 5, seed=4)
+    targets[2] = target
+    together = teacher_force(model, batch, mask, targets)
+    torch.testing.assert_close(together[2:3], alone)
+
+
+@every_family
+def test_later_target_positions_change_nothing(config: ModelConfig) -> None:
+    model = build(config)
+    source, target = random_ids(2, 5), random_ids(2, 7, seed=2)
+    other = target.clone()
+    other[:, 4:] = random_ids(2, 3, seed=9)
+    first = teacher_force(model, source, full_mask(source), target)
+    second = teacher_force(model, source, full_mask(source), other)
+    torch.testing.assert_close(first[:, :4], second[:, :4], rtol=0, atol=0)
+    assert not torch.equal(first[:, 4:], second[:, 4:])
+
+
+@every_family
+@settings(max_examples=10, deadline=None)
+@given(rows=st.lists(st.integers(0, 2), min_size=1, max_size=5))
+def test_select_commutes_with_decode(config: ModelConfig, rows: list[int]) -> None:
+    """Reordering a beam of 3 before a step gives the step's rows reordered."""
+    model = build(config)
+    source = random_ids(1, 5)
+    memory = model.encode(source, full_mask(source))
+    kept = torch.tensor(rows)
+    _, state = model.decode(random_ids(3, 4, seed=2), memory, model.start(memory, beam=3))
+    following = random_ids(3, 1, seed=3)
+    after, _ = model.decode(following, memory, state)
+    before, _ = model.decode(following[kept], memory, select(state, kept))
+    torch.testing.assert_close(before, after[kept])
+
+
+@every_family
+def test_a_beam_shares_its_memory(config: ModelConfig) -> None:
+    """Rows of two sentences, three beams each, equal the same rows with memory copied."""
+    model = build(config)
+    source = random_ids(2, 5)
+    mask = full_mask(source)
+    mask[1, 3:] = False
+    target = random_ids(6, 4, seed=2)
+    memory = model.encode(source, mask)
+    shared, _ = model.decode(target, memory, model.start(memory, beam=3))
+    copied = select(memory, torch.tensor([0, 0, 0, 1, 1, 1]))
+    apart, _ = model.decode(target, copied, model.start(copied))
+    torch.testing.assert_close(shared, apart)
+
+
+@every_family
+def test_gradients_reach_every_parameter(config: ModelConfig) -> None:
+    model = build(config).train()
+    source, target = random_ids(3, 5), random_ids(3, 6, seed=2)
+    scores = teacher_force(model, source, full_mask(source), target)
+    (scores.log_softmax(-1) * torch.randn_like(scores)).sum().backward()
+    silent = [
+        name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0
+    ]
+    assert silent == []
