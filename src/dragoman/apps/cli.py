@@ -1,0 +1,134 @@
+"""The command ``dragoman``: its commands, and how errors reach people.
+
+Only light modules are imported here and at the head of the command modules; PyTorch and the
+like wait until a command runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+import dragoman
+from dragoman.apps.evaluation_commands import evaluate
+from dragoman.apps.inspection_commands import cost, doctor
+from dragoman.apps.training_commands import average, demo, prepare, resume, train
+from dragoman.apps.translation_commands import score, translate
+from dragoman.errors import DragomanError
+
+UNEXPECTED = 1
+INTERRUPTED = 128 + signal.SIGINT
+BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
+
+
+@dataclass
+class Session:
+    """What holds for every command of one call."""
+
+    debug: bool = False
+
+
+class Commands(click.Group):
+    """Lists its commands in the order in which people need them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of addition."""
+        return list(self.commands)
+
+
+@click.group(
+    cls=Commands,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(dragoman.__version__, prog_name="dragoman")
+@click.option("--debug", is_flag=True, help="Show where an error comes from (traceback).")
+@click.pass_context
+def commands(context: click.Context, debug: bool) -> None:
+    """Train, evaluate and use your own translation model.
+
+    \b
+    Example: train on two text files, then translate
+      dragoman train my.yaml
+      echo "Hello." | dragoman translate runs/my
+
+    Exit codes are listed in docs/exit-codes.md.
+    """
+    context.obj.debug = debug
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for _command in (demo, doctor, prepare, train, resume, translate, evaluate, score, average, cost):
+    commands.add_command(_command)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out a command line and return its exit code; errors are told on standard error."""
+    session = Session()
+    try:
+        code = commands.main(
+            list(arguments), prog_name="dragoman", standalone_mode=False, obj=session
+        )
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return BROKEN_PIPE
+    except (Exception, KeyboardInterrupt) as error:
+        if session.debug:
+            traceback.print_exc()
+        message, code = _explain(error, session)
+        click.echo(f"dragoman: error: {message}", err=True)
+    return code if isinstance(code, int) else 0
+
+
+def _explain(error: BaseException, session: Session) -> tuple[str, int]:
+    """One line for people, and the exit code."""
+    if isinstance(error, DragomanError):
+        return _one_line(error), error.exit_code
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        where = f"; see '{context.command_path} --help'" if context else ""
+        return _one_line(error.format_message()).rstrip(".") + where, error.exit_code
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return "interrupted", INTERRUPTED
+    hint = "" if session.debug else "; run 'dragoman --debug ...' to see where it comes from"
+    return f"unexpected {type(error).__name__}: {_one_line(error)}{hint}", UNEXPECTED
+
+
+def main() -> None:
+    """The program: ``dragoman`` and ``python -m dragoman``."""
+    logging.basicConfig(level=logging.WARNING, handlers=[StandardError()])
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # they speak to programmers; PYTHONWARNINGS shows them
+    sys.exit(run(sys.argv[1:]))
+
+
+class StandardError(logging.Handler):
+    """Log messages as ``dragoman: warning: ...``, above a progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one message."""
+        line = f"dragoman: {record.levelname.lower()}: {record.getMessage()}"
+        if (bars := sys.modules.get("tqdm")) is not None:
+            bars.tqdm.write(line, file=sys.stderr)
+        else:
+            click.echo(line, err=True)
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())
+
+
+def _discard_output() -> None:
+    """Let the interpreter flush what is left to nowhere, instead of complaining at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

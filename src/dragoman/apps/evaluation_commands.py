@@ -1,0 +1,8 @@
+"""The command that turns translations into numbers: evaluate."""
+
+import click
+
+
+@click.command()
+def evaluate() -> None:
+    """x."""

@@ -1,0 +1,31 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+EXISTING = click.Path(path_type=Path)
+"""A path that a command reads; whether it exists is said by what opens it."""
+
+config_argument = click.argument("config", type=EXISTING)
+model_arguments = click.argument("models", metavar="MODEL...", type=EXISTING, nargs=-1)
+run_option = click.option(
+    "--run",
+    "run_directory",
+    metavar="DIRECTORY",
+    type=EXISTING,
+    help="Where the run lives.  [default: runs/NAME of NAME.yaml]",
+)
+set_option = click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Override a value of CONFIG, such as training.max_steps=500; may be repeated.",
+)
+device_option = click.option(
+    "--device", help="Such as cpu or cuda:1.  [default: a GPU if there is one]"
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,0 +1,112 @@
+"""Carrying out a run in front of people: progress, what was dropped, scores, the report."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from tqdm import tqdm
+
+from dragoman.errors import MissingExtraError, SavedError
+from dragoman.experiment import SCORES_FILE, Experiment, Prepared
+from dragoman.saved import MODEL_DIRECTORY
+from dragoman.training.distributed import World
+from dragoman.training.progress import Observer, ProgressBar
+
+log = logging.getLogger(__name__)
+
+
+def prepare_run(experiment: Experiment) -> Prepared:
+    """Prepare with a progress bar, and print what was left out of the text."""
+    with _pair_counter() as count:
+        prepared = experiment.prepare(count)
+    click.echo(prepared.report.table(), err=True)
+    return prepared
+
+
+def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
+    """Prepare if need be, train, and say what came of it."""
+    observe = _observers(experiment, tensorboard)
+    if world.leads:
+        prepared = prepare_run(experiment)
+        world.wait()
+    else:  # what the leading process prepared is there now, and opens at once
+        world.wait()
+        prepared = experiment.prepare()
+    experiment.train(prepared, world, observe)
+    if world.leads:
+        click.echo(scores_table(read_scores(experiment.run)))
+        write_report_if_possible(experiment)
+        click.echo(f"\nThe model is in {experiment.run / MODEL_DIRECTORY}; use it:")
+        click.echo(f"  dragoman translate {experiment.run} < input.txt")
+
+
+def read_scores(run: Path) -> dict[str, Any]:
+    """What ``scores.json`` of a finished run says.
+
+    Raises:
+        SavedError: it is missing or damaged.
+    """
+    path = run / SCORES_FILE
+    try:
+        scores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SavedError(
+            f"{path}: missing or damaged; make it with 'dragoman resume {run}'"
+        ) from error
+    return scores
+
+
+def test_scores(scores: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """By test set and metric, what else ``scores.json`` says left out."""
+    return {name: report for name, report in scores.items() if isinstance(report, dict)}
+
+
+def scores_table(scores: dict[str, Any]) -> str:
+    """Scores for a terminal: a line for each test set and metric, with its signature."""
+    lines = []
+    for name, report in test_scores(scores).items():
+        for metric, found in report.items():
+            value = found["value"] if isinstance(found, dict) else found
+            signature = found.get("signature", "") if isinstance(found, dict) else ""
+            lines.append(f"{name:<16}  {metric:<10}  {value:>8.2f}  {signature}".rstrip())
+    return "\n".join(lines)
+
+
+def write_report_if_possible(experiment: Experiment) -> None:
+    """Write ``report.html``; without the extra that draws it, say how to get it."""
+    try:
+        from dragoman.apps.report import write_report
+
+        click.echo(f"\nReport: {write_report(experiment)}")
+    except MissingExtraError as error:
+        log.warning("no report was written: %s", error)
+
+
+@contextmanager
+def _pair_counter() -> Iterator[Callable[[int], None]]:
+    # A small corpus is ready before a bar would be worth its line.
+    with tqdm(desc="preparing", unit=" pairs", delay=1.0, leave=False) as bar:
+
+        def count(pairs: int) -> None:
+            bar.update(pairs - bar.n)
+
+        yield count
+
+
+def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], list[Observer]]:
+    events: list[Observer] = []
+    if tensorboard:
+        from dragoman.apps.tensorboard import TensorBoard
+
+        events = [TensorBoard(experiment.run / "tensorboard")]
+
+    def observe(step: int) -> list[Observer]:
+        return [ProgressBar(step, experiment.config.training.max_steps), *events]
+
+    return observe

@@ -1,0 +1,41 @@
+"""TensorBoard: the one door to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dragoman.errors import MissingExtraError
+from dragoman.files import storage_errors
+from dragoman.training.progress import Record
+
+try:
+    from torch.utils.tensorboard import SummaryWriter
+except ImportError as error:
+    raise MissingExtraError(
+        "TensorBoard is not installed; add it with: pip install 'dragoman[tensorboard]'"
+    ) from error
+
+
+class TensorBoard:
+    """Writes the figures of a run as TensorBoard events.
+
+    Args:
+        directory: where the event files go; look at them with ``tensorboard --logdir``.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        with storage_errors(directory):
+            self._writer = SummaryWriter(str(directory))
+
+    def record(self, record: Record) -> None:
+        """Take note of one record of training or validation."""
+        with storage_errors(self._directory):
+            for name, value in record.items():
+                if isinstance(value, float):
+                    self._writer.add_scalar(f"{record['kind']}/{name}", value, record["step"])
+
+    def close(self) -> None:
+        """Write out what is left."""
+        with storage_errors(self._directory):
+            self._writer.close()

@@ -1,0 +1,135 @@
+"""Commands that make models: prepare, train, resume, average, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dragoman.apps.options import EXISTING, config_argument, run_option, set_option
+from dragoman.errors import ConfigError
+
+tensorboard_option = click.option(
+    "--tensorboard", is_flag=True, help="Also write TensorBoard events into the run."
+)
+
+
+@click.command()
+@config_argument
+@run_option
+@set_option
+def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...]) -> None:
+    """Clean and encode the text of CONFIG without training.
+
+    Makes the vocabulary if there is none, and says which sentence pairs were left out and why.
+    Doing it again with unchanged text takes no time.
+
+    \b
+    Example:
+      dragoman prepare my.yaml --run runs/my
+    """
+    from dragoman.apps.runs import prepare_run
+    from dragoman.experiment import Experiment, read_experiment
+
+    run = run_directory or _default_run(config)
+    prepare_run(Experiment.create(read_experiment(config, settings), run))
+    click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
+
+
+@click.command()
+@config_argument
+@run_option
+@set_option
+@tensorboard_option
+def train(
+    config: Path, run_directory: Path | None, settings: tuple[str, ...], tensorboard: bool
+) -> None:
+    """Train a model as CONFIG describes, and score it.
+
+    Ctrl-C or SIGTERM saves and stops; 'dragoman resume' goes on.  On several devices:
+    torchrun --nproc-per-node 4 -m dragoman train CONFIG.
+
+    \b
+    Example:
+      dragoman train my.yaml --set training.max_steps=2000
+    """
+    from dragoman.apps.runs import train_run
+    from dragoman.experiment import Experiment, read_experiment
+    from dragoman.training.distributed import World
+
+    run = run_directory or _default_run(config)
+    wanted = read_experiment(config, settings)
+    world = World.join()
+    experiment = Experiment.create(wanted, run) if world.leads else Experiment(wanted, run)
+    train_run(experiment, world, tensorboard=tensorboard)
+
+
+@click.command()
+@click.argument("run", type=EXISTING)
+@tensorboard_option
+def resume(run: Path, tensorboard: bool) -> None:
+    """Go on with an interrupted RUN from its last checkpoint.
+
+    \b
+    Example:
+      dragoman resume runs/my
+    """
+    from dragoman.apps.runs import train_run
+    from dragoman.experiment import Experiment
+    from dragoman.training.distributed import World
+
+    train_run(Experiment.open(run), World.join(), tensorboard=tensorboard)
+
+
+@click.command()
+@click.argument("paths", metavar="RUN_OR_CHECKPOINTS...", type=EXISTING, nargs=-1, required=True)
+@click.option(
+    "--last",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Checkpoints of a run to average, counted from the newest.",
+)
+@click.option("--output", type=EXISTING, required=True, help="The model directory to make.")
+def average(paths: tuple[Path, ...], last: int, output: Path) -> None:
+    """Make a model whose weights are the mean of several checkpoints.
+
+    \b
+    Example: the last ten of a run, or two checkpoints by name
+      dragoman average runs/my --last 10 --output models/my
+      dragoman average runs/my/checkpoints/step-00{1000,2000} --output models/my
+    """
+    from dragoman.apps.averaging import average_models
+
+    chosen = average_models(paths, last, output)
+    names = ", ".join(path.name for path in chosen)
+    click.echo(f"{output}: the mean of {len(chosen)} ({names})")
+
+
+@click.command()
+@click.option(
+    "--directory",
+    type=EXISTING,
+    default=Path("demo"),
+    show_default=True,
+    help="Where the text, the run and the report go.",
+)
+def demo(directory: Path) -> None:
+    """Train a small model in two minutes, on text that comes with Dragoman.
+
+    English numbers, dates, times and amounts become German ones.  Writes a report to look at.
+
+    \b
+    Example:
+      dragoman demo
+    """
+    from dragoman.apps.demo import run_demo
+
+    run_demo(directory)
+
+
+def _default_run(config: Path) -> Path:
+    if not config.stem:
+        raise ConfigError(f"{config}: not the name of a configuration file")
+    return Path("runs") / config.stem

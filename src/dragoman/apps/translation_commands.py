@@ -1,0 +1,217 @@
+"""Commands that use models: translate and score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.options import EXISTING, device_option, json_option, model_arguments
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.translator import Translation, Translator
+
+STANDARD_INPUT = "standard input"
+
+
+@click.command()
+@model_arguments
+@click.option(
+    "--input",
+    "inputs",
+    metavar="FILE",
+    type=EXISTING,
+    multiple=True,
+    help="Read FILE (.gz, .xz and .zst too) instead of standard input; may be repeated.",
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=EXISTING,
+    help="Write to FILE, which appears when all is done, instead of standard output.",
+)
+@click.option("--beam", type=click.IntRange(min=1), help="Width of the beam; 1 is greedy.")
+@click.option(
+    "--length-penalty",
+    metavar="ALPHA",
+    type=click.FloatRange(min=0),
+    help="0 prefers short translations, 1 long ones.",
+)
+@click.option(
+    "--nbest",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Print the N best as lines of: line number, score, text (tabs between).",
+)
+@click.option("--scores", is_flag=True, help="Print the score and a tab before each translation.")
+@click.option("--sample", is_flag=True, help="Draw translations at random instead of searching.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Of --sample: below 1 prefers likely pieces.",
+)
+@click.option(
+    "--top-k",
+    metavar="K",
+    type=click.IntRange(min=1),
+    help="Of --sample: draw from the K likeliest pieces.",
+)
+@click.option(
+    "--top-p",
+    metavar="P",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Of --sample: draw from the likeliest pieces that together have P.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Of --sample: the same draws again.")
+@click.option(
+    "--buffer-lines",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Lines to read before translating; 1 answers each line at once.",
+)
+@device_option
+def translate(
+    models: tuple[Path, ...],
+    inputs: tuple[Path, ...],
+    output: Path | None,
+    device: str | None,
+    scores: bool,
+    **options: Any,
+) -> None:
+    """Translate lines of text with a MODEL; several translate together, as an ensemble.
+
+    MODEL is a model, run or checkpoint directory.  Lines stay in order, one for each line that
+    is read; an empty line gives an empty line.
+
+    \b
+    Examples:
+      echo "one hundred euros" | dragoman translate runs/demo
+      dragoman translate models/a models/b --input news.en --output news.de --beam 8
+      dragoman translate runs/demo --nbest 5 < input.txt
+      dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
+    """
+    search = _search_options(options)
+    translator = _load(models, device)
+    if options["nbest"]:
+        # As many hypotheses as are asked for need a beam as wide, unless a width is asked for too.
+        search["beam"] = options["beam"] or max(translator.search.beam, options["nbest"])
+    with _lines(inputs) as (lines, interactive):
+        if interactive and not options["buffer_lines"]:
+            search["buffer_lines"] = 1
+        translated = translator.stream_nbest(lines, **search)
+        write_lines(output, _formatted(translated, numbered=bool(options["nbest"]), scores=scores))
+
+
+@click.command()
+@model_arguments
+@click.argument("source", type=EXISTING)
+@click.argument("target", type=EXISTING)
+@json_option
+@device_option
+def score(
+    models: tuple[Path, ...], source: Path, target: Path, as_json: bool, device: str | None
+) -> None:
+    """Say how likely each line of TARGET is as the translation of its line of SOURCE.
+
+    Prints the log-probability (natural logarithm) and the number of pieces, end symbol counted,
+    with a tab between; and the perplexity of all on standard error.
+
+    \b
+    Example:
+      dragoman score runs/demo test.en test.de
+    """
+    from dragoman.evaluation.metrics import perplexity
+    from dragoman.text.corpus import CorpusPart, read_pairs
+
+    pairs = list(read_pairs(CorpusPart(source=str(source), target=str(target))))
+    scored = _load(models, device).score([p.source for p in pairs], [p.target for p in pairs])
+    log_probability = sum(line.log_probability for line in scored)
+    tokens = sum(line.tokens for line in scored)
+    summary = {
+        "log_probability": log_probability,
+        "tokens": tokens,
+        "log_probability_per_token": log_probability / tokens,
+        "perplexity": perplexity(log_probability, tokens),
+    }
+    if as_json:
+        lines = [line._asdict() for line in scored]
+        click.echo(json.dumps({**summary, "lines": lines}, indent=2))
+        return
+    write_lines(None, (f"{line.log_probability:.4f}\t{line.tokens}" for line in scored))
+    click.echo(
+        f"{len(scored):,} lines, {tokens:,} tokens, "
+        f"{summary['log_probability_per_token']:.4f} nats a token, "
+        f"perplexity {summary['perplexity']:.3f}",
+        err=True,
+    )
+
+
+def write_lines(path: Path | None, lines: Iterable[str]) -> None:
+    """Write lines to a file, whole or not at all, or to standard output as they come."""
+    from dragoman.files import atomic_write
+
+    if path is not None:
+        with atomic_write(path) as stream:
+            stream.writelines(line + "\n" for line in lines)
+        return
+    output: IO[bytes] = click.get_binary_stream("stdout")
+    for line in lines:
+        output.write(line.encode("utf-8") + b"\n")
+        output.flush()
+
+
+def _load(models: tuple[Path, ...], device: str | None) -> Translator:
+    from dragoman.translator import Translator
+
+    if not models:
+        raise click.UsageError("Missing argument 'MODEL...'", click.get_current_context())
+    return Translator.load(*models, device=device)
+
+
+def _search_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of the command line as values of SearchConfig; None is left to the model."""
+    search = {name: options[name] for name in ("beam", "length_penalty", "nbest", "buffer_lines")}
+    draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "seed")}
+    given = {name: value for name, value in draws.items() if value is not None}
+    if given and not options["sample"]:
+        flag = "--" + next(iter(given)).replace("_", "-")
+        raise ConfigError(f"{flag} is about sampling; add --sample or leave it out")
+    if options["sample"]:
+        if options["beam"]:
+            raise ConfigError("--beam searches and --sample draws; leave one of them out")
+        search["sampling"] = given
+    return search
+
+
+@contextmanager
+def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
+    """What is to be translated, and whether a person is typing it."""
+    from dragoman.text.corpus import decode_lines, read_lines
+
+    if inputs:
+        yield (line for path in inputs for line in read_lines(path)), False
+        return
+    stream = click.get_binary_stream("stdin")
+    yield decode_lines(stream, STANDARD_INPUT), stream.isatty()
+
+
+def _formatted(
+    translated: Iterable[list[Translation]], *, numbered: bool, scores: bool
+) -> Iterator[str]:
+    for number, translations in enumerate(translated, 1):
+        for translation in translations if numbered else translations[:1]:
+            text = one_line(translation.text)
+            if numbered:
+                yield f"{number}\t{translation.score:.4f}\t{text}"
+            else:
+                yield f"{translation.score:.4f}\t{text}" if scores else text
+
+
+def one_line(text: str) -> str:
+    """``text`` without line ends or tabs, which byte pieces can spell, so that lines stay lines."""
+    return text.replace("\n", " ").replace("\t", " ")
