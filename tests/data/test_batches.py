@@ -232,6 +232,26 @@ class TestSampling:
             torch.equal(a.source, b.source) for a, b in zip(first, batches.epoch(1), strict=False)
         )
 
+    def test_keeps_rows_count_and_budget(
+        self, store_of: Callable[..., Store], vocabularies: Vocabularies
+    ) -> None:
+        words = ("hund", "katze", "läuft", "schläft")
+        texts = [" ".join(words[: 1 + i % 4] * (1 + i % 5)) for i in range(600)]
+        ids = vocabularies.source.encode_batch(texts)
+        store = store_of(list(zip(ids, ids, strict=True)))
+        batches = Batches(
+            store, BatchConfig(batch_tokens=300), seed=1, vocabularies=vocabularies, sampling=0.3
+        )
+        shown = list(batches.epoch(0))
+        assert len(shown) == batches.count(0) > 64  # several pools
+        assert sorted(row for rows in rows_of(shown) for row in rows) == list(range(600))
+        for batch in shown:
+            assert max(batch.source.numel(), batch.target_output.numel()) <= 300
+        tokens = sum(batch.target_tokens for batch in shown)
+        assert tokens > 1.2 * (sum(map(len, ids)) + len(ids))  # nearly all were split anew
+        for start in (1, 50, 64, 65, len(shown) - 1):
+            assert rows_of(list(batches.epoch(0, start))) == rows_of(shown[start:])
+
     def test_keeps_unknown_pieces(
         self, store_of: Callable[..., Store], vocabularies: Vocabularies
     ) -> None:

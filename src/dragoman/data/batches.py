@@ -16,8 +16,8 @@ from dragoman.config import Config
 from dragoman.data.grouping import group_by_length, share
 from dragoman.data.mixing import rows_in_epoch
 from dragoman.data.prefetch import prefetch
-from dragoman.data.resampling import resample
-from dragoman.data.store import Side, Store
+from dragoman.data.resampling import POOL_BATCHES, Sampler, Sentences
+from dragoman.data.store import Store
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
 
 __all__ = ["Batch", "BatchConfig", "Batches", "make_batch", "pad_sources", "prefetch"]
@@ -125,7 +125,7 @@ class Batches:
         world_size: how many they are.
         vocabularies: what the store was encoded with; needed for ``sampling``.
         sampling: BPE-dropout probability or unigram alpha; with 0 every epoch sees the stored
-            ids.  Sampled sentences have more pieces, and the budget counts the stored ones.
+            ids.
     """
 
     def __init__(
@@ -142,12 +142,20 @@ class Batches:
         assert vocabularies or not sampling, "subword sampling needs the vocabularies"
         assert 0 <= rank < world_size, "ranks count from 0 to world_size - 1"
         self._store = store
-        self._config = config
         self._seed = seed
         self._rank = rank
         self._world_size = world_size
-        self._vocabularies = vocabularies if sampling else None
-        self._sampling = sampling
+        self._sampler: Sampler | None = None
+        self._planned_tokens = config.batch_tokens
+        if vocabularies is not None and sampling and len(store):
+            self._sampler = Sampler(
+                store,
+                vocabularies,
+                sampling=sampling,
+                batch_tokens=config.batch_tokens,
+                seed=seed % 2**30,
+            )
+            self._planned_tokens = self._sampler.planned_tokens
         self._latest: tuple[tuple[int, int], list[IntArray]] | None = None
         self._sizes: dict[int, list[int]] = {}
 
@@ -163,30 +171,30 @@ class Batches:
         first = 0  # index of the window's first batch
         for window in range(len(self._windows(epoch))):
             plan = self._plan(epoch, window)
-            for index in range(max(first, start), first + len(plan)):
-                yield self._read(plan[index - first], epoch, index)
+            skipped = max(0, start - first)
+            if self._sampler is None:
+                yield from map(self._read, plan[skipped:])
+            else:
+                yield from self._sample(self._sampler, plan, skipped, epoch, window)
             first += len(plan)
 
-    def _read(self, rows: IntArray, epoch: int, index: int) -> Batch:
-        source = self._sentences("source", rows, epoch, index)
-        target = self._sentences("target", rows, epoch, index)
+    def _read(self, rows: IntArray) -> Batch:
+        source, target = self._store.gather("source", rows), self._store.gather("target", rows)
         return _assemble(rows, source, target)
 
-    def _sentences(
-        self, side: Side, rows: IntArray, epoch: int, index: int
-    ) -> tuple[npt.NDArray[np.integer], IntArray]:
-        ids, lengths = self._store.gather(side, rows)
-        if self._vocabularies is None:
-            return ids, lengths
-        random = self._random(_PIECES, epoch, index, self._rank, side == "target")
-        return resample(
-            ids,
-            lengths,
-            self._vocabularies.source if side == "source" else self._vocabularies.target,
-            sampling=self._sampling,
-            max_pieces=self._store.manifest.max_pieces,
-            seed=int(random.integers(2**31)),
-        )
+    def _sample(
+        self, sampler: Sampler, plan: list[IntArray], skipped: int, epoch: int, window: int
+    ) -> Iterator[Batch]:
+        """The batches of a window in new pieces, pool by pool."""
+        pools = -(-len(plan) // POOL_BATCHES)
+        for pool in range(pools):  # of equal size: a small last one would be hard to group
+            first, end = len(plan) * pool // pools, len(plan) * (pool + 1) // pools
+            if skipped >= end:
+                continue
+            random = self._random(_PIECES, epoch, window, first, self._rank, self._world_size)
+            batches = sampler.sample(plan[first:end], int(random.integers(2**30)))
+            for batch in batches[max(0, skipped - first) :]:
+                yield _assemble(batch.rows, batch.source, batch.target)
 
     def _random(self, purpose: int, *place: int) -> np.random.Generator:
         entropy = np.random.SeedSequence(self._seed, spawn_key=(purpose, *place))
@@ -228,7 +236,7 @@ class Batches:
         groups = group_by_length(
             self._store.lengths("source", rows) + 1,
             self._store.lengths("target", rows) + 1,
-            self._config.batch_tokens,
+            self._planned_tokens,
         )
         steps = share(groups, self._world_size)
         plan = []
@@ -261,8 +269,8 @@ def _with_end(
 
 def _assemble(
     rows: IntArray,
-    source: tuple[npt.NDArray[np.integer], IntArray],
-    target: tuple[npt.NDArray[np.integer], IntArray],
+    source: Sentences,
+    target: Sentences,
 ) -> Batch:
     source_ids, source_mask = _with_end(*source)
     target_output, _ = _with_end(*target)

@@ -101,12 +101,12 @@ def share(batches: list[IntArray], world_size: int) -> list[list[IntArray]]:
         # The neighbours with the most sentences are the easiest to cut evenly.
         sums = np.convolve(sizes, np.ones(remainder, dtype=np.int64), mode="valid")
         first = int(sums.argmax())
-        split = _halve_until(batches[first : first + remainder], world_size)
+        split = halve_until(batches[first : first + remainder], world_size)
         batches = batches[:first] + split + batches[first + remainder :]
     return [batches[i : i + world_size] for i in range(0, len(batches), world_size)]
 
 
-def _halve_until(batches: list[IntArray], count: int) -> list[IntArray]:
+def halve_until(batches: list[IntArray], count: int) -> list[IntArray]:
     """Cut the largest of ``batches`` in two until there are ``count``."""
     batches = list(batches)
     while len(batches) < count:

@@ -156,18 +156,33 @@ class Store:
 
     def gather(self, side: Side, rows: IntArray) -> tuple[Ids, IntArray]:
         """The sentences in ``rows`` one after another, and the length of each, ``(rows,)``."""
-        lengths = self.lengths(side, rows)
-        ends = np.cumsum(lengths)
-        # Position within the result, moved to where the sentence starts on disk.
-        shifts = np.repeat(self._offsets[side][rows] - (ends - lengths), lengths)
-        positions = np.arange(len(shifts), dtype=np.int64) + shifts
-        return self._ids[side][positions], lengths
+        return take(self._ids[side], self._offsets[side], rows)
 
     def _sentence(self, side: Side, row: int) -> Ids:
         if not 0 <= row < len(self):
             raise IndexError(f"row {row} of a store of {len(self)} rows")
         offsets = self._offsets[side]
         return self._ids[side][offsets[row] : offsets[row + 1]]
+
+
+def take(
+    ids: npt.NDArray[Scalar], offsets: IntArray, rows: IntArray
+) -> tuple[npt.NDArray[Scalar], IntArray]:
+    """Some of the sentences that lie one after another in ``ids``, in the order asked.
+
+    Args:
+        ids: all sentences' ids.
+        offsets: where each sentence starts, and the end of the last.
+        rows: which are wanted, ``(rows,)``.
+
+    Returns:
+        Their ids one after another, and the length of each, ``(rows,)``.
+    """
+    starts = offsets[rows]
+    lengths = offsets[rows + 1] - starts
+    # Positions within the result, each moved to where its sentence starts in ``ids``.
+    shifts = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    return ids[np.arange(len(shifts), dtype=np.int64) + shifts], lengths
 
 
 class StoreWriter:
