@@ -248,7 +248,7 @@ class Translator:
         ids = self.vocabularies.source.encode_batch(lines)
         _checked(ids, config.max_source_pieces, start)
         nothing = [Translation("", 0.0, 0.0, [], ended=True)]
-        translations = [nothing] * len(lines)
+        translations = [nothing.copy() for _ in lines]
         wanted = [number for number, line in enumerate(ids) if line]
         tokens = max(1, config.batch_tokens // config.rows)
         with _evaluation(self.models):
