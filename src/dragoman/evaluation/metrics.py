@@ -1,0 +1,205 @@
+"""Corpus scores by sacrebleu, each with the signature that makes it comparable (Post, 2018).
+
+BLEU is Papineni et al. (2002), chrF Popović (2015), TER Snover et al. (2006).  sacrebleu is
+imported when a score is asked for, not before: the command line answers ``--help`` without it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from dragoman.config import Config
+from dragoman.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+
+MetricName = Literal["bleu", "chrf", "ter"]
+
+
+class EvaluationConfig(Config):
+    """Which scores to compute, and how the text is taken apart for them."""
+
+    metrics: tuple[MetricName, ...] = Field(default=("bleu", "chrf"), min_length=1)
+    """The scores, in the order in which they are reported."""
+
+    bleu_tokenize: Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"] = "13a"
+    """How BLEU finds words: 13a in raw text, none in text that is tokenised already, zh, ja-mecab
+    and ko-mecab in Chinese, Japanese and Korean (the last two: sacrebleu[ja], sacrebleu[ko])."""
+
+    lowercase: bool = False
+    """Whether BLEU and chrF overlook case. TER always does, as in its paper."""
+
+    chrf_word_order: int = Field(default=0, ge=0, le=4)
+    """Longest word n-gram that chrF counts beside characters; 2 makes it chrF++."""
+
+    confidence_samples: int = Field(default=0, ge=0)
+    """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 for no intervals."""
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """A 95% confidence interval by bootstrap resampling: ``mean`` plus or minus ``margin``."""
+
+    mean: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """A corpus score.
+
+    ``value`` is a percentage, higher is better (for TER lower); ``signature`` is sacrebleu's and
+    says all that must be equal for two scores to be compared.
+    """
+
+    name: str
+    value: float
+    signature: str
+    confidence: Confidence | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The score as plain values; the confidence interval is left out where there is none."""
+        values: dict[str, Any] = {
+            "name": self.name,
+            "value": self.value,
+            "signature": self.signature,
+        }
+        if self.confidence is not None:
+            values["confidence"] = {
+                "mean": self.confidence.mean,
+                "margin": self.confidence.margin,
+            }
+        return values
+
+    def __str__(self) -> str:
+        interval = ""
+        if self.confidence is not None:
+            interval = f" (μ = {self.confidence.mean:.2f} ± {self.confidence.margin:.2f})"
+        return f"{self.name} = {self.value:.2f}{interval} [{self.signature}]"
+
+
+def score_corpus(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    config: EvaluationConfig | None = None,
+) -> list[Score]:
+    """Score translations against one or more sets of references.
+
+    Args:
+        hypotheses: the translations, one a sentence.
+        references: sets of reference translations, each as long as ``hypotheses``.
+        config: which scores; by default BLEU and chrF.
+
+    Returns:
+        A score for each of ``config.metrics``, in their order.
+
+    Raises:
+        DataError: there are no hypotheses or references, or their numbers differ.
+        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+    """
+    config = config or EvaluationConfig()
+    check_parallel(hypotheses, references)
+    scores = []
+    for name in config.metrics:
+        metric = build_metric(name, config)
+        found = metric.corpus_score(
+            hypotheses, references, n_bootstrap=max(1, config.confidence_samples)
+        )
+        signature = str(metric.get_signature())
+        # The interval is public only in sacrebleu's JSON, which rounds; six places lose nothing.
+        details = json.loads(found.format(width=6, is_json=True))
+        confidence = None
+        if "confidence_mean" in details:
+            confidence = Confidence(details["confidence_mean"], details["confidence_var"])
+        scores.append(Score(found.name, float(found.score), signature, confidence))
+    return scores
+
+
+def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
+    """The sacrebleu metric of that name.
+
+    Raises:
+        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.ter import TER
+
+    if name == "chrf":
+        return CHRF(lowercase=config.lowercase, word_order=config.chrf_word_order)
+    if name == "ter":
+        return TER()
+    tokenize = config.bleu_tokenize
+    try:
+        # sacrebleu warns of text that looks tokenised, unless told that it is so by intent.
+        return BLEU(lowercase=config.lowercase, tokenize=tokenize, force=tokenize == "none")
+    except (ImportError, RuntimeError) as error:
+        language = tokenize.partition("-")[0]
+        raise MissingExtraError(
+            f"BLEU with the tokenizer {tokenize}: not installed; "
+            f"run pip install 'sacrebleu[{language}]' or choose another bleu_tokenize"
+        ) from error
+
+
+def check_parallel(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], name: str = "hypotheses"
+) -> None:
+    """See to it that sentences can be compared one by one.
+
+    Raises:
+        DataError: ``hypotheses`` (called ``name``) or references are missing, or their numbers
+            differ.
+    """
+    if isinstance(hypotheses, str) or any(isinstance(lines, str) for lines in references):
+        raise DataError(
+            f"{name} and every set of references are lists of lines; a single text was found: "
+            "put it into a list"
+        )
+    if not references:
+        raise DataError("no references to score against; give at least one set")
+    if not hypotheses:
+        raise DataError(f"{name}: no lines, so there is nothing to score")
+    for number, lines in enumerate(references, start=1):
+        if len(lines) != len(hypotheses):
+            raise DataError(
+                f"{name}: {len(hypotheses)} lines, but reference {number} has {len(lines)}; "
+                "line n of one must translate line n of the other"
+            )
+
+
+def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """The percentage of translations that equal their reference to the letter.
+
+    Raises:
+        DataError: there are no lines, or their numbers differ.
+    """
+    check_parallel(hypotheses, [references])
+    equal = sum(h == r for h, r in zip(hypotheses, references, strict=True))
+    return 100 * equal / len(hypotheses)
+
+
+def perplexity(log_probability: float, tokens: int) -> float:
+    """``exp(-log_probability / tokens)``: how many equally likely tokens a model hesitates between.
+
+    Perplexities compare only between models of the same vocabulary.
+
+    Args:
+        log_probability: natural logarithm of the probability of all tokens together.
+        tokens: how many tokens that are, ends of sentences counted.
+
+    Raises:
+        DataError: there are no tokens.
+    """
+    if tokens < 1:
+        raise DataError("perplexity of no tokens: the text to score is empty; give it some lines")
+    try:
+        return math.exp(-log_probability / tokens)
+    except OverflowError:
+        return math.inf
