@@ -1,0 +1,414 @@
+"""Vocabularies: text survives them, files prove whole, and bounds are told in one line."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import random
+import re
+import threading
+from pathlib import Path
+
+import pytest
+import sentencepiece
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dragoman.config import parse
+from dragoman.errors import ConfigError, DataError, SavedError
+from dragoman.text.cleaning import normalize
+from dragoman.text.corpus import Pair
+from dragoman.text.vocabulary import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    Vocabularies,
+    Vocabulary,
+    VocabularyConfig,
+    train_vocabularies,
+)
+
+UDHR = Path(__file__).parents[2] / "../shared/data/udhr/udhr.tsv.gz"
+
+ENGLISH = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "internationalisation"]
+GERMAN = ["der", "schnelle", "braune", "Fuchs", "springt", "über", "faulen", "Hund", "Übersetzung"]
+
+
+def corpus(count: int = 200) -> list[Pair]:
+    """Sentences of random words; enough for a few hundred pieces."""
+    chance = random.Random(7)
+
+    def sentence(words: list[str]) -> str:
+        return " ".join(chance.choices(words, k=7))
+
+    return [Pair(sentence(ENGLISH), sentence(GERMAN), line) for line in range(count)]
+
+
+KINDS = [
+    VocabularyConfig(size=120, tags=("<2de>", "<2en>")),
+    VocabularyConfig(size=54, kind="unigram", tags=("<2de>", "<2en>")),
+    VocabularyConfig(size=370, byte_fallback=True, tags=("<2de>", "<2en>")),
+    VocabularyConfig(size=310, kind="unigram", byte_fallback=True, tags=("<2de>", "<2en>")),
+]
+
+
+def train(config: VocabularyConfig) -> Vocabulary:
+    return train_vocabularies(corpus(), config, seed=1).source
+
+
+TRAINED = [train(config) for config in KINDS]
+vocabularies = pytest.mark.parametrize(
+    "vocabulary", TRAINED, ids=["bpe", "unigram", "bpe-bytes", "unigram-bytes"]
+)
+byte_vocabularies = pytest.mark.parametrize(
+    "vocabulary", TRAINED[2:], ids=["bpe-bytes", "unigram-bytes"]
+)
+
+covered_text = st.text([*sorted(set("".join(ENGLISH + GERMAN))), " ", "\t", "\xa0"])
+
+
+class TestEncoding:
+    @vocabularies
+    @given(text=covered_text)
+    def test_covered_text_comes_back(self, vocabulary, text):
+        assert vocabulary.decode(vocabulary.encode(text)) == normalize(text)
+
+    @byte_vocabularies
+    @given(text=st.text())
+    def test_with_bytes_any_text_comes_back(self, vocabulary, text):
+        assume("\u2581" not in text)
+        ids = vocabulary.encode(text)
+        assert UNK not in ids
+        assert vocabulary.decode(ids) == normalize(text)
+
+    @vocabularies
+    @given(text=st.text())
+    def test_ids_are_pieces_and_never_pad_begin_or_end(self, vocabulary, text):
+        ids = vocabulary.encode(text)
+        assert all(i == UNK or EOS < i < len(vocabulary) for i in ids)
+
+    @vocabularies
+    def test_sentencepiece_s_space_sign_is_read_as_a_space(self, vocabulary):
+        assert vocabulary.encode("\u2581the\u2581\u2581fox") == vocabulary.encode("the fox")
+
+    @vocabularies
+    def test_names_of_special_pieces_in_a_text_are_text(self, vocabulary):
+        for name in ("<pad>", "<s>", "</s>", "<unk>", "<0x41>"):
+            assert not {PAD, BOS, EOS} & set(vocabulary.encode(f"the {name} fox"))
+        assert "A" not in vocabulary.decode(vocabulary.encode("<0x41>"))
+
+    @vocabularies
+    def test_white_space_composition_and_controls_make_no_difference(self, vocabulary):
+        expected = vocabulary.encode("über der Hund")
+        assert vocabulary.encode(" u\u0308ber\u00a0 der\x07\u3000Hund\n") == expected
+
+    @vocabularies
+    def test_a_batch_is_its_texts_one_by_one(self, vocabulary):
+        texts = [pair.source for pair in corpus(50)] + ["", "日本"]
+        one_by_one = [vocabulary.encode(text) for text in texts]
+        assert vocabulary.encode_batch(texts) == one_by_one
+        assert vocabulary.encode_batch(texts, threads=3) == one_by_one
+        assert vocabulary.encode_batch([]) == []
+
+    @vocabularies
+    def test_special_ids_say_nothing_and_unknown_is_visible(self, vocabulary):
+        ids = vocabulary.encode("the fox")
+        assert vocabulary.decode([BOS, *ids, EOS, PAD, PAD]) == "the fox"
+        assert vocabulary.decode([PAD, BOS, EOS]) == ""
+        assert vocabulary.decode([]) == ""
+        assert "⁇" in vocabulary.decode([*ids, UNK])
+
+    def test_an_unknown_character_keeps_its_neighbours(self):
+        assert TRAINED[0].decode(TRAINED[0].encode("fo日x")) == "fo⁇x"
+
+    @vocabularies
+    def test_pieces_spell_the_text(self, vocabulary):
+        pieces = vocabulary.pieces(vocabulary.encode("the quick dog"))
+        assert "".join(pieces) == "▁the▁quick▁dog"
+        assert vocabulary.pieces([PAD, UNK, BOS, EOS]) == ["<pad>", "<unk>", "<s>", "</s>"]
+
+
+class TestTags:
+    @vocabularies
+    def test_each_has_an_id_right_after_the_special_ones(self, vocabulary):
+        assert [vocabulary.tag("<2de>"), vocabulary.tag("<2en>")] == [4, 5]
+
+    @vocabularies
+    def test_a_tag_is_never_split_and_stays_itself(self, vocabulary):
+        ids = vocabulary.encode("<2de> the fox")
+        assert ids.count(vocabulary.tag("<2de>")) == 1
+        assert vocabulary.decode(ids) == "<2de> the fox"
+
+    @byte_vocabularies
+    @given(text=st.text("<2den> ", max_size=12))
+    def test_nothing_but_the_tag_itself_gives_its_id(self, vocabulary, text):
+        ids = vocabulary.encode(text)
+        for tag in ("<2de>", "<2en>"):
+            assert ids.count(vocabulary.tag(tag)) == normalize(text).count(tag)
+
+    def test_an_unknown_tag_is_a_config_error(self):
+        with pytest.raises(ConfigError, match=r"no tag '<2fr>'; name it in vocabulary\.tags"):
+            TRAINED[0].tag("<2fr>")
+
+    @pytest.mark.parametrize(
+        "tags",
+        [
+            ["de"],
+            ["<s>"],
+            ["<unk>"],
+            ["<0x0A>"],
+            ["<a b>"],
+            ["<>"],
+            ["<a>", "<a>"],
+            ["<▁>"],
+            ["<e\u0301>"],
+        ],
+    )
+    def test_tags_that_cannot_be(self, tags):
+        with pytest.raises(ConfigError, match=r"run\.yaml: tags: a tag "):
+            parse(VocabularyConfig, {"tags": tags}, "run.yaml")
+
+
+class TestSampling:
+    texts = tuple(pair.source for pair in corpus(20))
+
+    @vocabularies
+    def test_the_seed_decides(self, vocabulary):
+        first = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
+        again = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
+        other = vocabulary.encode_batch(self.texts, sampling=0.3, seed=6)
+        assert first == again
+        assert first != other
+
+    @vocabularies
+    def test_no_call_before_and_no_thread_beside_changes_it(self, vocabulary):
+        expected = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
+        found: list[list[list[int]]] = []
+
+        def sample() -> None:
+            for _ in range(5):
+                vocabulary.encode_batch(self.texts, sampling=0.5, seed=random.randrange(99))
+                found.append(vocabulary.encode_batch(self.texts, sampling=0.3, seed=5))
+
+        threads = [threading.Thread(target=sample) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [expected] * 20
+
+    @vocabularies
+    @given(seed=st.integers(min_value=-(2**70), max_value=2**70))
+    @settings(max_examples=20)
+    def test_samples_spell_the_same_text_in_more_pieces(self, vocabulary, seed):
+        sampled = vocabulary.encode_batch(self.texts, sampling=0.3, seed=seed)
+        assert [vocabulary.decode(ids) for ids in sampled] == list(self.texts)
+        assert sum(map(len, sampled)) > sum(map(len, vocabulary.encode_batch(self.texts)))
+
+
+class TestTraining:
+    def test_the_same_corpus_gives_the_same_files(self):
+        for config, trained in zip(KINDS, TRAINED, strict=True):
+            assert train(config).fingerprint == trained.fingerprint
+
+    def test_sizes_and_special_ids_are_as_configured(self):
+        for config, vocabulary in zip(KINDS, TRAINED, strict=True):
+            assert len(vocabulary) == config.size
+
+    def test_separate_sides_see_their_own_text_only(self):
+        trained = train_vocabularies(corpus(), VocabularyConfig(size=60, joint=False), seed=1)
+        assert not trained.joint
+        assert UNK in trained.source.encode("ü")
+        assert UNK in trained.target.encode("q")
+        assert UNK not in trained.target.encode("ü")
+
+    def test_joint_is_one_for_both(self):
+        trained = train_vocabularies(corpus(), KINDS[0], seed=1)
+        assert trained.joint
+        assert trained.source is trained.target
+
+    def test_a_large_corpus_is_sampled_by_the_seed(self):
+        def trained(seed: int) -> str:
+            config = VocabularyConfig(size=60, training_pairs=20)
+            return train_vocabularies(iter(corpus(2000)), config, seed=seed).source.fingerprint
+
+        assert trained(1) == trained(1)
+        assert len({trained(seed) for seed in range(5)}) > 1
+
+    def test_plain_pairs_of_strings_do(self):
+        pairs = [(pair.source, pair.target) for pair in corpus()]
+        assert train_vocabularies(pairs, KINDS[0], seed=1).source.fingerprint == (
+            TRAINED[0].fingerprint
+        )
+
+    def test_training_says_nothing(self, capfd):
+        train(KINDS[1])
+        assert capfd.readouterr() == ("", "")
+
+    @pytest.mark.parametrize("pairs", [[], [("", "")], [(" \u2028", "\x07")]])
+    def test_no_text_is_a_data_error(self, pairs):
+        with pytest.raises(DataError, match="no text to train a vocabulary on"):
+            train_vocabularies(pairs, VocabularyConfig(), seed=1)
+
+    def test_a_side_without_text_is_named(self):
+        with pytest.raises(DataError, match="no target text"):
+            train_vocabularies([("a b", "")], VocabularyConfig(size=7, joint=False), seed=1)
+
+    @given(
+        lines=st.lists(st.text("abcdeÄ 日本", min_size=1, max_size=30), min_size=1, max_size=8),
+        kind=st.sampled_from(["bpe", "unigram"]),
+        bytes_too=st.booleans(),
+    )
+    @settings(max_examples=25, deadline=None)
+    def test_a_size_that_cannot_be_is_answered_with_one_that_can(self, lines, kind, bytes_too):
+        assume(any(map(normalize, lines)))
+        pairs = [(line, line) for line in lines]
+
+        def attempt(size: int) -> str:
+            config = VocabularyConfig(kind=kind, size=size, byte_fallback=bytes_too)
+            try:
+                assert len(train_vocabularies(pairs, config, seed=1).source) == size
+            except ConfigError as error:
+                return str(error)
+            return ""
+
+        for impossible, problem in ((5, "too small"), (3000, "larger than the text allows")):
+            message = attempt(impossible)
+            bound = re.search(
+                rf"vocabulary\.size {impossible} is {problem}.* set it to (\d+)", message
+            )
+            if message or impossible == 3000:
+                assert bound
+                assert "\n" not in message
+            # characters of an unigram model can be more than its bound, by one message each
+            if bound and (again := attempt(int(bound[1]))):
+                assert attempt(int(re.findall(r"set it to (\d+)", again)[0])) == ""
+
+    def test_bounds_name_the_side_when_sides_are_separate(self):
+        config = VocabularyConfig(size=5000, joint=False)
+        with pytest.raises(ConfigError, match="larger than the source text allows"):
+            train_vocabularies(corpus(), config, seed=1)
+
+    def test_normalization_folds_what_it_says(self):
+        config = VocabularyConfig(size=80, normalization="nfkc_cf")
+        vocabulary = train(config)
+        assert vocabulary.decode(vocabulary.encode("Ｆｏｘ")) == "fox"
+
+    def test_a_very_long_line_is_learnt_from(self):
+        line = " ".join(["unforgettable"] * 10_000)
+        vocabulary = train_vocabularies([(line, line)], VocabularyConfig(size=20), seed=1).source
+        assert UNK not in vocabulary.encode("unforgettable")
+
+    @pytest.mark.parametrize(
+        ("values", "problem"),
+        [
+            ({"size": 4}, "size: .*greater than 4"),
+            ({"size": "many"}, "size: .*integer, .*'many'"),
+            ({"kind": "word"}, "kind: .*'bpe' or 'unigram'"),
+            ({"sampling": 1.0}, "sampling: .*less than 1"),
+            ({"character_coverage": 0.5}, "character_coverage: .*greater than 0.9"),
+        ],
+    )
+    def test_values_that_make_no_sense(self, values, problem):
+        with pytest.raises(ConfigError, match=problem):
+            parse(VocabularyConfig, values, "run.yaml")
+
+
+class TestSaving:
+    @pytest.mark.parametrize("joint", [True, False])
+    def test_what_is_saved_is_loaded(self, tmp_path, joint):
+        trained = train_vocabularies(corpus(), VocabularyConfig(size=60, joint=joint), seed=1)
+        trained.save(tmp_path)
+        loaded = Vocabularies.load(tmp_path)
+        assert loaded.joint is joint
+        for before, after in zip(trained, loaded, strict=True):
+            assert before.fingerprint == after.fingerprint
+            assert after.encode("über the fox") == before.encode("über the fox")
+
+    def test_the_last_save_is_the_one_that_counts(self, tmp_path):
+        for joint in (True, False, True):
+            config = VocabularyConfig(size=60, joint=joint)
+            train_vocabularies(corpus(), config, seed=1).save(tmp_path)
+            assert Vocabularies.load(tmp_path).joint is joint
+        assert [path.name for path in tmp_path.iterdir()] == ["vocabulary.model"]
+
+    def test_other_programs_can_read_the_file(self, tmp_path):
+        TRAINED[0].save(tmp_path / "vocabulary.model")
+        processor = sentencepiece.SentencePieceProcessor()
+        processor.load(str(tmp_path / "vocabulary.model"))
+        assert processor.encode("the fox") == TRAINED[0].encode("the fox")
+
+    def test_a_file_cut_short_anywhere_is_refused(self, tmp_path):
+        path = tmp_path / "vocabulary.model"
+        TRAINED[0].save(path)
+        whole = path.read_bytes()
+        for length in range(0, len(whole), 7):
+            path.write_bytes(whole[:length])
+            with pytest.raises(SavedError, match=r"vocabulary\.model: .*truncated, altered"):
+                Vocabulary.load(path)
+
+    @given(place=st.integers(min_value=0), bit=st.integers(0, 7))
+    def test_a_file_with_any_bit_changed_is_refused(self, place, bit, tmp_path_factory):
+        path = tmp_path_factory.getbasetemp() / "vocabulary.model"
+        TRAINED[0].save(path)
+        content = bytearray(path.read_bytes())
+        content[place % len(content)] ^= 1 << bit
+        path.write_bytes(content)
+        with pytest.raises(SavedError, match="truncated, altered"):
+            Vocabulary.load(path)
+
+    def test_a_missing_one_is_named(self, tmp_path):
+        with pytest.raises(SavedError, match=r"no vocabulary\.model here"):
+            Vocabularies.load(tmp_path)
+        TRAINED[0].save(tmp_path / "vocabulary.source.model")
+        with pytest.raises(SavedError, match=r"vocabulary\.target\.model: no readable vocabulary"):
+            Vocabularies.load(tmp_path)
+
+    @pytest.mark.parametrize("model", [b"", b"garbage", b"\x00" * 100])
+    def test_garbage_is_no_model(self, model):
+        with pytest.raises(SavedError, match=r"not a sentencepiece model|of another kind"):
+            Vocabulary(model)
+
+    def test_a_model_with_other_special_ids_is_of_another_kind(self, tmp_path):
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(pair.source for pair in corpus()),
+            model_prefix=str(tmp_path / "foreign"),
+            vocab_size=30,
+            minloglevel=2,
+        )
+        with pytest.raises(SavedError, match=r"of another kind: .* \(-1, 0, 1, 2\), expected"):
+            Vocabulary((tmp_path / "foreign.model").read_bytes())
+
+    def test_a_process_hands_it_to_another(self):
+        copy = pickle.loads(pickle.dumps(TRAINED[0]))
+        assert copy.fingerprint == TRAINED[0].fingerprint
+        assert copy.encode("the fox") == TRAINED[0].encode("the fox")
+
+
+@pytest.fixture(scope="module")
+def declaration() -> list[str]:
+    """The declaration of human rights in 29 languages, a paragraph each."""
+    if not UDHR.exists():
+        pytest.skip("needs the shared corpora")
+    with gzip.open(UDHR, "rt", encoding="utf-8", newline="\n") as stream:
+        return [line.rstrip("\n").split("\t", 1)[1] for line in stream][1:]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        VocabularyConfig(size=5000),
+        VocabularyConfig(size=5000, kind="unigram"),
+        VocabularyConfig(size=1500, byte_fallback=True, character_coverage=0.99),
+    ],
+    ids=["bpe", "unigram", "bytes"],
+)
+def test_text_of_many_scripts_comes_back(declaration, config):
+    expected = [normalize(text) for text in declaration]
+    vocabulary = train_vocabularies([(text, "") for text in expected], config, seed=1).source
+    ids = vocabulary.encode_batch(declaration)
+    assert not any(UNK in sentence for sentence in ids)
+    assert [vocabulary.decode(sentence) for sentence in ids] == expected
+    sampled = vocabulary.encode_batch(declaration[::10], sampling=0.1, seed=1)
+    assert [vocabulary.decode(sentence) for sentence in sampled] == expected[::10]
