@@ -328,8 +328,10 @@ class Validation:
             "loss": -log_probability / tokens,
             "perplexity": perplexity(log_probability, tokens),
         }
-        for score in score_corpus(hypotheses, [self.references], self._config.evaluation):
-            report[score.name] = score.to_json()
+        evaluation = self._config.evaluation
+        scores = score_corpus(hypotheses, [self.references], evaluation)
+        for metric, score in zip(evaluation.metrics, scores, strict=True):
+            report[metric] = score.to_json()
         return report
 
 
