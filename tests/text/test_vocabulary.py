@@ -201,10 +201,9 @@ class TestSampling:
     @vocabularies
     @given(seed=st.integers(min_value=-(2**70), max_value=2**70))
     @settings(max_examples=20)
-    def test_samples_spell_the_same_text_in_more_pieces(self, vocabulary, seed):
+    def test_samples_spell_the_same_text(self, vocabulary, seed):
         sampled = vocabulary.encode_batch(self.texts, sampling=0.3, seed=seed)
         assert [vocabulary.decode(ids) for ids in sampled] == list(self.texts)
-        assert sum(map(len, sampled)) > sum(map(len, vocabulary.encode_batch(self.texts)))
 
 
 class TestTraining:
@@ -260,7 +259,7 @@ class TestTraining:
         kind=st.sampled_from(["bpe", "unigram"]),
         bytes_too=st.booleans(),
     )
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     def test_a_size_that_cannot_be_is_answered_with_one_that_can(self, lines, kind, bytes_too):
         assume(any(map(normalize, lines)))
         pairs = [(line, line) for line in lines]
