@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import pickle
 import random
 import re
 import threading
-from pathlib import Path
 
 import pytest
 import sentencepiece
@@ -28,8 +26,6 @@ from dragoman.text.vocabulary import (
     VocabularyConfig,
     train_vocabularies,
 )
-
-UDHR = Path(__file__).parents[2] / "../shared/data/udhr/udhr.tsv.gz"
 
 ENGLISH = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "internationalisation"]
 GERMAN = ["der", "schnelle", "braune", "Fuchs", "springt", "über", "faulen", "Hund", "Übersetzung"]
@@ -383,31 +379,3 @@ class TestSaving:
         copy = pickle.loads(pickle.dumps(TRAINED[0]))
         assert copy.fingerprint == TRAINED[0].fingerprint
         assert copy.encode("the fox") == TRAINED[0].encode("the fox")
-
-
-@pytest.fixture(scope="module")
-def declaration() -> list[str]:
-    """The declaration of human rights in 29 languages, a paragraph each."""
-    if not UDHR.exists():
-        pytest.skip("needs the shared corpora")
-    with gzip.open(UDHR, "rt", encoding="utf-8", newline="\n") as stream:
-        return [line.rstrip("\n").split("\t", 1)[1] for line in stream][1:]
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        VocabularyConfig(size=5000),
-        VocabularyConfig(size=5000, kind="unigram"),
-        VocabularyConfig(size=1500, byte_fallback=True, character_coverage=0.99),
-    ],
-    ids=["bpe", "unigram", "bytes"],
-)
-def test_text_of_many_scripts_comes_back(declaration, config):
-    expected = [normalize(text) for text in declaration]
-    vocabulary = train_vocabularies([(text, "") for text in expected], config, seed=1).source
-    ids = vocabulary.encode_batch(declaration)
-    assert not any(UNK in sentence for sentence in ids)
-    assert [vocabulary.decode(sentence) for sentence in ids] == expected
-    sampled = vocabulary.encode_batch(declaration[::10], sampling=0.1, seed=1)
-    assert [vocabulary.decode(sentence) for sentence in sampled] == expected[::10]
