@@ -344,8 +344,8 @@ def test_spanish_ordinals_are_single_spaced_and_agree_with_the_unit(value):
     assert feminine.startswith("la ")
     assert all(word.endswith("a") for word in feminine.split())
     assert masculine.split()[-2].endswith(("o", "primer", "tercer"))
-    assert "décimo p" not in masculine
-    assert "décimo s" not in masculine.replace("vigésimo s", "").replace("ésimo s", "")
+    # Between ten and twenty the Academy writes one word.
+    assert "décimo" not in ES.ordinal(value).split()[:-1]
 
 
 @given(st.integers(0, 23), st.integers(0, 59), st.integers(0, 23), st.integers(0, 59))

@@ -47,7 +47,8 @@ def date_pattern(language: str, with_weekday: bool) -> str:
 @cache
 def day_period(language: str, hour: int) -> str:
     """The words for the part of the day: "in the morning", "de la tarde"."""
-    return period(language, get_period_id(datetime.time(hour), locale=language))
+    # A minute past the hour: at twelve sharp CLDR answers "noon" or "midnight".
+    return period(language, get_period_id(datetime.time(hour, 1), locale=language))
 
 
 @cache

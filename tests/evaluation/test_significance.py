@@ -1,0 +1,127 @@
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.errors import DataError
+from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
+from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+
+WMT22 = Path(__file__).parents[2] / "../shared/data/wmt22"
+
+BLEU = EvaluationConfig(metrics=("bleu",), bleu_tokenize="none")
+TESTS = [
+    SignificanceConfig(test="bootstrap", samples=300),
+    SignificanceConfig(test="randomization", samples=300),
+]
+both_tests = pytest.mark.parametrize("config", TESTS, ids=lambda config: config.test)
+
+
+def corpus(lines, seed):
+    draw = random.Random(seed)
+    return [" ".join(draw.choices("abcdefghij", k=10)) for _ in range(lines)]
+
+
+def corrupted(references, share, seed):
+    """The references with that share of their words replaced by one that never matches."""
+    draw = random.Random(seed)
+    return [" ".join("x" if draw.random() < share else w for w in r.split()) for r in references]
+
+
+@both_tests
+@given(lines=st.integers(1, 23), seed=st.integers(0, 1000))
+@settings(max_examples=7, deadline=None)
+def test_a_system_is_no_better_than_itself(config, lines, seed):
+    references = corpus(lines, seed)
+    output = corrupted(references, 0.2, seed)
+    (result,) = compare_systems(output, {"same": output}, [references], BLEU, config)
+    assert result.difference == 0
+    assert result.p_value == 1
+    assert not result.is_significant()
+
+
+@both_tests
+def test_a_clearly_better_system_is_found_from_either_side(config):
+    references = corpus(100, 1)
+    good, bad = corrupted(references, 0.05, 2), corrupted(references, 0.3, 3)
+    (better,) = compare_systems(bad, {"good": good}, [references], BLEU, config)
+    (worse,) = compare_systems(good, {"bad": bad}, [references], BLEU, config)
+    assert better.difference == pytest.approx(-worse.difference)
+    assert better.difference > 10
+    assert better.is_significant(0.01)
+    assert worse.is_significant(0.01)
+
+
+@both_tests
+def test_equally_good_systems_are_seldom_told_apart(config):
+    """At the level of 5%, chance alone gives about one false alarm in twenty corpora."""
+    alarms = 0
+    for seed in range(20):
+        references = corpus(50, seed)
+        one, two = (corrupted(references, 0.2, 100 * seed + n) for n in (1, 2))
+        (result,) = compare_systems(one, {"two": two}, [references], BLEU, config)
+        alarms += result.is_significant()
+    assert alarms <= 4
+
+
+@both_tests
+def test_scores_are_those_of_the_metrics_and_repeat_exactly(config):
+    references = corpus(30, 5)
+    systems = {"b": corrupted(references, 0.1, 6), "c": corrupted(references, 0.2, 7)}
+    baseline = corrupted(references, 0.15, 8)
+    metrics = EvaluationConfig(metrics=("bleu", "chrf"), bleu_tokenize="none")
+    results = compare_systems(baseline, systems, [references], metrics, config)
+    assert [(r.system, r.metric) for r in results] == [
+        (system, metric) for system in systems for metric in ("BLEU", "chrF2")
+    ]
+    for result in results:
+        own = {s.name: s.value for s in score_corpus(systems[result.system], [references], metrics)}
+        base = {s.name: s.value for s in score_corpus(baseline, [references], metrics)}
+        assert result.value == pytest.approx(own[result.metric])
+        assert result.baseline_value == pytest.approx(base[result.metric])
+    assert results == compare_systems(baseline, systems, [references], metrics, config)
+
+
+def test_the_result_is_json_and_says_how_it_was_found():
+    references = corpus(20, 9)
+    (result,) = compare_systems(
+        references, {"other": corrupted(references, 0.1, 1)}, [references], BLEU, TESTS[0]
+    )
+    values = json.loads(json.dumps(result.to_json()))
+    assert values["system"] == "other"
+    assert values["difference"] == pytest.approx(values["value"] - values["baseline_value"])
+    assert "bs:300" in values["signature"]
+    assert "seed:12345" in values["signature"]
+    assert str(result).startswith("other: BLEU")
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(DataError, match="no system"):
+        compare_systems(["a"], {}, [["a"]])
+    with pytest.raises(DataError, match="other: 2 lines, but reference 1 has 1"):
+        compare_systems(["a"], {"other": ["a", "b"]}, [["a"]])
+    with pytest.raises(DataError, match="baseline: 2 lines"):
+        compare_systems(["a", "b"], {"other": ["a"]}, [["a"]])
+
+
+def read(name):
+    with gzip.open(WMT22 / name, "rt", encoding="utf-8", newline="\n") as stream:
+        return stream.read().removesuffix("\n").split("\n")
+
+
+@pytest.mark.skipif(not WMT22.is_dir(), reason="the WMT22 outputs are not at ../shared/data/wmt22")
+def test_real_systems_are_told_apart_in_both_directions():
+    references = [read("en-de.refA.de.gz")[:500]]
+    strong, weak = (read(f"en-de.hyp.{s}.de.gz")[:500] for s in ("Online-B", "OpenNMT"))
+    metrics = EvaluationConfig(metrics=("bleu",))
+    (up,) = compare_systems(weak, {"Online-B": strong}, references, metrics, TESTS[0])
+    (down,) = compare_systems(strong, {"OpenNMT": weak}, references, metrics, TESTS[0])
+    assert up.difference > 0 > down.difference
+    assert up.is_significant()
+    assert down.is_significant()
+    (same,) = compare_systems(weak, {"weak": weak}, references, metrics, TESTS[0])
+    assert same.p_value == 1
