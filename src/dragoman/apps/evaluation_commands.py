@@ -1,8 +1,147 @@
 """The command that turns translations into numbers: evaluate."""
 
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
+
+from dragoman.apps.options import EXISTING, json_option
+
+if TYPE_CHECKING:
+    from dragoman.evaluation.metrics import EvaluationConfig, Score
+    from dragoman.evaluation.significance import Comparison
+
+# As in EvaluationConfig, which --help must not load; a test holds them equal.
+METRICS = ("bleu", "chrf", "ter")
+TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
+TESTS = ("bootstrap", "randomization")
 
 
 @click.command()
-def evaluate() -> None:
-    """x."""
+@click.argument("hypotheses", type=EXISTING)
+@click.argument("references", metavar="REFERENCE...", type=EXISTING, nargs=-1, required=True)
+@click.option(
+    "--metric",
+    "metrics",
+    type=click.Choice(METRICS),
+    multiple=True,
+    default=("bleu", "chrf"),
+    show_default=True,
+    help="May be repeated.",
+)
+@click.option(
+    "--tokenize",
+    type=click.Choice(TOKENIZERS),
+    default="13a",
+    show_default=True,
+    help="How BLEU finds words; none for text that is tokenised already.",
+)
+@click.option("--lowercase", is_flag=True, help="Overlook case.")
+@click.option(
+    "--confidence",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Add 95% confidence intervals from N bootstrap resamples, such as 1000.",
+)
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=EXISTING,
+    help="Translations by another system: is the difference to them more than chance?",
+)
+@click.option(
+    "--test",
+    type=click.Choice(TESTS),
+    default="bootstrap",
+    show_default=True,
+    help="How --baseline decides.",
+)
+@json_option
+def evaluate(
+    hypotheses: Path,
+    references: tuple[Path, ...],
+    baseline: Path | None,
+    test: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Score the translations in HYPOTHESES against one or more REFERENCE files.
+
+    HYPOTHESES may be - for standard input.  Scores come with sacrebleu's signatures.
+
+    \b
+    Examples:
+      dragoman translate runs/demo < test.en | dragoman evaluate - test.de
+      dragoman evaluate new.de test.de --metric chrf --baseline old.de
+    """
+    from dragoman.config import parse
+    from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
+    from dragoman.text.corpus import read_lines
+
+    config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
+    lines = _read(hypotheses)
+    sets = [list(read_lines(path)) for path in references]
+    scores = score_corpus(lines, sets, config)
+    comparisons = (
+        _compare(_read(baseline), {str(hypotheses): lines}, sets, config, test) if baseline else []
+    )
+    exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
+    click.echo(
+        _as_json(scores, exact, comparisons) if as_json else _as_text(scores, exact, comparisons)
+    )
+
+
+def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "metrics": list(dict.fromkeys(options["metrics"])),
+        "bleu_tokenize": options["tokenize"],
+        "lowercase": options["lowercase"],
+        "confidence_samples": options["confidence"],
+    }
+
+
+def _read(path: Path) -> list[str]:
+    """The lines of a file, or of standard input for ``-``."""
+    from dragoman.text.corpus import decode_lines, read_lines
+
+    if str(path) == "-":
+        return list(decode_lines(sys.stdin.buffer, "standard input"))
+    return list(read_lines(path))
+
+
+def _compare(
+    baseline: list[str],
+    systems: dict[str, list[str]],
+    references: list[list[str]],
+    config: EvaluationConfig,
+    test: str,
+) -> list[Comparison]:
+    from dragoman.config import parse
+    from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+
+    significance = parse(SignificanceConfig, {"test": test}, "evaluate --test")
+    return compare_systems(baseline, systems, references, config, significance)
+
+
+def _as_text(scores: list[Score], exact: float | None, comparisons: list[Comparison]) -> str:
+    lines = [str(score) for score in scores]
+    if exact is not None:
+        lines.append(f"exact match = {exact:.1f}%")
+    for comparison in comparisons:
+        verdict = "more" if comparison.is_significant() else "no more"
+        lines.append(f"against the baseline: {comparison}: {verdict} than chance (p < 0.05)")
+    return "\n".join(lines)
+
+
+def _as_json(scores: list[Score], exact: float | None, comparisons: list[Comparison]) -> str:
+    values: dict[str, Any] = {"scores": [score.to_json() for score in scores]}
+    if exact is not None:
+        values["exact_match"] = exact
+    if comparisons:
+        values["comparisons"] = [comparison.to_json() for comparison in comparisons]
+    return json.dumps(values, ensure_ascii=False, indent=2)

@@ -1,13 +1,119 @@
 """Commands that look before anything is trained: doctor and cost."""
 
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
 import click
 
+from dragoman.apps.options import (
+    config_argument,
+    default_run,
+    json_option,
+    run_option,
+    set_option,
+)
+from dragoman.errors import DataError
+
+_COLORS = {"ok": "green", "warning": "yellow", "error": "red"}
+
 
 @click.command()
-def doctor() -> None:
-    """x."""
+@config_argument
+@run_option
+@set_option
+def doctor(config: Path, run_directory: Path | None, settings: tuple[str, ...]) -> None:
+    """Say what will go wrong with CONFIG, before training.
+
+    Looks at the text (encoding, alignment, leakage, lengths), the vocabulary, and the memory,
+    time and disk that training will take.  Trains and writes nothing.  Ends with exit code 3
+    if something will fail.
+
+    \b
+    Example:
+      dragoman doctor my.yaml
+    """
+    from dragoman.apps.doctor import examine
+    from dragoman.experiment import read_experiment
+
+    errors = 0
+    run = run_directory or default_run(config)
+    for finding in examine(read_experiment(config, settings), run):
+        errors += finding.level == "error"
+        level = click.style(f"{finding.level:<8}", fg=_COLORS[finding.level])
+        click.echo(f"{level} {finding.topic + ':':<11} {finding.text}")
+    if errors:
+        problems = "1 error" if errors == 1 else f"{errors} errors"
+        raise DataError(f"{config}: {problems} to mend before training; see above")
 
 
 @click.command()
-def cost() -> None:
-    """x."""
+@config_argument
+@set_option
+@click.option(
+    "--source-length",
+    type=click.IntRange(min=1),
+    default=25,
+    show_default=True,
+    help="Pieces of a typical source sentence.",
+)
+@click.option(
+    "--target-length",
+    type=click.IntRange(min=1),
+    default=25,
+    show_default=True,
+    help="Pieces of a typical target sentence.",
+)
+@json_option
+def cost(
+    config: Path,
+    settings: tuple[str, ...],
+    source_length: int,
+    target_length: int,
+    as_json: bool,
+) -> None:
+    """Count the parameters and operations of CONFIG, without training.
+
+    Operations are floating-point multiplications and additions; no text is read.
+
+    \b
+    Example:
+      dragoman cost my.yaml --set model.d_ff=4096
+    """
+    from dragoman.experiment import read_experiment
+    from dragoman.models.cost import cost as count
+
+    experiment = read_experiment(config, settings)
+    pieces = experiment.vocabulary.size
+    found = count(experiment.model, pieces, pieces, source_length, target_length)
+    training = experiment.training
+    # Batches are filled up to their budget with padding, so that this is an upper bound.
+    step = training.batches.batch_tokens * training.accumulation
+    planned = training.max_steps * step if training.max_steps else None
+    figures = {
+        "parameters": found.parameters,
+        "total_parameters": found.total_parameters,
+        "forward_flops_per_target_token": found.forward_flops_per_target_token,
+        "flops_per_target_token": found.flops_per_target_token,
+        "target_tokens": planned,
+        "training_flops": found.training_flops(planned) if planned else None,
+    }
+    if as_json:
+        click.echo(json.dumps(figures, indent=2))
+        return
+    width = max(len(part) for part in found.parameters) + 2
+    for part, count_of_part in found.parameters.items():
+        click.echo(f"{part:<{width}} {count_of_part:>14,}")
+    click.echo(f"{'parameters':<{width}} {found.total_parameters:>14,}\n")
+    click.echo(
+        f"{found.flops_per_target_token:.3g} FLOPs a target token in training, "
+        f"{found.forward_flops_per_target_token:.3g} forward only"
+    )
+    if planned:
+        click.echo(
+            f"{found.training_flops(planned):.3g} FLOPs to train on {planned:,} target tokens "
+            f"({training.max_steps:,} steps of at most {step:,})"
+        )
+    else:
+        click.echo("training.max_steps is not set, so the work depends on the text")

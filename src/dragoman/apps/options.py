@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from dragoman.errors import ConfigError
+
 EXISTING = click.Path(path_type=Path)
 """A path that a command reads; whether it exists is said by what opens it."""
 
@@ -29,3 +31,14 @@ device_option = click.option(
     "--device", help="Such as cpu or cuda:1.  [default: a GPU if there is one]"
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def default_run(config: Path) -> Path:
+    """The directory of a run whose command names none.
+
+    Raises:
+        ConfigError: ``config`` is no file name.
+    """
+    if not config.stem:
+        raise ConfigError(f"{config}: not the name of a configuration file")
+    return Path("runs") / config.stem

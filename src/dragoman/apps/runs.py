@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def prepare_run(experiment: Experiment) -> Prepared:
 
 
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
-    """Prepare if need be, train, and say what came of it."""
+    """Prepare if need be, train, and print the scores."""
     observe = _observers(experiment, tensorboard)
     if world.leads:
         prepared = prepare_run(experiment)
@@ -41,9 +41,18 @@ def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False
     experiment.train(prepared, world, observe)
     if world.leads:
         click.echo(scores_table(read_scores(experiment.run)))
-        write_report_if_possible(experiment)
-        click.echo(f"\nThe model is in {experiment.run / MODEL_DIRECTORY}; use it:")
-        click.echo(f"  dragoman translate {experiment.run} < input.txt")
+
+
+def conclude_run(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> None:
+    """Write the report, if what draws it is installed, and say where everything is."""
+    try:
+        from dragoman.apps.report import write_report
+
+        click.echo(f"\nReport: {write_report(experiment, more_scores)}")
+    except MissingExtraError as error:
+        log.warning("no report was written: %s", error)
+    click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
+    click.echo(f"Use it: dragoman translate {experiment.run} < input.txt")
 
 
 def read_scores(run: Path) -> dict[str, Any]:
@@ -62,7 +71,7 @@ def read_scores(run: Path) -> dict[str, Any]:
     return scores
 
 
-def test_scores(scores: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def scores_by_test(scores: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """By test set and metric, what else ``scores.json`` says left out."""
     return {name: report for name, report in scores.items() if isinstance(report, dict)}
 
@@ -70,22 +79,12 @@ def test_scores(scores: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def scores_table(scores: dict[str, Any]) -> str:
     """Scores for a terminal: a line for each test set and metric, with its signature."""
     lines = []
-    for name, report in test_scores(scores).items():
+    for name, report in scores_by_test(scores).items():
         for metric, found in report.items():
             value = found["value"] if isinstance(found, dict) else found
             signature = found.get("signature", "") if isinstance(found, dict) else ""
             lines.append(f"{name:<16}  {metric:<10}  {value:>8.2f}  {signature}".rstrip())
     return "\n".join(lines)
-
-
-def write_report_if_possible(experiment: Experiment) -> None:
-    """Write ``report.html``; without the extra that draws it, say how to get it."""
-    try:
-        from dragoman.apps.report import write_report
-
-        click.echo(f"\nReport: {write_report(experiment)}")
-    except MissingExtraError as error:
-        log.warning("no report was written: %s", error)
 
 
 @contextmanager

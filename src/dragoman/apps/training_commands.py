@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from dragoman.apps.options import EXISTING, config_argument, run_option, set_option
-from dragoman.errors import ConfigError
+from dragoman.apps.options import EXISTING, config_argument, default_run, run_option, set_option
 
 tensorboard_option = click.option(
     "--tensorboard", is_flag=True, help="Also write TensorBoard events into the run."
@@ -31,7 +30,7 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
     from dragoman.apps.runs import prepare_run
     from dragoman.experiment import Experiment, read_experiment
 
-    run = run_directory or _default_run(config)
+    run = run_directory or default_run(config)
     prepare_run(Experiment.create(read_experiment(config, settings), run))
     click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
 
@@ -53,15 +52,17 @@ def train(
     Example:
       dragoman train my.yaml --set training.max_steps=2000
     """
-    from dragoman.apps.runs import train_run
+    from dragoman.apps.runs import conclude_run, train_run
     from dragoman.experiment import Experiment, read_experiment
     from dragoman.training.distributed import World
 
-    run = run_directory or _default_run(config)
+    run = run_directory or default_run(config)
     wanted = read_experiment(config, settings)
     world = World.join()
     experiment = Experiment.create(wanted, run) if world.leads else Experiment(wanted, run)
     train_run(experiment, world, tensorboard=tensorboard)
+    if world.leads:
+        conclude_run(experiment)
 
 
 @click.command()
@@ -74,11 +75,14 @@ def resume(run: Path, tensorboard: bool) -> None:
     Example:
       dragoman resume runs/my
     """
-    from dragoman.apps.runs import train_run
+    from dragoman.apps.runs import conclude_run, train_run
     from dragoman.experiment import Experiment
     from dragoman.training.distributed import World
 
-    train_run(Experiment.open(run), World.join(), tensorboard=tensorboard)
+    experiment, world = Experiment.open(run), World.join()
+    train_run(experiment, world, tensorboard=tensorboard)
+    if world.leads:
+        conclude_run(experiment)
 
 
 @click.command()
@@ -127,9 +131,3 @@ def demo(directory: Path) -> None:
     from dragoman.apps.demo import run_demo
 
     run_demo(directory)
-
-
-def _default_run(config: Path) -> Path:
-    if not config.stem:
-        raise ConfigError(f"{config}: not the name of a configuration file")
-    return Path("runs") / config.stem

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -159,7 +160,7 @@ def write_lines(path: Path | None, lines: Iterable[str]) -> None:
         with atomic_write(path) as stream:
             stream.writelines(line + "\n" for line in lines)
         return
-    output: IO[bytes] = click.get_binary_stream("stdout")
+    output = sys.stdout.buffer
     for line in lines:
         output.write(line.encode("utf-8") + b"\n")
         output.flush()
@@ -196,7 +197,7 @@ def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
     if inputs:
         yield (line for path in inputs for line in read_lines(path)), False
         return
-    stream = click.get_binary_stream("stdin")
+    stream = sys.stdin.buffer
     yield decode_lines(stream, STANDARD_INPUT), stream.isatty()
 
 

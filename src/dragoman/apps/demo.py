@@ -1,0 +1,95 @@
+"""The demo: from nothing to a measured translation in two minutes, with no download."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dragoman.apps.runs import conclude_run, train_run
+from dragoman.config import to_yaml
+from dragoman.errors import ConfigError
+from dragoman.evaluation.metrics import exact_match
+from dragoman.experiment import Experiment, read_experiment
+from dragoman.files import atomic_write
+from dragoman.saved import CONFIG_FILE, MODEL_DIRECTORY, WEIGHTS_FILE
+from dragoman.text.corpus import read_pairs
+from dragoman.text.synthetic import write
+from dragoman.training.distributed import World
+from dragoman.translator import Translator
+
+SOURCE, TARGET = "en", "de"
+TEXT_DIRECTORY = "text"
+EXPERIMENT_FILE = "demo.yaml"
+RUN_DIRECTORY = "run"
+_ROWS, _DEV, _TEST = 20_000, 300, 1000
+_SHOWN = 8
+
+
+def _part(name: str) -> dict[str, str]:
+    return {"path": f"{TEXT_DIRECTORY}/{name}.tsv", "source": SOURCE, "target": TARGET}
+
+
+EXPERIMENT: dict[str, Any] = {
+    "source_language": SOURCE,
+    "target_language": TARGET,
+    "data": {"train": [_part("train")], "dev": _part("dev"), "test": {"test": _part("test")}},
+    "vocabulary": {"size": 400},
+    "model": {
+        "family": "transformer",
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "d_model": 128,
+        "d_ff": 512,
+        "heads": 4,
+    },
+    "training": {
+        "batches": {"batch_tokens": 2048},
+        "schedule": {"warmup_steps": 200, "peak_learning_rate": 0.003, "decay": "linear"},
+        "precision": "float32",
+        "max_steps": 800,
+        "validation_steps": 200,
+        "checkpoint_steps": 200,
+        "average_checkpoints": 0,
+        "best_metric": "loss",
+    },
+}
+"""Small and fast; ``demo.yaml`` in the demo's directory says the same and can be played with."""
+
+
+def run_demo(directory: Path) -> None:
+    """Write text, train, translate, score and report; go on where an earlier call stopped.
+
+    Raises:
+        ConfigError: the demo was run to its end there.
+        StorageError: the directory cannot be written.
+    """
+    run = directory / RUN_DIRECTORY
+    if (run / MODEL_DIRECTORY / WEIGHTS_FILE).is_file():
+        raise ConfigError(
+            f"{directory}: the demo is there already; look at {run / 'report.html'}, or choose "
+            "another place with --directory"
+        )
+    train_run(_experiment(directory, run), World.join())
+    experiment = Experiment.open(run)
+    pairs = list(read_pairs(experiment.config.data.test["test"]))
+    translations = Translator.load(run).translate([pair.source for pair in pairs])
+    exact = exact_match(translations, [pair.target for pair in pairs])
+    click.echo("\nSome lines that the model has not seen:")
+    for pair, translation in list(zip(pairs, translations, strict=True))[:: len(pairs) // _SHOWN]:
+        mark = "" if translation == pair.target else f"  (should be: {pair.target})"
+        click.echo(f"  {pair.source}\n    → {translation}{mark}")
+    click.echo(f"\nExact match: {exact:.1f}% of {len(pairs):,} unseen lines")
+    conclude_run(experiment, {"exact match, %": exact})
+
+
+def _experiment(directory: Path, run: Path) -> Experiment:
+    """The run as it stands, or a new one with its text."""
+    if (run / CONFIG_FILE).is_file():
+        click.echo(f"Going on with the demo in {directory}")
+        return Experiment.open(run)
+    write(directory / TEXT_DIRECTORY, _ROWS, dev=_DEV, test=_TEST)
+    with atomic_write(directory / EXPERIMENT_FILE) as stream:
+        stream.write(to_yaml(EXPERIMENT))
+    return Experiment.create(read_experiment(directory / EXPERIMENT_FILE), run)

@@ -1,0 +1,6 @@
+"""Looking at configuration, text and machine before any training, to say what will go wrong."""
+
+from dragoman.apps.doctor.examination import examine
+from dragoman.apps.doctor.findings import Finding, Level
+
+__all__ = ["Finding", "Level", "examine"]

@@ -1,0 +1,206 @@
+"""Checks of the text itself: whether it can be read, is clean, and its sides belong together."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from statistics import StatisticsError, correlation
+
+from dragoman.apps.doctor.findings import Finding, error, ok, warning
+from dragoman.errors import DataError
+from dragoman.experiment import ExperimentConfig
+from dragoman.text.cleaning import clean, held_out_keys
+from dragoman.text.corpus import Pair, read_pairs
+from dragoman.text.report import CleaningReport
+
+SAMPLE_PAIRS = 50_000
+"""Training pairs that are looked at closely; all are read."""
+
+_FEW_DEV_PAIRS, _MANY_DEV_PAIRS = 100, 5000
+_FREQUENT_WORDS = 200
+_ENOUGH_PAIRS = 50  # to judge by statistics
+
+
+@dataclass
+class Texts:
+    """What could be read."""
+
+    train: list[Pair] = field(default_factory=list)
+    """A sample of the training pairs that cleaning keeps."""
+    kept: int = 0
+    """Training pairs that cleaning keeps."""
+    dev: list[Pair] = field(default_factory=list)
+    """Pairs of the dev set with both sides filled."""
+    tests: dict[str, list[Pair]] = field(default_factory=dict)
+    """The same of each test set."""
+
+    @property
+    def evaluation(self) -> dict[str, list[Pair]]:
+        """Dev and test sets by name."""
+        return {"dev": self.dev, **self.tests}
+
+
+def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+    """Dev and test sets: readable, filled, of a sensible size."""
+    for name, part in {"dev": config.data.dev, **config.data.test}.items():
+        try:
+            pairs = list(read_pairs(part))
+        except DataError as problem:
+            yield error(name, str(problem))
+            continue
+        filled = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
+        if name == "dev":
+            texts.dev = filled
+        else:
+            texts.tests[name] = filled
+        yield from _check_size(name, pairs, filled)
+    if not config.data.test:
+        yield warning("test", "no test set: the model will not be scored; add data.test")
+
+
+def _check_size(name: str, pairs: list[Pair], filled: list[Pair]) -> Iterator[Finding]:
+    if not filled:
+        yield error(name, "no pair has both sides filled; look at the files")
+        return
+    yield ok(name, f"{len(filled):,} pairs")
+    if len(filled) < len(pairs):
+        empty = next(
+            pair.line for pair in pairs if not pair.source.strip() or not pair.target.strip()
+        )
+        yield warning(
+            name,
+            f"{len(pairs) - len(filled):,} pairs have an empty side (first: line {empty}); "
+            "they are not scored",
+        )
+    if len(filled) < _FEW_DEV_PAIRS:
+        yield warning(name, f"{len(filled)} pairs are few: scores will swing; use some hundreds")
+    if name == "dev" and len(filled) > _MANY_DEV_PAIRS:
+        yield warning(
+            name, f"{len(filled):,} pairs are many: each validation translates all of them"
+        )
+
+
+def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+    """Training text: readable, and how much of it cleaning keeps."""
+    held_out = held_out_keys(pair for pairs in texts.evaluation.values() for pair in pairs)
+    report = CleaningReport()
+    sample = _Sample(SAMPLE_PAIRS, config.seed)
+    for part in config.data.train:
+        try:
+            for pair in clean(
+                read_pairs(part),
+                config.data.cleaning,
+                report,
+                part=part.name,
+                held_out=held_out,
+            ):
+                sample.add(pair)
+        except DataError as problem:
+            yield error("train", str(problem))
+    texts.train, texts.kept = sample.pairs, sample.seen
+    if report.read:
+        yield from _check_cleaning(report)
+        yield from _check_leakage(report)
+
+
+def _check_cleaning(report: CleaningReport) -> Iterator[Finding]:
+    reasons: Counter[str] = Counter()
+    for part in report.parts.values():
+        reasons.update({reason: finding.count for reason, finding in part.dropped.items()})
+    why = ", ".join(f"{reason} {count:,}" for reason, count in reasons.most_common())
+    text = f"{report.kept:,} of {report.read:,} pairs stay after cleaning"
+    text += f" (dropped: {why})" if why else ""
+    if not report.kept:
+        yield error("train", f"{text}; loosen data.cleaning or look at the text")
+    elif report.kept < 0.8 * report.read:
+        yield warning("train", f"{text}; if that is too many, loosen data.cleaning")
+    else:
+        yield ok("train", text)
+
+
+def _check_leakage(report: CleaningReport) -> Iterator[Finding]:
+    dropped = report.dropped("held out")
+    kept = sum(
+        part.noted["held out, kept"].count
+        for part in report.parts.values()
+        if "held out, kept" in part.noted
+    )
+    if kept:
+        yield warning(
+            "leakage",
+            f"{kept:,} training pairs repeat a dev or test sentence and are trained on: scores "
+            "will look better than the model is; set data.cleaning.keep_held_out: false",
+        )
+    elif dropped:
+        yield warning(
+            "leakage",
+            f"{dropped:,} training pairs repeat a dev or test sentence; they will be dropped",
+        )
+    else:
+        yield ok("leakage", "no training pair repeats a dev or test sentence")
+
+
+def check_sides(texts: Texts) -> Iterator[Finding]:
+    """Whether source and target are two languages, the same two everywhere, line by line."""
+    if len(texts.train) < _ENOUGH_PAIRS:
+        return
+    identical = sum(pair.source == pair.target for pair in texts.train) / len(texts.train)
+    if identical > 0.2:
+        yield warning(
+            "sides",
+            f"{identical:.0%} of the training pairs have the same text on both sides; are source "
+            "and target the same file?",
+        )
+    related = _length_correlation(texts.train)
+    if related is not None and related < 0.3:
+        yield warning(
+            "sides",
+            f"the lengths of source and target hardly go together (correlation {related:.2f}); "
+            "do line N and line N mean the same?",
+        )
+    for name, pairs in texts.evaluation.items():
+        if len(pairs) >= _ENOUGH_PAIRS and _is_swapped(texts.train, pairs):
+            yield error(
+                "sides",
+                f"the source of {name} looks like the target of the training text; swap source "
+                f"and target of {name}, or of train",
+            )
+
+
+def _length_correlation(pairs: list[Pair]) -> float | None:
+    """Pearson's, of lengths in characters; None where a side is always as long."""
+    try:
+        return correlation([len(p.source) for p in pairs], [len(p.target) for p in pairs])
+    except StatisticsError:
+        return None
+
+
+def _is_swapped(train: list[Pair], other: list[Pair]) -> bool:
+    """Whether the sides share more frequent words crosswise than straight."""
+    a, b = (_frequent(getattr(pair, side) for pair in train) for side in ("source", "target"))
+    c, d = (_frequent(getattr(pair, side) for pair in other) for side in ("source", "target"))
+    return len(a & d) + len(b & c) > 1.5 * (len(a & c) + len(b & d)) + 5
+
+
+def _frequent(texts: Iterable[str]) -> set[str]:
+    counts = Counter(word for text in texts for word in text.casefold().split())
+    return {word for word, _ in counts.most_common(_FREQUENT_WORDS)}
+
+
+class _Sample:
+    """Reservoir sampling (Vitter 1985, algorithm R)."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.pairs: list[Pair] = []
+        self.seen = 0
+        self._size, self._random = size, random.Random(seed)
+
+    def add(self, pair: Pair) -> None:
+        """Take the pair, or one that was taken before, or neither."""
+        self.seen += 1
+        if len(self.pairs) < self._size:
+            self.pairs.append(pair)
+        elif (place := self._random.randrange(self.seen)) < self._size:
+            self.pairs[place] = pair

@@ -1,0 +1,53 @@
+"""The examination: text first, then vocabulary, then the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.apps.doctor import corpus, machine, pieces
+from dragoman.apps.doctor.findings import Finding, warning
+from dragoman.experiment import ExperimentConfig
+
+
+def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
+    """Look at everything that training needs, without training or writing anything.
+
+    Findings come as they are made.  What rests on text that cannot be read is left out.
+
+    Args:
+        config: the experiment, with absolute paths.
+        run: where its run would live.
+    """
+    texts = corpus.Texts()
+    yield from corpus.check_evaluation(config, texts)
+    yield from corpus.check_training(config, texts)
+    yield from corpus.check_sides(texts)
+    yield from _check_schedule(config)
+    if not texts.train:
+        return
+    encoded = pieces.Encoded()
+    yield from pieces.check_vocabulary(config, texts, encoded)
+    if encoded.vocabularies is None:
+        return
+    yield from pieces.check_lengths(config, texts, encoded)
+    yield from machine.check_machine(config, texts, encoded, run)
+
+
+def _check_schedule(config: ExperimentConfig) -> Iterator[Finding]:
+    training = config.training
+    warmup = training.schedule.warmup_steps
+    if training.max_steps is not None and warmup >= training.max_steps:
+        yield warning(
+            "schedule",
+            f"the learning rate still rises when training ends: warmup_steps {warmup}, max_steps "
+            f"{training.max_steps}; lower training.schedule.warmup_steps",
+        )
+    if (training.max_steps, training.max_epochs, training.max_minutes, training.patience) == (
+        None,
+    ) * 4:
+        yield warning(
+            "schedule",
+            "nothing ends the training; set training.max_steps, max_epochs, max_minutes or "
+            "patience",
+        )

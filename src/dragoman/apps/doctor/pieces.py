@@ -1,0 +1,117 @@
+"""Checks of the text in pieces: whether the vocabulary fits it, and how long sentences are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dragoman.apps.doctor.corpus import SAMPLE_PAIRS, Texts
+from dragoman.apps.doctor.findings import Finding, error, ok, warning
+from dragoman.errors import ConfigError
+from dragoman.experiment import ExperimentConfig
+from dragoman.text.cleaning import normalize
+from dragoman.text.corpus import Pair
+from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, train_vocabularies
+
+_SHOWN_CHARACTERS = 10
+
+
+@dataclass
+class Encoded:
+    """The sample in pieces."""
+
+    vocabularies: Vocabularies | None = None
+    """Trained on the sample, for this examination only; None if that fails."""
+    sources: list[list[int]] = field(default_factory=list)
+    targets: list[list[int]] = field(default_factory=list)
+
+
+def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Finding]:
+    """Whether the vocabulary can be made, and covers dev and test."""
+    size = f"{config.vocabulary.size:,} pieces"
+    try:
+        vocabularies = train_vocabularies(texts.train, config.vocabulary, seed=config.seed)
+    except ConfigError as problem:
+        if texts.kept > SAMPLE_PAIRS:  # the whole text may allow what the sample does not
+            yield warning("vocabulary", f"on a sample of {SAMPLE_PAIRS:,} pairs: {problem}")
+        else:
+            yield error("vocabulary", str(problem))
+        return
+    encoded.vocabularies = vocabularies
+    encoded.sources = vocabularies.source.encode_batch([pair.source for pair in texts.train])
+    encoded.targets = vocabularies.target.encode_batch([pair.target for pair in texts.train])
+    yield ok("vocabulary", f"{size}, {'joint' if config.vocabulary.joint else 'for either side'}")
+    for name, pairs in texts.evaluation.items():
+        yield from _check_coverage(name, pairs, vocabularies)
+
+
+def _check_coverage(name: str, pairs: list[Pair], vocabularies: Vocabularies) -> Iterator[Finding]:
+    for side, vocabulary in zip(("source", "target"), vocabularies, strict=True):
+        lines = [getattr(pair, side) for pair in pairs]
+        encoded = vocabulary.encode_batch(lines)
+        unknown = sum(ids.count(UNK) for ids in encoded)
+        if not unknown:
+            continue
+        affected = [line for line, ids in zip(lines, encoded, strict=True) if UNK in ids]
+        yield warning(
+            "vocabulary",
+            f"{name}: {unknown:,} unknown pieces in {len(affected):,} {side} lines "
+            f"({_unknown_characters(affected, vocabulary)}); more training text or "
+            "vocabulary.byte_fallback: true would cover them",
+        )
+
+
+def _unknown_characters(lines: list[str], vocabulary: Vocabulary) -> str:
+    counts = Counter(character for line in lines for character in normalize(line))
+    unknown = [c for c, _ in counts.most_common() if UNK in vocabulary.encode(c)]
+    more = ", ..." if len(unknown) > _SHOWN_CHARACTERS else ""
+    return ", ".join(f"{c} U+{ord(c):04X}" for c in unknown[:_SHOWN_CHARACTERS]) + more
+
+
+def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Finding]:
+    """Sentences in pieces, against the limits of training and translation."""
+    sides = {"source": encoded.sources, "target": encoded.targets}
+    lengths = {side: np.array([len(ids) for ids in side_ids]) for side, side_ids in sides.items()}
+    for side, values in lengths.items():
+        middle, high, highest = np.percentile(values, (50, 95, 99)).astype(int)
+        yield ok(
+            "lengths",
+            f"{side}: half of the sentences up to {middle} pieces, 95% up to {high}, 99% up to "
+            f"{highest}, longest {values.max()}",
+        )
+    limit = config.data.max_pieces
+    longest = np.maximum(lengths["source"], lengths["target"])
+    if (share := float((longest > limit).mean())) > 0:
+        finding = warning if share > 0.01 else ok
+        yield finding(
+            "lengths", f"{share:.2%} of the pairs are beyond data.max_pieces {limit} and dropped"
+        )
+    if config.model.positions == "learned" and config.model.max_positions <= limit:
+        yield error(
+            "lengths",
+            f"model.max_positions {config.model.max_positions} must be above data.max_pieces "
+            f"{limit} to leave room for the end symbol",
+        )
+    yield from _check_evaluation_lengths(config, texts, encoded)
+
+
+def _check_evaluation_lengths(
+    config: ExperimentConfig, texts: Texts, encoded: Encoded
+) -> Iterator[Finding]:
+    """A dev or test line that translation refuses would end the run at its first validation."""
+    assert encoded.vocabularies is not None
+    limit = config.search.max_source_pieces
+    for name, pairs in texts.evaluation.items():
+        for pair in pairs:
+            sides = zip(encoded.vocabularies, (pair.source, pair.target), strict=True)
+            longest = max(len(vocabulary.encode(text)) for vocabulary, text in sides)
+            if longest > limit:
+                yield error(
+                    name,
+                    f"line {pair.line} has {longest} pieces, more than search.max_source_pieces "
+                    f"{limit}; shorten it or raise the limit",
+                )
+                break

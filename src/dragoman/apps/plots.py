@@ -1,0 +1,136 @@
+"""Pictures of a run: the one door to matplotlib."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import MissingExtraError
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ImportError as error:
+    raise MissingExtraError(
+        "matplotlib is not installed; add it with: pip install 'dragoman[plots]'"
+    ) from error
+
+TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
+_METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+
+Records = Sequence[dict[str, Any]]
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The records of ``metrics.jsonl``; none if it is missing, and no line that a crash cut."""
+    records = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        try:
+            records.append(json.loads(line))
+        except ValueError:
+            continue
+    return records
+
+
+def learning_curves(records: Records) -> Figure:
+    """Loss, dev scores, learning rate and speed over the steps, as four panels."""
+    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    (loss, scores), (rate, speed) = figure.subplots(2, 2)
+    draw_loss(loss, records)
+    draw_scores(scores, records)
+    _line(rate, records, ("training", "learning_rate"), TRAINING)
+    _finish(rate, "Learning rate")
+    _line(speed, records, ("training", "tokens_per_second"), TRAINING)
+    speed.set_ylim(bottom=0)
+    _finish(speed, "Target tokens a second")
+    return figure
+
+
+def demo_picture(records: Records) -> Figure:
+    """Loss and dev scores side by side: how a model learns, at one glance."""
+    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    loss, scores = figure.subplots(1, 2)
+    draw_loss(loss, records)
+    draw_scores(scores, records)
+    return figure
+
+
+def draw_loss(axes: Axes, records: Records) -> None:
+    """Negative log-likelihood a token, of training and dev set; logarithmic."""
+    _line(axes, records, ("training", "nll"), TRAINING, label="training")
+    _line(axes, records, ("validation", "loss"), VALIDATION, label="dev", marker="o")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
+    _finish(axes, "Loss (nats a token)")
+
+
+def draw_scores(axes: Axes, records: Records) -> None:
+    """Every metric of the dev set that the run recorded."""
+    colors = iter((VALIDATION, "#27795c", "#7d5ba6"))
+    for metric, label in _METRICS.items():
+        if any(metric in record for record in records):
+            series = ("validation", metric)
+            _line(axes, records, series, next(colors), label=label, marker="o")
+    axes.set_ylim(bottom=0)
+    _finish(axes, "Dev set")
+
+
+def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
+    """The figure as an ``<svg>`` element, the same for the same figure.
+
+    Args:
+        figure: what to draw.
+        text_as_paths: looks the same everywhere and takes more room; otherwise the fonts of the
+            page are used.
+    """
+    settings: Any = {
+        "svg.fonttype": "path" if text_as_paths else "none",
+        "svg.hashsalt": "dragoman",
+    }
+    buffer = io.StringIO()
+    with matplotlib.rc_context(settings):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    return svg[svg.index("<svg") :]
+
+
+def _line(
+    axes: Axes,
+    records: Records,
+    series: tuple[str, str],
+    color: str,
+    *,
+    label: str | None = None,
+    marker: str = "",
+) -> None:
+    """Draw a figure over the steps; ``series`` is the kind of record and the figure's name."""
+    kind, name = series
+    points = [(r["step"], r[name]) for r in records if r.get("kind") == kind and name in r]
+    axes.plot(
+        [step for step, _ in points],
+        [value for _, value in points],
+        color=color,
+        label=label,
+        marker=marker,
+        markersize=3,
+        linewidth=1.5,
+    )
+
+
+def _finish(axes: Axes, title: str) -> None:
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.set_xlabel("step", fontsize=8)
+    axes.tick_params(labelsize=8)
+    axes.grid(alpha=0.25, linewidth=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8, frameon=False)
