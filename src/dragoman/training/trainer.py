@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
 
+import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
@@ -201,7 +202,7 @@ class Trainer:
         progress.step += 1
         entropy = (self._seed, progress.step, self._world.rank, progress.rollbacks)
         seed_dropout(*entropy)
-        torch.manual_seed(hash(entropy))
+        torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         self.model.train()
         totals = torch.zeros(4, dtype=torch.float64, device=self._world.device)
         for batch in batches:

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from reversal import Reversal, tiny_config, tiny_model
+
+from dragoman.models.interface import TranslationModel
+from dragoman.training.distributed import World
+from dragoman.training.trainer import Trainer
+
+
+@pytest.fixture
+def trainer(tmp_path: Path) -> Callable[..., Trainer]:
+    """Make a trainer of the tiny task; keyword arguments go into its configuration."""
+
+    def make(
+        run: Path | None = None,
+        validate: Callable[[TranslationModel], dict[str, float]] = lambda model: {"loss": 1.0},
+        batches: Any = None,
+        dropout: float = 0.1,
+        **values: Any,
+    ) -> Trainer:
+        return Trainer(
+            tiny_model(dropout),
+            batches or Reversal(),
+            validate,
+            tiny_config(**values),
+            run or tmp_path,
+            seed=5,
+            d_model=16,
+            world=World(0, 1, torch.device("cpu")),
+        )
+
+    return make

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.errors import SavedError
+from dragoman.training.checkpoint import (
+    Best,
+    Progress,
+    checkpoints,
+    prune,
+    read_checkpoint,
+    write_checkpoint,
+)
+
+WEIGHTS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(1, dtype=torch.bfloat16)}
+MOMENTS = {"step": torch.tensor([3.0])}
+
+
+def write(run: Path, *steps: int) -> None:
+    for step in steps:
+        write_checkpoint(run, Progress(step=step), WEIGHTS, MOMENTS)
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    progress = Progress(step=7, epoch=1, batch=2, best=Best("bleu", 31.5, 6), early_losses=[9.0])
+    path = write_checkpoint(tmp_path, progress, WEIGHTS, MOMENTS)
+    assert path.name == "step-000007"
+    found, weights, moments = read_checkpoint(path)
+    assert found == progress
+    assert all(torch.equal(weights[name], WEIGHTS[name]) for name in WEIGHTS)
+    assert torch.equal(moments["step"], MOMENTS["step"])
+
+
+def test_in_order_and_only_whole_ones(tmp_path: Path) -> None:
+    write(tmp_path, 30, 4, 1_000_000)
+    (tmp_path / "checkpoints" / "step-000050").mkdir()  # no state.json: not a checkpoint
+    found = [path.name for path in checkpoints(tmp_path)]
+    assert found == ["step-000004", "step-000030", "step-1000000"]
+
+
+def test_pruning_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
+    write(tmp_path, 1, 2, 3, 4, 5)
+    prune(tmp_path, 2, Best("loss", 0.1, 2))
+    assert [path.name[-1] for path in checkpoints(tmp_path)] == ["2", "4", "5"]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors"])
+@pytest.mark.parametrize("harm", ["truncated", "altered", "missing"])
+def test_damage_is_found(tmp_path: Path, name: str, harm: str) -> None:
+    write(tmp_path, 5)
+    path = tmp_path / "checkpoints" / "step-000005" / name
+    content = path.read_bytes()
+    if harm == "truncated":
+        path.write_bytes(content[:-3])
+    elif harm == "altered":
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    else:
+        path.unlink()
+    expected = {"missing": "no such file"}.get(harm, "truncated or damaged|altered")
+    with pytest.raises(SavedError, match=rf"{name}: .*({expected})"):
+        read_checkpoint(path.parent)
+
+
+def test_a_damaged_state_names_the_remedy(tmp_path: Path) -> None:
+    write(tmp_path, 5)
+    path = tmp_path / "checkpoints" / "step-000005"
+    (path / "state.json").write_text("{")
+    with pytest.raises(SavedError, match=r"state\.json: .*delete step-000005 to resume"):
+        read_checkpoint(path)

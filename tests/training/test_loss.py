@@ -1,0 +1,80 @@
+"""The chunked smoothed loss against PyTorch's and against numerical gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from dragoman.training import loss as loss_module
+from dragoman.training.loss import chunked_backward, smoothed_cross_entropy
+
+smoothings = st.sampled_from([0.0, 0.1, 0.5])
+
+
+@settings(max_examples=25, deadline=None)
+@given(positions=st.integers(1, 9), vocabulary=st.integers(2, 11), smoothing=smoothings)
+def test_equals_pytorch(positions: int, vocabulary: int, smoothing: float) -> None:
+    torch.manual_seed(positions * vocabulary)
+    logits = torch.randn(positions, vocabulary, dtype=torch.float64, requires_grad=True)
+    gold = torch.randint(vocabulary, (positions,))
+    ours, nll = smoothed_cross_entropy(logits, gold, smoothing)
+    theirs = functional.cross_entropy(logits, gold, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(nll, functional.cross_entropy(logits, gold, reduction="sum"))
+    (expected,) = torch.autograd.grad(theirs, logits)
+    (found,) = torch.autograd.grad(ours, logits)
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_gradient_is_the_numerical_one(smoothing: float) -> None:
+    logits = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    gold = torch.tensor([1, 4, 0])
+    assert torch.autograd.gradcheck(
+        lambda scores: smoothed_cross_entropy(scores, gold, smoothing)[0], (logits,)
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(positions=st.integers(1, 13), chunk=st.integers(1, 15), smoothing=smoothings)
+def test_chunks_change_nothing(positions: int, chunk: int, smoothing: float) -> None:
+    """Loss, gradients of the projection and of what lies before it, whatever the chunk."""
+    torch.manual_seed(positions)
+    vocabulary = 7
+    first = torch.nn.Linear(4, 3).double()
+    projection = torch.nn.Linear(3, vocabulary, bias=False).double()
+    x = torch.randn(positions, 4, dtype=torch.float64)
+    gold = torch.randint(vocabulary, (positions,))
+    whole = functional.cross_entropy(
+        projection(first(x)), gold, reduction="sum", label_smoothing=smoothing
+    )
+    parameters = [*first.parameters(), *projection.parameters()]
+    expected = torch.autograd.grad(whole, parameters)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loss_module, "CHUNK_SCORES", chunk * vocabulary)
+        found = chunked_backward(first(x), gold, projection, smoothing)
+    torch.testing.assert_close(found.smoothed, whole.detach())
+    for parameter, gradient in zip(parameters, expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient)
+
+
+def test_bfloat16_scores_are_summed_in_float32() -> None:
+    torch.manual_seed(0)
+    logits = torch.randn(50, 1000).bfloat16()
+    gold = torch.randint(1000, (50,))
+    _, nll = smoothed_cross_entropy(logits, gold, 0.1)
+    exact = functional.cross_entropy(logits.double(), gold, reduction="sum")
+    assert nll.dtype == torch.float32
+    assert nll.item() == pytest.approx(exact.item(), rel=1e-5)
+
+
+def test_without_gradient_only_figures() -> None:
+    hidden, gold = torch.randn(5, 3), torch.randint(7, (5,))
+    projection = torch.nn.Linear(3, 7)
+    with torch.no_grad():
+        found = chunked_backward(hidden, gold, projection, 0.0)
+    torch.testing.assert_close(found.smoothed, found.nll)
+    assert projection.weight.grad is None

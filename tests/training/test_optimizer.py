@@ -1,0 +1,118 @@
+"""The flat optimizer against PyTorch's own Adam on separate tensors."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from dragoman.errors import SavedError
+from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+
+
+def network() -> nn.Module:
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Tanh(), nn.Linear(7, 2, bias=False))
+
+
+def backward(model: nn.Module, seed: int) -> None:
+    x = torch.randn(11, 5, generator=torch.Generator().manual_seed(seed))
+    model(x.to(next(model.parameters()).dtype)).pow(2).sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("kind", "theirs"), [("adam", torch.optim.Adam), ("adamw", torch.optim.AdamW)]
+)
+def test_equals_pytorch_on_separate_tensors(kind: str, theirs: type) -> None:
+    ours, reference = network(), network()
+    flat = FlatOptimizer(ours, OptimizerConfig(kind=kind, weight_decay=0.1), torch.float32)
+    matrices = [p for p in reference.parameters() if p.dim() == 2]
+    rest = [p for p in reference.parameters() if p.dim() < 2]
+    adam = theirs(
+        [{"params": matrices, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}],
+        lr=0.01,
+        betas=(0.9, 0.98),
+        eps=1e-9,
+    )
+    for step in range(5):
+        backward(ours, step)
+        flat.collect()
+        flat.step(0.01)
+        adam.zero_grad()
+        backward(reference, step)
+        adam.step()
+    for a, b in zip(ours.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_clipping_is_pytorchs() -> None:
+    ours, reference = network(), network()
+    flat = FlatOptimizer(ours, OptimizerConfig(clip_norm=0.3), torch.float32)
+    backward(ours, 1)
+    backward(reference, 1)
+    flat.collect()
+    norm = flat.scale(1.0)
+    expected = nn.utils.clip_grad_norm_(reference.parameters(), 0.3)
+    assert norm == pytest.approx(expected.item())
+    for a, b in zip(ours.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(a.grad, b.grad)
+
+
+def test_bfloat16_learns_from_updates_too_small_for_it() -> None:
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.ones_(model.weight)
+    flat = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
+    assert model.weight.dtype == torch.bfloat16
+    for _ in range(100):  # each update is 1e-4; bfloat16 cannot tell 1 from 1 - 1e-4
+        model(torch.ones(1, 1, dtype=torch.bfloat16)).sum().backward()
+        flat.collect()
+        flat.step(1e-4)
+    assert flat.master.item() == pytest.approx(0.99, abs=1e-4)
+    assert model.weight.item() == pytest.approx(0.99, abs=4e-3)
+
+
+def test_gradients_add_up_in_float32() -> None:
+    model = nn.Linear(1, 1, bias=False)
+    flat = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
+    for _ in range(1000):  # in bfloat16 the sum would stop at 256
+        model(torch.ones(1, 1, dtype=torch.bfloat16)).sum().backward()
+        flat.collect()
+    assert flat.gradient.item() == 1000
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_restored_it_goes_on_bit_for_bit(precision: torch.dtype) -> None:
+    def step(model: nn.Module, flat: FlatOptimizer, seed: int) -> None:
+        backward(model, seed)
+        flat.collect()
+        flat.step(0.01)
+
+    first = network()
+    flat = FlatOptimizer(first, OptimizerConfig(), precision)
+    for seed in range(3):
+        step(first, flat, seed)
+    weights, moments = copy.deepcopy((flat.weights(), flat.moments()))
+    second = network()
+    other = FlatOptimizer(second, OptimizerConfig(), precision)
+    other.restore(weights, moments)
+    for seed in range(3, 6):
+        step(first, flat, seed)
+        step(second, other, seed)
+    assert torch.equal(flat.master, other.master)
+
+
+def test_weights_of_another_model_are_refused() -> None:
+    flat = FlatOptimizer(network(), OptimizerConfig(), torch.float32)
+    weights = flat.weights()
+    with pytest.raises(SavedError, match=r"0\.weight should be \[7, 5\], found \[1\]"):
+        flat.restore({**weights, "0.weight": torch.zeros(1)}, {})
+
+
+def test_shared_tensors_stay_shared() -> None:
+    model = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False))
+    model[1].weight = model[0].weight
+    flat = FlatOptimizer(model, OptimizerConfig(), torch.float32)
+    assert model[1].weight is model[0].weight
+    assert len(flat.master) == 16

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.training.progress import MetricsFile, ProgressBar
+
+TRAINING = {
+    "kind": "training",
+    "loss": 4.321,
+    "perplexity": 75.3,
+    "learning_rate": 1e-3,
+    "tokens_per_second": 5432.1,
+}
+
+
+def steps(path: Path) -> list[int]:
+    return [json.loads(line)["step"] for line in path.read_text().splitlines()]
+
+
+def test_resuming_writes_later_steps_anew(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    first = MetricsFile(path, 0)
+    for step in (10, 20, 30):
+        first.record({**TRAINING, "step": step})
+    first.close()
+    with path.open("a") as stream:
+        stream.write('{"kind": "training", "st')  # what a kill leaves behind
+    second = MetricsFile(path, 20)
+    second.record({**TRAINING, "step": 25})
+    second.close()
+    assert steps(path) == [10, 20, 25]
+
+
+def test_the_bar_shows_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = ProgressBar(0, 100)
+    bar.record({**TRAINING, "step": 50})
+    bar.record({"kind": "validation", "step": 50, "loss": 3.2, "bleu": 31.46})
+    bar.record({"kind": "warning", "step": 50, "message": "loss is not finite"})
+    bar.close()
+    shown = capsys.readouterr().err
+    for part in ("50/100", "loss 4.321", "ppl 75.3", "lr 1.00e-03", "5,432 tok/s", "<"):
+        assert part in shown
+    assert "step 50: loss 3.2, bleu 31.46" in shown
+    assert "step 50: loss is not finite" in shown
