@@ -287,11 +287,13 @@ class Trainer:
 
     def _validate_and_save(self, validate: bool) -> None:
         if self._world.leads:
-            if validate:
-                self._validate_now()
-            write_checkpoint(
-                self._run, self.progress, self.optimizer.weights(), self.optimizer.moments()
-            )
+            try:
+                if validate:
+                    self._validate_now()
+            finally:  # a validation that fails must not cost the steps before it
+                write_checkpoint(
+                    self._run, self.progress, self.optimizer.weights(), self.optimizer.moments()
+                )
             prune(self._run, self._config.keep_checkpoints, self.progress.best)
         self._share_patience()
 
