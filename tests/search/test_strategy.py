@@ -39,7 +39,7 @@ WAYS = [GREEDY, BEAM, SAMPLE]
 every_way = pytest.mark.parametrize("config", WAYS, ids=["greedy", "beam", "sample"])
 sources = st.lists(st.lists(st.integers(4, 10), max_size=4), min_size=1, max_size=5)
 shared_fixture = settings(
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
