@@ -1,0 +1,214 @@
+"""The configuration reference, written from the configuration classes themselves.
+
+    python -m dragoman.apps.reference > docs/configuration.md
+
+Keys, types, ranges, defaults and meanings stand beside the classes that they configure; this
+only lays them out, so that the page cannot say anything else than the code does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from dragoman.config import Config
+from dragoman.experiment import ExperimentConfig
+
+_HEAD = """\
+# Configuration reference
+
+Generated from the code with `python -m dragoman.apps.reference > docs/configuration.md`; change
+the docstring beside a field, not this page.
+
+One YAML file describes a run wholly: `dragoman train FILE` carries it out, `dragoman doctor FILE`
+looks it over first. Only keys that differ from their default need to stand in it. An unknown key
+or a value of the wrong type is an error that names the key. Relative paths start at the file's
+own folder. `--set training.max_steps=500` overrides a value for one command. What ran is written
+back to `config.yaml` in the run directory, defaults filled in.
+"""
+
+EXAMPLE = """\
+seed: 1
+source_language: en
+target_language: de
+
+data:
+  train:
+    - {path: text/manuals.tsv, source: en, target: de}
+    - {source: text/news.en.gz, target: text/news.de.gz, weight: 0.5}
+  dev: {path: text/dev.tsv, source: en, target: de}
+  test:
+    manuals: {path: text/test.tsv, source: en, target: de}
+
+vocabulary:
+  size: 16000
+
+model:
+  family: transformer
+  encoder_layers: 6
+  decoder_layers: 6
+  d_model: 512
+  d_ff: 2048
+  heads: 8
+  dropout: 0.1
+
+training:
+  batches: {batch_tokens: 8192}
+  accumulation: 3
+  schedule: {warmup_steps: 4000}
+  max_steps: 50000
+  validation_steps: 1000
+  patience: 10
+
+search:
+  beam: 4
+
+evaluation:
+  metrics: [bleu, chrf]
+"""
+"""A run with every part of the file in it."""
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A configuration class and the keys in the file that hold one of it."""
+
+    kind: type[Config]
+    keys: list[str]
+
+    @property
+    def title(self) -> str:
+        """The heading: its keys, and the family where it is one of several."""
+        if not self.keys[0]:
+            return "Top level"
+        family = self.kind.model_fields.get("family")
+        of_family = f", family {family.default}" if family is not None else ""
+        return ", ".join(f"`{key}`" for key in self.keys) + of_family
+
+    @property
+    def level(self) -> int:
+        """Depth of the heading: two for a part of the file, three for what is inside one."""
+        return 3 if "." in self.keys[0] else 2
+
+
+def reference() -> str:
+    """The page, as Markdown."""
+    sections = _sections()
+    contents = "\n".join(
+        f"{'  ' * (section.level - 2)}- [{section.title}](#{anchor(section.title)})"
+        for section in sections
+    )
+    example = f"## Example\n\n```yaml\n{EXAMPLE}```\n"
+    pages = [_HEAD, contents + "\n", example, *(_render(section, sections) for section in sections)]
+    return "\n".join(pages)
+
+
+def anchor(title: str) -> str:
+    """What a heading is called in links, as GitHub makes it: ``"`a.b`, c"`` is ``ab-c``."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _sections() -> list[_Section]:
+    """Every class once, in the order of the file, with all the places where it stands."""
+    found: dict[type[Config], _Section] = {}
+    for key, kind in _walk(ExperimentConfig, ""):
+        found.setdefault(kind, _Section(kind, [])).keys.append(key)
+    return list(found.values())
+
+
+def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
+    yield key, kind
+    for name, field in kind.model_fields.items():
+        for part in _configs_in(field.annotation):
+            yield from _walk(part, f"{key}.{name}" if key else name)
+
+
+def _configs_in(annotation: Any) -> list[type[Config]]:
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        return [annotation]
+    return [kind for argument in get_args(annotation) for kind in _configs_in(argument)]
+
+
+def _render(section: _Section, sections: list[_Section]) -> str:
+    links = {
+        other.kind: f"[{other.title.replace(', ', ' ')}](#{anchor(other.title)})"
+        if len(other.keys) == 1
+        else f"[part](#{anchor(other.title)})"
+        for other in sections
+    }
+    rows = [
+        f"| `{name}` | {_words(field, links)} | {_default(field)} | {_text(field.description)} |"
+        for name, field in section.kind.model_fields.items()
+    ]
+    head = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    intro = _text((section.kind.__doc__ or "").split("\n\n", maxsplit=1)[0])
+    table = "\n".join(head + rows)
+    return f"{'#' * section.level} {section.title}\n\n{intro}\n\n{table}\n"
+
+
+def _text(docstring: str | None) -> str:
+    """A docstring as one line of Markdown that can stand in a table."""
+    assert docstring, "every configuration class and field is documented"
+    return " ".join(docstring.split()).replace("``", "`").replace("|", "\\|")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    return "" if isinstance(value, Config) else f"`{_yaml(value)}`"
+
+
+def _yaml(value: Any) -> str:
+    """A default as one would write it in the file."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_yaml, value)) + "]"
+    return json.dumps(value)
+
+
+_PLAIN = {int: "whole number", float: "number", bool: "true or false", str: "text"}
+_BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+
+
+def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
+    """What may stand there, in plain words with its range."""
+    words = _type(field.annotation, links)
+    for constraint in field.metadata:
+        for name, phrase in _BOUNDS.items():
+            if (bound := getattr(constraint, name, None)) is not None:
+                words += f", {phrase} {bound}"
+        if (fewest := getattr(constraint, "min_length", None)) is not None:
+            words += f" (at least {fewest})"
+    nullable = type(None) in get_args(field.annotation)
+    return words + (", or `null`" if nullable else "")
+
+
+def _type(annotation: Any, links: dict[type[Config], str]) -> str:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if isinstance(annotation, type) and annotation in links:
+        return links[annotation]
+    if annotation in _PLAIN:
+        return _PLAIN[annotation]
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in arguments)
+    if origin in {tuple, list}:
+        return f"list of: {_type(arguments[0], links)}"
+    if origin is dict:
+        return f"names, each with a {_type(arguments[1], links)}"
+    members = [argument for argument in arguments if argument is not type(None)]
+    assert origin in {Union, types.UnionType}, f"no words for {annotation}"
+    return " or ".join(_type(member, links) for member in members)
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    sys.stdout.write(reference())
