@@ -80,7 +80,7 @@ def run(arguments: Sequence[str]) -> int:
             list(arguments), prog_name="dragoman", standalone_mode=False, obj=session
         )
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click makes the one into the other
         _discard_output()
         return BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:

@@ -12,7 +12,9 @@ EXISTING = click.Path(path_type=Path)
 """A path that a command reads; whether it exists is said by what opens it."""
 
 config_argument = click.argument("config", type=EXISTING)
-model_arguments = click.argument("models", metavar="MODEL...", type=EXISTING, nargs=-1)
+model_arguments = click.argument(
+    "models", metavar="MODEL...", type=EXISTING, nargs=-1, required=True
+)
 run_option = click.option(
     "--run",
     "run_directory",

@@ -169,8 +169,6 @@ def write_lines(path: Path | None, lines: Iterable[str]) -> None:
 def _load(models: tuple[Path, ...], device: str | None) -> Translator:
     from dragoman.translator import Translator
 
-    if not models:
-        raise click.UsageError("Missing argument 'MODEL...'", click.get_current_context())
     return Translator.load(*models, device=device)
 
 

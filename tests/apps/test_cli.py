@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import logging
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine, one_error
+
+import dragoman
+from dragoman import errors
+from dragoman.apps.cli import StandardError, commands
+
+HEAVY = ("torch", "numpy", "pydantic", "sentencepiece", "sacrebleu", "matplotlib", "yaml", "tqdm")
+EXIT_CODES = Path(__file__).parents[2] / "docs" / "exit-codes.md"
+
+
+@pytest.mark.parametrize("command", ["", *commands.commands])
+def test_help_has_an_example(command: str, dragoman: CommandLine) -> None:
+    outcome = dragoman(*command.split(), "--help")
+    assert outcome.code == 0
+    assert re.search(r"Examples?:?.*\n +.*dragoman ", outcome.out)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; from dragoman.apps.cli import run, commands\n"
+        "for command in commands.commands: assert run([command, '--help']) == 0\n"
+        f"print('heavy:', sorted(set({HEAVY}) & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.strip() == "heavy: []"
+
+
+def test_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "dragoman", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split()[-1] == dragoman.__version__
+
+
+def test_without_arguments_it_says_what_it_can_do(dragoman: CommandLine) -> None:
+    outcome = dragoman()
+    assert outcome.code == 0
+    listed = re.findall(r"^  ([a-z]+)  +[A-Z]", outcome.out, flags=re.M)
+    assert listed == list(commands.commands)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["trian"], "'train'"),
+        (["translate", "model", "--bean", "4"], "--beam"),
+        (["translate"], "MODEL"),
+        (["translate", "model", "--beam", "0"], "--beam"),
+        (["--wrong"], "--wrong"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: list[str], said: str, dragoman: CommandLine) -> None:
+    assert said in one_error(dragoman(*arguments), 2)
+
+
+def _break(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("dragoman.experiment.read_experiment", fail)
+
+
+def test_unexpected_error_is_one_line_and_debug_shows_its_place(
+    dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _break(monkeypatch, ZeroDivisionError("two\nlines"))
+    line = one_error(dragoman("cost", "x.yaml"), 1)
+    assert "ZeroDivisionError: two lines" in line
+    assert "--debug" in line
+    outcome = dragoman("--debug", "cost", "x.yaml")
+    assert outcome.code == 1
+    assert "Traceback" in outcome.err
+    assert "in fail" in outcome.err
+
+
+def test_interrupt_gives_130(dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, KeyboardInterrupt())
+    assert one_error(dragoman("cost", "x.yaml"), 130).endswith("interrupted")
+
+
+def test_debug_keeps_the_line_of_a_known_error(dragoman: CommandLine) -> None:
+    outcome = dragoman("--debug", "cost", "nowhere.yaml")
+    assert outcome.code == 2
+    assert "Traceback" in outcome.err
+    assert outcome.err.splitlines()[-1].startswith("dragoman: error: nowhere.yaml: ")
+
+
+def _kinds(kind: type[errors.DragomanError]) -> list[type[errors.DragomanError]]:
+    return [kind, *(below for sub in kind.__subclasses__() for below in _kinds(sub))]
+
+
+@pytest.mark.parametrize("kind", _kinds(errors.DragomanError))
+def test_exit_codes_are_distinct_and_documented(
+    kind: type[errors.DragomanError], dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _break(monkeypatch, kind("what, where, remedy"))
+    assert "what, where, remedy" in one_error(dragoman("cost", "x.yaml"), kind.exit_code)
+    assert f"| {kind.exit_code} |" in EXIT_CODES.read_text(encoding="utf-8")
+    codes = [other.exit_code for other in _kinds(errors.DragomanError)]
+    assert codes.count(kind.exit_code) == 1
+
+
+def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "dragoman", "translate", trained],
+        input=b"one\n",
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_log_messages_look_like_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    record = logging.LogRecord("x", logging.WARNING, "f", 1, "be %s", ("careful",), None)
+    StandardError().emit(record)
+    assert capsys.readouterr().err == "dragoman: warning: be careful\n"

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine, one_error
+
+from dragoman import load
+
+LINES = ["one hundred euros", "", "the third day", "seven"]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("input") / "in.en"
+    path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return path
+
+
+def test_standard_input_and_files_give_the_same(
+    trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    expected = load(str(trained)).translate(LINES)
+    piped = dragoman("translate", trained, stdin=source.read_bytes())
+    assert piped.code == 0
+    assert piped.out.split("\n") == [*expected, ""]
+    archive = tmp_path / "in.en.gz"
+    archive.write_bytes(gzip.compress(source.read_bytes()))
+    output = tmp_path / "new" / "out.de"
+    written = dragoman(
+        "translate", trained, "--input", source, "--input", archive, "--output", output
+    )
+    assert (written.code, written.out) == (0, "")
+    assert output.read_text(encoding="utf-8").split("\n") == [*expected, *expected, ""]
+
+
+def test_a_line_gives_a_line(trained: Path, dragoman: CommandLine) -> None:
+    stdin = "\ufeffone\r\n\r\n \t\nseven\u2028eight\x0bnine".encode()
+    lines = dragoman("translate", trained, "--buffer-lines", 1, stdin=stdin).out.split("\n")
+    assert len(lines) == 5
+    assert lines[1:3] == ["", ""]
+    assert dragoman("translate", trained).out == ""
+
+
+def test_nbest_lines_are_numbered_and_sorted(
+    trained: Path, source: Path, dragoman: CommandLine
+) -> None:
+    out = dragoman("translate", trained, "--input", source, "--nbest", 3).out
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert {len(row) for row in rows} == {3}
+    for number in range(1, len(LINES) + 1):
+        scores = [float(score) for line, score, _ in rows if line == str(number)]
+        assert scores == sorted(scores, reverse=True)
+        assert 1 <= len(scores) <= (3 if LINES[number - 1] else 1)
+
+
+def test_scores_stand_before_the_translation(
+    trained: Path, source: Path, dragoman: CommandLine
+) -> None:
+    plain = dragoman("translate", trained, "--input", source).out.splitlines()
+    scored = dragoman("translate", trained, "--input", source, "--scores").out.splitlines()
+    assert [line.split("\t", 1)[1] for line in scored] == plain
+    assert all(float(line.split("\t")[0]) <= 0 for line in scored)
+
+
+def test_an_ensemble_of_a_model_with_itself_is_that_model(
+    trained: Path, source: Path, dragoman: CommandLine
+) -> None:
+    alone = dragoman("translate", trained, "--input", source, "--scores").out
+    twice = dragoman("translate", trained, trained / "model", "--input", source, "--scores").out
+    assert [line.split("\t")[1] for line in twice.splitlines()] == [
+        line.split("\t")[1] for line in alone.splitlines()
+    ]
+
+
+def test_sampling_repeats_with_its_seed(trained: Path, source: Path, dragoman: CommandLine) -> None:
+    def sample(*options: object) -> str:
+        return dragoman("translate", trained, "--input", source, "--sample", *options).out
+
+    assert sample("--seed", 3) == sample("--seed", 3)
+    assert sample("--seed", 3) != sample("--seed", 4)
+    assert sample("--top-k", 1) == sample("--top-k", 1, "--seed", 9)
+
+
+@pytest.mark.parametrize("option", [["--top-k", "5"], ["--seed", "1"], ["--beam", "2", "--sample"]])
+def test_options_that_do_not_go_together(
+    option: list[str], trained: Path, dragoman: CommandLine
+) -> None:
+    assert "--sample" in one_error(dragoman("translate", trained, *option), 2)
+
+
+def test_bad_bytes_are_named_by_line(trained: Path, dragoman: CommandLine) -> None:
+    outcome = dragoman("translate", trained, "--buffer-lines", 1, stdin=b"one\ntwo\nthr\xffee\n")
+    assert "standard input:3" in one_error(outcome, 3)
+    assert len(outcome.out.splitlines()) == 2  # what came before is not lost
+
+
+def test_a_failing_translation_leaves_the_output_file_alone(
+    trained: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    output.write_text("before", encoding="utf-8")
+    one_error(dragoman("translate", trained, "--output", output, stdin=b"\xff"), 3)
+    assert output.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_a_line_of_100_000_characters_is_refused_by_number(
+    trained: Path, dragoman: CommandLine
+) -> None:
+    stdin = b"one\n" + b"x" * 100_000 + b"\n"
+    assert "line 2" in one_error(dragoman("translate", trained, stdin=stdin), 3)
+
+
+def test_missing_model(dragoman: CommandLine, tmp_path: Path) -> None:
+    assert "nowhere" in one_error(dragoman("translate", tmp_path / "nowhere"), 4)
+
+
+def test_unknown_device(trained: Path, dragoman: CommandLine) -> None:
+    assert "abacus" in one_error(dragoman("translate", trained, "--device", "abacus"), 2)
+
+
+def test_scores_of_given_translations(
+    trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    target = tmp_path / "out.de"
+    target.write_text("einhundert Euro\n\nder dritte Tag\nsieben\n", encoding="utf-8")
+    outcome = dragoman("score", trained, source, target)
+    assert outcome.code == 0
+    expected = load(str(trained)).score(LINES, target.read_text(encoding="utf-8").splitlines())
+    rows = [line.split("\t") for line in outcome.out.splitlines()]
+    assert [int(tokens) for _, tokens in rows] == [line.tokens for line in expected]
+    found = json.loads(dragoman("score", trained, source, target, "--json").out)
+    assert [line["tokens"] for line in found["lines"]] == [line.tokens for line in expected]
+    total = sum(line.log_probability for line in expected)
+    assert found["log_probability"] == pytest.approx(total)
+    assert found["perplexity"] == pytest.approx(math.exp(-total / found["tokens"]))
+    assert f"perplexity {found['perplexity']:.3f}" in outcome.err
+
+
+def test_scoring_unequal_files(
+    trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    target = tmp_path / "short.de"
+    target.write_text("eins\n", encoding="utf-8")
+    line = one_error(dragoman("score", trained, source, target), 3)
+    assert "4 lines" in line
+    assert "short.de" in line

@@ -1,0 +1,86 @@
+"""The command line in this process, and the smallest experiment to give it."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from dragoman.apps.cli import run
+
+STEPS = 12
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+CommandLine = Callable[..., Outcome]
+
+
+def call(*arguments: object, stdin: bytes = b"") -> Outcome:
+    """Carry out ``dragoman ARGUMENTS`` and catch what it prints."""
+    streams = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
+    sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    sys.stderr = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    try:
+        code = run([str(argument) for argument in arguments])
+        out, err = (stream.buffer.getvalue().decode() for stream in (sys.stdout, sys.stderr))  # type: ignore[attr-defined]
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams
+    return Outcome(code, out, err)
+
+
+def one_error(outcome: Outcome, code: int) -> str:
+    """The single line of an expected error, which is no traceback."""
+    assert outcome.code == code, outcome.err
+    assert "Traceback" not in outcome.err
+    (line,) = [line for line in outcome.err.splitlines() if "error:" in line]
+    assert line.startswith("dragoman: error: ")
+    return line
+
+
+def part(name: str) -> dict[str, str]:
+    return {"path": f"{name}.tsv", "source": "en", "target": "de"}
+
+
+def experiment() -> dict[str, Any]:
+    """The smallest experiment that goes all the way, as YAML would give it."""
+    return {
+        "source_language": "en",
+        "target_language": "de",
+        "data": {"train": [part("train")], "dev": part("dev"), "test": {"news": part("test")}},
+        "vocabulary": {"size": 120},
+        "model": {
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "d_model": 16,
+            "d_ff": 32,
+            "heads": 2,
+        },
+        "training": {
+            "batches": {"batch_tokens": 500},
+            "schedule": {"warmup_steps": 5},
+            "precision": "float32",
+            "max_steps": STEPS,
+            "validation_steps": 6,
+            "checkpoint_steps": 4,
+            "log_steps": 2,
+            "best_metric": "loss",
+            "average_checkpoints": 2,
+        },
+        "search": {"beam": 2, "extra_length": 5},
+    }
+
+
+def write_experiment(folder: Path, values: dict[str, Any] | None = None) -> Path:
+    path = folder / "tiny.yaml"
+    path.write_text(yaml.safe_dump(values or experiment()), encoding="utf-8")
+    return path
