@@ -59,6 +59,20 @@ def test_learns_to_reverse(trainer: MakeTrainer) -> None:
     assert figures[-1]["nll"] < 0.5
 
 
+def test_learns_in_bfloat16_what_it_learns_in_float32(trainer: MakeTrainer, tmp_path: Path) -> None:
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        run = trainer(tmp_path / precision, precision=precision, max_steps=60)
+        run.observers = [records := Records()]
+        run.train()
+        losses[precision] = [record["nll"] for record in records.of("training")]
+        saved = weights(tmp_path / precision, 60)
+        assert {tensor.dtype for tensor in saved.values()} == {torch.float32}
+    assert losses["bfloat16"] != losses["float32"]
+    assert losses["bfloat16"][-1] == pytest.approx(losses["float32"][-1], rel=0.03)
+    assert losses["float32"][-1] < 0.9 * losses["float32"][0]
+
+
 @pytest.mark.parametrize("stop", [1, 4, 5, 11])
 def test_resumed_equals_uninterrupted(trainer: MakeTrainer, tmp_path: Path, stop: int) -> None:
     """Also when the stop is at the end of an epoch (5) or a checkpoint (4)."""

@@ -39,7 +39,12 @@ def _bfloat16_is_faster(device: torch.device) -> bool:
             best = min(best, time.perf_counter() - start)
         return best
 
-    return seconds(torch.bfloat16) < 0.8 * seconds(torch.float32)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # on a busy machine, waiting for other threads would be measured
+    try:
+        return seconds(torch.bfloat16) < 0.8 * seconds(torch.float32)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def keep_freed_memory() -> None:

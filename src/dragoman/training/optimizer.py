@@ -41,7 +41,7 @@ class FlatOptimizer:
     """Owns the memory of a model's parameters and gradients, and updates them.
 
     Args:
-        model: its parameters become views of this object's vectors.
+        model: its parameters become views of this object's vectors; buffers are converted.
         config: Adam's constants.
         precision: what the model works in, float32 or bfloat16.
     """
@@ -67,6 +67,9 @@ class FlatOptimizer:
         for (_, parameter), values, gradient in views:
             parameter.data = values
             parameter.grad = gradient
+        for buffer in model.buffers():  # tables of positions, which must not promote activations
+            if buffer.is_floating_point():
+                buffer.data = buffer.to(precision)
         decayed = sum(p.numel() for _, p in named if p.dim() >= 2)
         slices = [
             nn.Parameter(part) for part in self.master.split([decayed, len(self.master) - decayed])
