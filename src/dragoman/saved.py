@@ -8,7 +8,6 @@ A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetenso
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,7 +180,6 @@ def save_model(
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
         (temporary / CARD_FILE).write_text(model_card(config, weights, scores or {}), "utf-8")
-        (temporary / "scores.json").write_text(json.dumps(scores or {}, indent=2), "utf-8")
 
 
 def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str, Any]) -> str:
