@@ -1,6 +1,6 @@
 """One run from its configuration: the only place that joins corpora, model, trainer and scores.
 
-    config.yaml  ->  vocabularies, data/  ->  checkpoints/  ->  model/, scores.json
+config.yaml  ->  vocabularies, data/  ->  checkpoints/  ->  model/, scores.json
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ log = logging.getLogger(__name__)
 DATA_DIRECTORY = "data"
 METRICS_FILE = "metrics.jsonl"
 SCORES_FILE = "scores.json"
+VOCABULARY_ORIGIN_FILE = "vocabulary.json"
 
 
 class DataConfig(Config):
@@ -184,13 +185,7 @@ class Experiment:
             ConfigError: the vocabulary does not fit the text.
             StorageError: the disk refuses.
         """
-        data, config = self.config.data, self.config
-        try:
-            vocabularies = Vocabularies.load(self.run)
-        except SavedError:
-            pairs = (pair for part in data.train for pair in read_pairs(part))
-            vocabularies = train_vocabularies(pairs, config.vocabulary, seed=config.seed)
-            vocabularies.save(self.run)
+        data, vocabularies = self.config.data, self._vocabularies()
         evaluation = [data.dev, *data.test.values()]
         store, report = prepare(
             self.run / DATA_DIRECTORY,
@@ -203,6 +198,36 @@ class Experiment:
             progress=progress,
         )
         return Prepared(vocabularies, store, report)
+
+    def _vocabularies(self) -> Vocabularies:
+        """Those of the run; trained if there are none or their text or settings have changed.
+
+        Vocabularies that someone put there, without a note of their origin, are used as they are,
+        and nothing is changed once there are checkpoints.
+        """
+        origin = self._vocabulary_origin()
+        note = self.run / VOCABULARY_ORIGIN_FILE
+        present = any(self.run.glob("vocabulary*.model"))
+        same = not note.exists() or note.read_text(encoding="utf-8") == origin
+        if checkpoints(self.run) or (present and same):
+            return Vocabularies.load(self.run)
+        pairs = (pair for part in self.config.data.train for pair in read_pairs(part))
+        vocabularies = train_vocabularies(pairs, self.config.vocabulary, seed=self.config.seed)
+        vocabularies.save(self.run)
+        with atomic_write(note) as stream:
+            stream.write(origin)
+        return vocabularies
+
+    def _vocabulary_origin(self) -> str:
+        """What the vocabularies depend on, as text to compare."""
+        files = [file for part in self.config.data.train for file in part.files()]
+        origin = {
+            "vocabulary": self.config.vocabulary.model_dump(mode="json"),
+            "seed": self.config.seed,
+            "parts": [part.model_dump(mode="json") for part in self.config.data.train],
+            "bytes": [file.stat().st_size if file.exists() else None for file in files],
+        }
+        return json.dumps(origin, indent=2) + "\n"
 
     def train(
         self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]

@@ -144,6 +144,7 @@ def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(tmp_path: Pa
     subprocess.run([sys.executable, program, killed], check=True, env=environment)
     last = checkpoints(whole)[-1].name
     assert checkpoints(killed)[-1].name == last
+    assert not list(killed.glob("checkpoints/.*"))
     assert_same(
         read_tensors(killed / "checkpoints" / last / "model.safetensors"),
         read_tensors(whole / "checkpoints" / last / "model.safetensors"),

@@ -125,3 +125,9 @@ def prune(run: Path, keep: int, best: Best | None) -> None:
     for checkpoint in checkpoints(run)[:-keep]:
         if best is None or step_of(checkpoint) != best.step:
             shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def sweep(run: Path) -> None:
+    """Delete half-written checkpoints that a killed process left behind."""
+    for leftover in (run / CHECKPOINTS_DIRECTORY).glob(".step-*"):
+        shutil.rmtree(leftover, ignore_errors=True)

@@ -32,6 +32,7 @@ from dragoman.training.checkpoint import (
     checkpoints,
     prune,
     read_checkpoint,
+    sweep,
     write_checkpoint,
 )
 from dragoman.training.device import Precision, keep_freed_memory, working_precision
@@ -156,6 +157,8 @@ class Trainer:
         Raises:
             SavedError: it is damaged or of another configuration.
         """
+        if self._world.leads:
+            sweep(self._run)
         found = checkpoints(self._run)
         if not found:
             return False

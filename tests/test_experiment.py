@@ -1,0 +1,158 @@
+"""A run from its configuration, on the embedded corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import dragoman
+from dragoman.config import to_yaml
+from dragoman.errors import ConfigError, SavedError
+from dragoman.experiment import Experiment, read_experiment
+from dragoman.text import synthetic
+from dragoman.training.checkpoint import checkpoints
+from dragoman.training.distributed import World
+
+CPU = World(0, 1, torch.device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    synthetic.write(folder, 300, seed=1, dev=20, test=20)
+    return folder
+
+
+def part(name: str) -> dict[str, str]:
+    return {"path": f"{name}.tsv", "source": "en", "target": "de"}
+
+
+def configuration(corpus: Path, **training: Any) -> Path:
+    values = {
+        "source_language": "en",
+        "target_language": "de",
+        "data": {"train": [part("train")], "dev": part("dev"), "test": {"unseen": part("test")}},
+        "vocabulary": {"size": 200},
+        "model": {
+            "family": "transformer",
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "d_model": 16,
+            "d_ff": 16,
+            "heads": 2,
+        },
+        "training": {
+            "batches": {"batch_tokens": 500},
+            "schedule": {"warmup_steps": 5, "peak_learning_rate": 0.01},
+            "max_steps": 8,
+            "checkpoint_steps": 2,
+            "validation_steps": 4,
+            "average_checkpoints": 3,
+            "log_steps": 2,
+            **training,
+        },
+        "search": {"beam": 2},
+    }
+    path = corpus / "experiment.yaml"
+    path.write_text(to_yaml(values), encoding="utf-8")
+    return path
+
+
+def begin(corpus: Path, run: Path, **training: Any) -> Experiment:
+    return Experiment.create(read_experiment(configuration(corpus, **training)), run)
+
+
+def train(experiment: Experiment) -> None:
+    experiment.train(experiment.prepare(), CPU, lambda step: [])
+
+
+def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
+    experiment = begin(corpus, tmp_path / "run")
+    train(experiment)
+    present = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"config.yaml", "vocabulary.model", "data", "checkpoints", "model"} <= present
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert scores["checkpoints"] == ["step-000004", "step-000006", "step-000008"]
+    assert scores["unseen"]["bleu"]["signature"].startswith("nrefs:1|case:mixed")
+    kinds = [
+        json.loads(line)["kind"]
+        for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    ]
+    assert kinds.count("validation") == 2
+    assert kinds.count("training") == 4
+    translator = dragoman.load(str(tmp_path / "run"))
+    assert translator.search.beam == 2
+    assert len(translator.translate(["three o'clock", ""])) == 2
+    with pytest.raises(ConfigError, match="dragoman resume"):
+        begin(corpus, tmp_path / "run")
+
+
+def test_opened_again_it_is_the_same(corpus: Path, tmp_path: Path) -> None:
+    experiment = begin(corpus, tmp_path / "run")
+    assert Experiment.open(tmp_path / "run").config == experiment.config
+    with pytest.raises(SavedError, match="no run here"):
+        Experiment.open(tmp_path)
+
+
+def test_a_finished_run_resumed_ends_with_the_same_model(corpus: Path, tmp_path: Path) -> None:
+    experiment = begin(corpus, tmp_path / "run")
+    train(experiment)
+    model = tmp_path / "run" / "model" / "model.safetensors"
+    before = model.read_bytes()
+    train(Experiment.open(tmp_path / "run"))
+    assert model.read_bytes() == before
+
+
+def test_the_best_checkpoint_instead_of_a_mean(corpus: Path, tmp_path: Path) -> None:
+    experiment = begin(corpus, tmp_path / "run", average_checkpoints=0, best_metric="loss")
+    train(experiment)
+    (chosen,) = experiment.chosen_checkpoints()
+    progress = json.loads((checkpoints(tmp_path / "run")[-1] / "state.json").read_text())
+    assert chosen.name == f"step-{progress['best']['step']:06d}"
+
+
+def test_vocabularies_follow_their_settings_until_training(corpus: Path, tmp_path: Path) -> None:
+    first = begin(corpus, tmp_path).prepare()
+    again = begin(corpus, tmp_path).prepare()
+    assert again.vocabularies.source.fingerprint == first.vocabularies.source.fingerprint
+    assert again.store.fingerprint == first.store.fingerprint
+    smaller = read_experiment(configuration(corpus), ["vocabulary.size=150"])
+    changed = Experiment.create(smaller, tmp_path).prepare()
+    assert len(changed.vocabularies.source) == 150
+    (tmp_path / "vocabulary.json").unlink()  # as if somebody had put the vocabulary there
+    kept = begin(corpus, tmp_path).prepare()
+    assert len(kept.vocabularies.source) == 150
+
+
+def test_subword_sampling_trains(corpus: Path, tmp_path: Path) -> None:
+    config = read_experiment(configuration(corpus), ["vocabulary.sampling=0.1"])
+    train(Experiment.create(config, tmp_path))
+    assert checkpoints(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("trainig.max_steps=5", r"unknown key 'trainig'; did you mean 'training'"),
+        ("training.max_step=5", r"unknown key 'training.max_step'; did you mean"),
+        ("training.max_steps=many", r"training.max_steps: .*found 'many'"),
+        ("model.family=transformr", r"model.family: .*'transformr'"),
+        ("vocabulary.joint=false", r"embeddings: shared needs vocabulary.joint: true"),
+        ("training.best_metric=chrf", None),
+        ("evaluation.metrics=[ter]", r"best_metric bleu is not among evaluation.metrics"),
+        ("training.schedule.decay=linear", None),
+    ],
+)
+def test_configuration_errors_are_one_line(corpus: Path, setting: str, message: str | None) -> None:
+    path = configuration(corpus)
+    if message is None:
+        read_experiment(path, [setting])
+        return
+    with pytest.raises(ConfigError, match=message) as caught:
+        read_experiment(path, [setting])
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(path))
