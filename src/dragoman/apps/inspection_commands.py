@@ -16,7 +16,7 @@ from dragoman.apps.options import (
 )
 from dragoman.errors import DataError
 
-_COLORS = {"ok": "green", "warning": "yellow", "error": "red"}
+LEVELS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
 @click.command()
@@ -41,7 +41,7 @@ def doctor(config: Path, run_directory: Path | None, settings: tuple[str, ...]) 
     run = run_directory or default_run(config)
     for finding in examine(read_experiment(config, settings), run):
         errors += finding.level == "error"
-        level = click.style(f"{finding.level:<8}", fg=_COLORS[finding.level])
+        level = click.style(f"{finding.level:<8}", fg=LEVELS[finding.level])
         click.echo(f"{level} {finding.topic + ':':<11} {finding.text}")
     if errors:
         problems = "1 error" if errors == 1 else f"{errors} errors"

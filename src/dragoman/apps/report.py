@@ -30,7 +30,7 @@ except ImportError as error:
 
 REPORT_FILE = "report.html"
 SAMPLES = 20
-_HEAT_MAP_PIECES = (5, 16)  # a sentence of so many pieces makes a picture that can be read
+_HEAT_MAP_PIECES = (3, 24)  # a sentence of so many pieces makes a picture that can be read
 
 
 class Sample(NamedTuple):

@@ -78,15 +78,15 @@ def _check_disk(config: ExperimentConfig, parameters: int, run: Path) -> Finding
 
 
 def _static_memory(parameters: int) -> float:
-    """Weights, gradient and two moments in float32."""
-    return 16 * parameters + _LIBRARIES
+    """Weights, gradient and two moments in float32; PyTorch; one chunk of the loss."""
+    # Of a chunk: the scores, their probabilities and the gradient.
+    return 16 * parameters + _LIBRARIES + 12 * CHUNK_SCORES
 
 
 def _check_memory(
     config: ExperimentConfig, static: float, measured: Measured, available: float
 ) -> Finding:
-    # The scores of one chunk, their probabilities and gradient.
-    batch = measured.bytes_per_token * config.training.batches.batch_tokens + 12 * CHUNK_SCORES
+    batch = measured.bytes_per_token * config.training.batches.batch_tokens
     text = f"training takes about {_size(static + batch)}, {_of(available)}"
     if static + batch > available:
         fitting = int((available - static) / measured.bytes_per_token)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine, experiment, one_error
+
+from dragoman.apps import demo
+from dragoman.config import parse
+from dragoman.errors import StorageError
+from dragoman.experiment import Experiment, ExperimentConfig
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo with the tests' tiny model and text."""
+    values = copy.deepcopy(demo.EXPERIMENT)
+    for section in ("vocabulary", "model", "training", "search"):
+        values[section] = experiment()[section]
+    monkeypatch.setattr(demo, "EXPERIMENT", values)
+    for name, rows in (("_ROWS", 300), ("_DEV", 20), ("_TEST", 20)):
+        monkeypatch.setattr(demo, name, rows)
+
+
+def test_its_configuration_is_valid() -> None:
+    config = parse(ExperimentConfig, demo.EXPERIMENT, "demo")
+    assert config.training.precision == "float32"  # the same everywhere
+
+
+@pytest.mark.usefixtures("small")
+def test_from_nothing_to_a_report(
+    dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "demo"
+    with monkeypatch.context() as patch:
+
+        def full(*_: object) -> None:
+            raise StorageError("cannot write: the disk is full; free some space")
+
+        patch.setattr(Experiment, "finish", full)
+        one_error(dragoman("demo", "--directory", directory), 6)
+    outcome = dragoman("demo", "--directory", directory)
+    assert outcome.code == 0, outcome.err
+    assert "Going on" in outcome.out
+    assert "Exact match: " in outcome.out
+    assert outcome.out.count("→") >= 8
+    report = (directory / "run" / "report.html").read_text(encoding="utf-8")
+    assert "exact match, %" in report
+    assert "--directory" in one_error(dragoman("demo", "--directory", directory), 2)
+    assert (directory / "demo.yaml").is_file()

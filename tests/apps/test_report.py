@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dragoman.apps.plots import demo_picture, learning_curves, read_records, to_svg
+from dragoman.apps.report import Sample, flatten, heat_map, translate_samples, write_report
+from dragoman.experiment import Experiment
+from dragoman.text.corpus import Pair, read_pairs
+from dragoman.translator import Translator
+
+VOID = {"meta", "br"}
+
+
+class Page(HTMLParser):
+    """Checks that what is opened is closed, and collects what the page would load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.loaded += [value or "" for name, value in attributes if name in {"src", "href"}]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.loaded += [value or "" for name, value in attributes if name in {"src", "href"}]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_report_is_one_whole_file(trained: Path) -> None:
+    text = (trained / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == []
+    assert page.loaded == []
+    for said in ("en → de", "BLEU, news", "train.tsv", "training.max_steps"):
+        assert said in text
+    assert text.count("<svg") == 1
+    assert len(re.findall(r'<td dir="auto">|<td class="same">', text)) == 3 * 20
+
+
+def test_text_cannot_become_markup(trained: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    (tmp_path / "evil.tsv").write_text(
+        "en\tde\n<script>alert(1)</script>\t<b>&amp;</b>\n", encoding="utf-8"
+    )
+    experiment = Experiment.open(run)
+    part = experiment.config.data.test["news"].model_copy(
+        update={"path": str(tmp_path / "evil.tsv")}
+    )
+    data = experiment.config.data.model_copy(update={"test": {"<i>": part}})
+    config = experiment.config.model_copy(update={"data": data})
+    text = write_report(Experiment(config, run)).read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert "<i>" not in text
+    assert "&lt;b&gt;&amp;amp;" in text
+
+
+def test_a_heat_map_has_a_weight_for_each_pair_of_pieces(trained: Path) -> None:
+    experiment, translator = Experiment.open(trained), Translator.load(trained)
+    pairs = list(read_pairs(experiment.config.data.test["news"]))
+    found = heat_map(translator, [Sample(pair.source, pair.target, pair.target) for pair in pairs])
+    assert found is not None
+    assert found.source[-1] == found.rows[-1][0] == "end"
+    for _, weights in found.rows:
+        assert len(weights) == len(found.source)
+        assert sum(weights) == pytest.approx(1, abs=1e-4)
+
+
+def test_no_heat_map_of_a_sentence_without_words(trained: Path) -> None:
+    translator = Translator.load(trained)
+    assert heat_map(translator, translate_samples(translator, [Pair("", "", 1)])) is None
+
+
+def test_settings_are_named_by_their_path() -> None:
+    values = {"a": 1, "b": {"c": None, "d": "x", "e": {"f": [1, 2]}}, "g": [{"h": True}]}
+    assert list(flatten(values)) == [
+        ("a", "1"),
+        ("b.d", "x"),
+        ("b.e.f", "[1, 2]"),
+        ("g 1.h", "true"),
+    ]
+
+
+def test_records_survive_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    assert read_records(path) == []
+    path.write_text('{"step": 1}\n{"step": 2, "nl', encoding="utf-8")
+    assert read_records(path) == [{"step": 1}]
+
+
+def test_the_same_figures_give_the_same_picture(trained: Path) -> None:
+    records = read_records(trained / "metrics.jsonl")
+    assert to_svg(learning_curves(records)) == to_svg(learning_curves(records))
+    assert "<svg" in to_svg(demo_picture([]))
