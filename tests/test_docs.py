@@ -1,0 +1,115 @@
+"""What the documentation says can be done: links lead somewhere, commands and settings exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from dragoman.apps.cli import commands
+from dragoman.apps.reference import anchor
+from dragoman.config import override, parse
+from dragoman.experiment import ExperimentConfig
+from dragoman.text.corpus import CorpusPart
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("recipes/**/*.md")])
+
+INDENTED = re.compile(r"^    (.+)$", re.MULTILINE)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+COMMAND = re.compile(r"\bdragoman ([a-z][\w-]*)([^|;#\n]*)")
+OPTION = re.compile(r"(?<!\S)(--[a-z][\w-]*)")
+SETTING = re.compile(r"--set ([a-z][\w.]*=[^\s`]+)")
+
+MINIMAL = {
+    "data": {"train": [{"source": "a", "target": "b"}], "dev": {"source": "a", "target": "b"}}
+}
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def prose(page: Path) -> str:
+    """The page without its code blocks."""
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    found = FENCE.findall(page.read_text(encoding="utf-8"))
+    return [block for language, block in found if language in languages]
+
+
+def command_lines(page: Path) -> Iterator[tuple[str, str]]:
+    """Name and the rest of each command of Dragoman's, in code blocks and in code within lines."""
+    text = prose(page)
+    fenced = blocks(page, "", "sh", "bash", "console")
+    for code in [*fenced, *INDENTED.findall(text), *SPAN.findall(text)]:
+        yield from COMMAND.findall(code.replace("\\\n", " "))
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(prose(page)):
+        if link.startswith(("https://", "http://")):
+            continue
+        name, _, place = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), f"{page.name}: {link}"
+        if place:
+            headings = [anchor(heading) for heading in HEADING.findall(prose(target))]
+            assert place in headings, f"{page.name}: {link} is none of {headings}"
+
+
+@every_page
+def test_commands_and_their_options_exist(page: Path) -> None:
+    for name, rest in command_lines(page):
+        assert name in commands.commands, f"{page.name}: dragoman {name}"
+        command = commands.commands[name]
+        known = {"--help"} | {
+            option
+            for parameter in command.params
+            if isinstance(parameter, click.Option)
+            for option in parameter.opts
+        }
+        unknown = set(OPTION.findall(rest)) - known
+        assert not unknown, f"{page.name}: dragoman {name} has no {unknown}"
+
+
+@every_page
+def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
+    for block in blocks(page, "yaml"):
+        values = yaml.safe_load(block)
+        if set(values) <= set(CorpusPart.model_fields):
+            parse(CorpusPart, values, page)
+        else:
+            parse(ExperimentConfig, {**MINIMAL, **values}, page)
+
+
+@every_page
+def test_settings_of_commands_are_valid(page: Path) -> None:
+    for setting in SETTING.findall(page.read_text(encoding="utf-8")):
+        parse(ExperimentConfig, override(MINIMAL, [setting]), page)
+
+
+@every_page
+def test_python_can_be_read(page: Path) -> None:
+    for block in blocks(page, "python"):
+        compile(block, str(page), "exec")
+
+
+@every_page
+def test_files_of_the_repository_exist(page: Path) -> None:
+    for span in SPAN.findall(prose(page)):
+        if re.fullmatch(r"(src|tests|docs|recipes)/[a-z0-9_./-]+", span):
+            assert (ROOT / span).exists(), f"{page.name}: {span}"
+
+
+def test_every_command_is_in_the_list_of_commands() -> None:
+    documented = {name for name, _ in command_lines(ROOT / "docs" / "command-line.md")}
+    assert documented == set(commands.commands)
