@@ -143,9 +143,11 @@ def _render(section: _Section, sections: list[_Section]) -> str:
         else f"[part](#{anchor(other.title)})"
         for other in sections
     }
+    # What tells families apart comes first; inherited fields would stand before it.
+    fields = sorted(section.kind.model_fields.items(), key=lambda item: item[0] != "family")
     rows = [
         f"| `{name}` | {_words(field, links)} | {_default(field)} | {_text(field.description)} |"
-        for name, field in section.kind.model_fields.items()
+        for name, field in fields
     ]
     head = ["| key | value | default | meaning |", "|---|---|---|---|"]
     intro = _text((section.kind.__doc__ or "").split("\n\n", maxsplit=1)[0])
