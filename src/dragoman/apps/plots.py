@@ -14,6 +14,7 @@ try:
     import matplotlib
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
 except ImportError as error:
     raise MissingExtraError(
         "matplotlib is not installed; add it with: pip install 'dragoman[plots]'"
@@ -47,6 +48,7 @@ def learning_curves(records: Records) -> Figure:
     draw_loss(loss, records)
     draw_scores(scores, records)
     _line(rate, records, ("training", "learning_rate"), TRAINING)
+    rate.yaxis.set_major_formatter("{x:g}")
     _finish(rate, "Learning rate")
     _line(speed, records, ("training", "tokens_per_second"), TRAINING)
     speed.set_ylim(bottom=0)
@@ -69,7 +71,7 @@ def draw_loss(axes: Axes, records: Records) -> None:
     _line(axes, records, ("validation", "loss"), VALIDATION, label="dev", marker="o")
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter("")
+    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
     _finish(axes, "Loss (nats a token)")
 
 
@@ -129,7 +131,7 @@ def _line(
 def _finish(axes: Axes, title: str) -> None:
     axes.set_title(title, loc="left", fontsize=10)
     axes.set_xlabel("step", fontsize=8)
-    axes.tick_params(labelsize=8)
+    axes.tick_params(which="both", labelsize=8)
     axes.grid(alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[0]:
