@@ -71,7 +71,7 @@ def draw_loss(axes: Axes, records: Records) -> None:
     _line(axes, records, ("validation", "loss"), VALIDATION, label="dev", marker="o")
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+    axes.yaxis.set_minor_formatter(_PlainTicks(minor_thresholds=(2, 0.5)))
     _finish(axes, "Loss (nats a token)")
 
 
@@ -84,6 +84,13 @@ def draw_scores(axes: Axes, records: Records) -> None:
             _line(axes, records, series, next(colors), label=label, marker="o")
     axes.set_ylim(bottom=0)
     _finish(axes, "Dev set")
+
+
+class _PlainTicks(LogFormatter):
+    """Labels where matplotlib would put them, as 0.2 and not as 2e-01."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
 
 
 def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
