@@ -96,7 +96,7 @@ class ExperimentConfig(Config):
 
     @model_validator(mode="after")
     def _consistent(self) -> ExperimentConfig:
-        if self.model.embeddings == "shared" and not self.vocabulary.joint:
+        if self.model.needs_joint_vocabulary and not self.vocabulary.joint:
             raise ValueError(
                 "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
                 "target"

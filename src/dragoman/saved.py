@@ -67,7 +67,7 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
     Raises:
         ConfigError: the configuration does not fit the vocabularies.
     """
-    if getattr(config, "embeddings", None) == "shared" and not vocabularies.joint:
+    if config.needs_joint_vocabulary and not vocabularies.joint:
         raise ConfigError(
             "model.embeddings: shared needs a joint vocabulary; set vocabulary.joint: true "
             "or model.embeddings: target"

@@ -17,7 +17,22 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from pydantic import Field
 from torch import Tensor, nn
+
+from dragoman.config import Config
+
+
+class FamilyConfig(Config):
+    """What the configuration of every family has, beside its own sizes and ``family``."""
+
+    d_model: int = Field(512, ge=1)
+    """Width of embeddings and of every sublayer's output."""
+
+    @property
+    def needs_joint_vocabulary(self) -> bool:
+        """Whether source and target must share one vocabulary."""
+        return False
 
 
 @dataclass(frozen=True)

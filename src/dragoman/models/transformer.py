@@ -15,7 +15,6 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.config import Config
 from dragoman.errors import ConfigError
 from dragoman.models.attention import (
     KeysValues,
@@ -25,12 +24,12 @@ from dragoman.models.attention import (
     mask_bias,
 )
 from dragoman.models.dropout import Dropout
-from dragoman.models.interface import Memory, State, TranslationModel
+from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.positions import LearnedPositions, SinusoidalPositions
 from dragoman.models.sublayers import FeedForward, Norm, Residual, final_norm
 
 
-class TransformerConfig(Config):
+class TransformerConfig(FamilyConfig):
     """Sizes and choices of a Transformer; the defaults are the paper's base model."""
 
     family: Literal["transformer"] = "transformer"
@@ -39,8 +38,6 @@ class TransformerConfig(Config):
     """Layers of the encoder (N in the paper)."""
     decoder_layers: int = Field(6, ge=1)
     """Layers of the decoder."""
-    d_model: int = Field(512, ge=1)
-    """Width of embeddings and of every sublayer's output."""
     d_ff: int = Field(2048, ge=1)
     """Width inside the feed-forward sublayers."""
     heads: int = Field(8, ge=1)
@@ -73,6 +70,11 @@ class TransformerConfig(Config):
                 "change one of them or give d_k and d_v"
             )
         return self
+
+    @property
+    def needs_joint_vocabulary(self) -> bool:
+        """Whether one embedding matrix serves both sides."""
+        return self.embeddings == "shared"
 
     @property
     def head_widths(self) -> tuple[int, int]:

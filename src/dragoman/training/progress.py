@@ -7,7 +7,9 @@ The trainer hands each :data:`Record` to its observers; a record is a flat mappi
 from __future__ import annotations
 
 import json
+import math
 import sys
+import time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -86,3 +88,40 @@ class ProgressBar:
     def close(self) -> None:
         """Leave the bar as it stands."""
         self._bar.close()
+
+
+class Averages:
+    """Means over the steps since the figures were last asked for."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._smoothed = self._nll = self._tokens = self._norm = self._rate = 0.0
+        self._steps = 0
+        self._started = time.perf_counter()
+
+    def add(self, smoothed: float, nll: float, tokens: float, norm: float, rate: float) -> None:
+        """Count one step: summed losses, target tokens, gradient norm, learning rate."""
+        self._smoothed += smoothed
+        self._nll += nll
+        self._tokens += tokens
+        self._norm += norm
+        self._rate = rate
+        self._steps += 1
+
+    def figures(self) -> dict[str, float]:
+        """Means since the last call; empty if there was no step."""
+        if not self._steps:
+            return {}
+        nll = self._nll / self._tokens
+        figures = {
+            "loss": self._smoothed / self._tokens,
+            "nll": nll,
+            "perplexity": math.exp(min(nll, 100.0)),
+            "learning_rate": self._rate,
+            "gradient_norm": self._norm / self._steps,
+            "tokens_per_second": self._tokens / (time.perf_counter() - self._started),
+        }
+        self._clear()
+        return figures

@@ -7,10 +7,8 @@ resumed gives the same weights as one that was not.
 from __future__ import annotations
 
 import math
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
@@ -26,6 +24,7 @@ from dragoman.data.prefetch import prefetch
 from dragoman.errors import InterruptedRunError, TrainingError
 from dragoman.models.dropout import seed_dropout
 from dragoman.models.interface import TranslationModel
+from dragoman.text.vocabulary import PAD
 from dragoman.training.checkpoint import (
     Best,
     Progress,
@@ -38,9 +37,10 @@ from dragoman.training.checkpoint import (
 from dragoman.training.device import Precision, keep_freed_memory, working_precision
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
+from dragoman.training.interruption import Interruption
 from dragoman.training.loss import chunked_backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
-from dragoman.training.progress import Observer
+from dragoman.training.progress import Averages, Observer, Record
 from dragoman.training.schedule import ScheduleConfig, learning_rate
 
 MAX_ROLLBACKS = 3
@@ -147,9 +147,12 @@ class Trainer:
         self._batches, self._validate, self._config = batches, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
         self._world, self.observers = world, observers
-        self._signal: signal.Signals | None = None
-        self._window = _Window()
+        self._interruption = Interruption()
+        self._averages = Averages()
         self._non_finite = 0
+        self._saved_step: int | None = None
+        self._step_seconds = 0.0
+        self._stopping = False
 
     def resume(self) -> bool:
         """Take up the newest checkpoint of the run; False if there is none.
@@ -164,7 +167,7 @@ class Trainer:
             return False
         progress, weights, moments = read_checkpoint(found[-1])
         self.optimizer.restore(weights, moments)
-        self.progress = progress
+        self.progress, self._saved_step = progress, progress.step
         return True
 
     def train(self) -> Progress:
@@ -174,11 +177,15 @@ class Trainer:
             InterruptedRunError: a signal came; a checkpoint is written.
             TrainingError: the loss stays non-finite after several rollbacks.
         """
-        with self._listening():
-            while self._limit_reached() is None:
-                self._one_epoch()
-            if not self._saved():
-                self._validate_and_save(validate=True)
+        try:
+            with self._interruption.listening():
+                while self._limit_reached() is None:
+                    self._one_epoch()
+                if self.progress.step != self._saved_step:
+                    self._validate_and_save(validate=True)
+        finally:
+            for observer in self.observers:
+                observer.close()
         return self.progress
 
     def _one_epoch(self) -> None:
@@ -188,7 +195,7 @@ class Trainer:
             while group := list(islice(batches, k)):
                 started = time.perf_counter()
                 finite = self._step([batch.to(self._world.device) for batch in group])
-                progress.seconds += time.perf_counter() - started
+                self._step_seconds = time.perf_counter() - started
                 progress.batch += len(group)
                 if progress.batch >= self._batches.count(progress.epoch):
                     progress.epoch, progress.batch = progress.epoch + 1, 0
@@ -207,12 +214,11 @@ class Trainer:
         seed_dropout(*entropy)
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         self.model.train()
-        totals = torch.zeros(4, dtype=torch.float64, device=self._world.device)
+        sums = torch.zeros(3, dtype=torch.float64, device=self._world.device)
         for batch in batches:
-            totals += self._backward(batch)
+            sums += self._backward(batch)
             self.optimizer.collect()
-        totals[3] += self._signal is not None
-        smoothed, nll, tokens, stop = self._world.sum(totals).tolist()
+        smoothed, nll, tokens = self._share(sums)
         self._world.sum(self.optimizer.gradient)
         norm = self.optimizer.scale(1 / tokens)
         rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
@@ -222,22 +228,33 @@ class Trainer:
             self.optimizer.step(rate)
             self._non_finite = 0
             progress.target_tokens += int(tokens)
-            self._window.add(smoothed, nll, tokens, norm, rate)
+            self._averages.add(smoothed, nll, tokens, norm, rate)
             if len(progress.early_losses) < EARLY_STEPS:
                 progress.early_losses.append(nll / tokens)
         else:
             self.optimizer.clear()
             self._non_finite += 1
             self._warn(f"loss or gradient is not finite ({smoothed}, {norm}); step skipped")
-        if stop and self._signal is None:
-            self._signal = signal.SIGTERM  # another process was told to stop
         return finite
+
+    def _share(self, sums: Tensor) -> list[float]:
+        """Add up ``sums`` over all processes, and agree on when to stop.
+
+        A signal or the clock may say one thing to one process and another to the next; were
+        each to act on its own, those that go on would wait for the others for ever.
+        """
+        lead = self._step_seconds if self._world.leads else 0.0
+        common = sums.new_tensor([lead, self._interruption.signal is not None])
+        *totals, seconds, stop = self._world.sum(torch.cat([sums, common])).tolist()
+        self.progress.seconds += seconds
+        self._stopping = stop > 0
+        return totals
 
     def _backward(self, batch: Batch) -> Tensor:
         """Gradients of one batch; its smoothed loss, NLL and tokens, summed."""
         memory = self.model.encode(batch.source, batch.source_mask)
         hidden, _ = self.model.decode(batch.target_input, memory, self.model.start(memory))
-        real = batch.target_output != 0
+        real = batch.target_output != PAD
         loss = chunked_backward(
             hidden[real],
             batch.target_output[real],
@@ -245,7 +262,7 @@ class Trainer:
             self._config.label_smoothing,
         )
         tokens = loss.nll.new_tensor(batch.target_tokens)
-        return torch.stack([loss.smoothed, loss.nll, tokens, torch.zeros_like(tokens)]).double()
+        return torch.stack([loss.smoothed, loss.nll, tokens]).double()
 
     def _after_step(self) -> None:
         """Log, validate, save and stop where the time has come."""
@@ -255,12 +272,14 @@ class Trainer:
         validate = step % config.validation_steps == 0
         if validate or step % config.checkpoint_steps == 0:
             self._validate_and_save(validate)
-        if self._signal is not None:
-            if not self._saved():
+        if self._stopping:
+            if step != self._saved_step:
                 self._validate_and_save(validate=False)
+            received = self._interruption.signal
+            reason = received.name if received else "another process"
             raise InterruptedRunError(
-                f"stopped at step {step} by {self._signal.name}; everything is saved; go on "
-                f"with: dragoman resume {self._run}"
+                f"stopped at step {step} by {reason}; everything is saved; go on with: "
+                f"dragoman resume {self._run}"
             )
 
     def _limit_reached(self) -> str | None:
@@ -277,7 +296,7 @@ class Trainer:
         return next((name for name, reached in limits.items() if reached), None)
 
     def _log(self) -> None:
-        figures = self._window.figures()
+        figures = self._averages.figures()
         if not figures or not self._world.leads:
             return
         progress = self.progress
@@ -298,6 +317,7 @@ class Trainer:
                     self._run, self.progress, self.optimizer.weights(), self.optimizer.moments()
                 )
             prune(self._run, self._config.keep_checkpoints, self.progress.best)
+        self._saved_step = self.progress.step
         self._share_patience()
 
     def _validate_now(self) -> None:
@@ -321,10 +341,6 @@ class Trainer:
         shared = torch.tensor([float(stale)], device=self._world.device)
         self.progress.stale_validations = int(self._world.sum(shared).item())
 
-    def _saved(self) -> bool:
-        found = checkpoints(self._run)
-        return bool(found) and found[-1].name == f"step-{self.progress.step:06d}"
-
     def _roll_back(self) -> None:
         """Return to the last checkpoint with half the learning rate."""
         step, rollbacks = self.progress.step, self.progress.rollbacks + 1
@@ -345,62 +361,7 @@ class Trainer:
     def _warn(self, message: str) -> None:
         self._tell({"kind": "warning", "step": self.progress.step, "message": message})
 
-    def _tell(self, record: dict[str, object]) -> None:
+    def _tell(self, record: Record) -> None:
         if self._world.leads:
             for observer in self.observers:
                 observer.record(record)
-
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
-        """Remember SIGTERM and Ctrl-C until the step at hand is done."""
-
-        def remember(number: int, _: object) -> None:
-            self._signal = signal.Signals(number)
-
-        before = {}
-        with suppress(ValueError):  # only the main thread may set handlers
-            for number in (signal.SIGTERM, signal.SIGINT):
-                before[number] = signal.signal(number, remember)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            for observer in self.observers:
-                observer.close()
-
-
-class _Window:
-    """Sums since the last log line."""
-
-    def __init__(self) -> None:
-        self._clear()
-
-    def _clear(self) -> None:
-        self.smoothed = self.nll = self.tokens = self.norm = self.rate = 0.0
-        self.steps = 0
-        self.started = time.perf_counter()
-
-    def add(self, smoothed: float, nll: float, tokens: float, norm: float, rate: float) -> None:
-        self.smoothed += smoothed
-        self.nll += nll
-        self.tokens += tokens
-        self.norm += norm
-        self.rate = rate
-        self.steps += 1
-
-    def figures(self) -> dict[str, float]:
-        """Means since the last call; empty if there was no step."""
-        if not self.steps:
-            return {}
-        nll = self.nll / self.tokens
-        figures = {
-            "loss": self.smoothed / self.tokens,
-            "nll": nll,
-            "perplexity": math.exp(min(nll, 100.0)),
-            "learning_rate": self.rate,
-            "gradient_norm": self.norm / self.steps,
-            "tokens_per_second": self.tokens / (time.perf_counter() - self.started),
-        }
-        self._clear()
-        return figures

@@ -1,0 +1,30 @@
+"""Stopping between two steps instead of in the middle of one."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+
+class Interruption:
+    """Remembers SIGTERM and Ctrl-C until the step at hand is done."""
+
+    def __init__(self) -> None:
+        self.signal: signal.Signals | None = None
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Within this block signals are remembered, not obeyed."""
+        before = {}
+        with suppress(ValueError):  # only the main thread may set handlers
+            for number in (signal.SIGTERM, signal.SIGINT):
+                before[number] = signal.signal(number, self._remember)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _remember(self, number: int, _: object) -> None:
+        self.signal = signal.Signals(number)
