@@ -108,6 +108,8 @@ def test_weights_of_another_model_are_refused() -> None:
     weights = flat.weights()
     with pytest.raises(SavedError, match=r"0\.weight should be \[7, 5\], found \[1\]"):
         flat.restore({**weights, "0.weight": torch.zeros(1)}, {})
+    with pytest.raises(SavedError, match=r"4\.weight does not belong"):
+        flat.restore({**weights, "4.weight": torch.zeros(1)}, {})
 
 
 def test_shared_tensors_stay_shared() -> None:

@@ -165,6 +165,10 @@ class FlatOptimizer:
         return dict(zip(self._names, self._split(flat), strict=True))
 
     def _flat(self, tensors: dict[str, Tensor]) -> Tensor:
+        if unknown := sorted(tensors.keys() - set(self._names)):
+            raise SavedError(
+                f"the checkpoint is of another configuration: {unknown[0]} does not belong"
+            )
         for name, shape in zip(self._names, self._shapes, strict=True):
             if name not in tensors or tensors[name].shape != shape:
                 found = list(tensors[name].shape) if name in tensors else "nothing"

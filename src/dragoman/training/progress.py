@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -99,7 +98,11 @@ class Averages:
     def _clear(self) -> None:
         self._smoothed = self._nll = self._tokens = self._norm = self._rate = 0.0
         self._steps = 0
-        self._started = time.perf_counter()
+        self._seconds = 0.0
+
+    def wait(self, seconds: float) -> None:
+        """Count the time of a step, validation and checkpoints left out."""
+        self._seconds += seconds
 
     def add(self, smoothed: float, nll: float, tokens: float, norm: float, rate: float) -> None:
         """Count one step: summed losses, target tokens, gradient norm, learning rate."""
@@ -121,7 +124,7 @@ class Averages:
             "perplexity": math.exp(min(nll, 100.0)),
             "learning_rate": self._rate,
             "gradient_norm": self._norm / self._steps,
-            "tokens_per_second": self._tokens / (time.perf_counter() - self._started),
+            "tokens_per_second": self._tokens / max(self._seconds, 1e-9),
         }
         self._clear()
         return figures

@@ -196,6 +196,7 @@ class Trainer:
                 started = time.perf_counter()
                 finite = self._step([batch.to(self._world.device) for batch in group])
                 self._step_seconds = time.perf_counter() - started
+                self._averages.wait(self._step_seconds)
                 progress.batch += len(group)
                 if progress.batch >= self._batches.count(progress.epoch):
                     progress.epoch, progress.batch = progress.epoch + 1, 0
