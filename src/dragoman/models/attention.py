@@ -89,8 +89,11 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(d_model, heads * d_v, bias=False)
         self.output = nn.Linear(heads * d_v, d_model, bias=False)
         self.dropout = Dropout(dropout)
-        for projection in (self.query, self.key, self.value, self.output):
-            nn.init.xavier_uniform_(projection.weight)
+        for projection in (self.query, self.key, self.value):
+            # The three as one matrix, as PyTorch's MultiheadAttention has it: with a gain of 1
+            # self-attention outgrows the residual, and deep post-norm encoders collapse.
+            nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
+        nn.init.xavier_uniform_(self.output.weight)
 
     def queries(self, x: Tensor) -> Tensor:
         """``(rows, length, d_model)`` to ``(rows, heads, length, d_k)``."""
