@@ -11,7 +11,7 @@ from torch.nn import functional
 from dragoman.models.dropout import Dropout
 
 _LONG = 256
-"""From this many keys on a fused kernel beats plain products on a CPU (docs/performance.md)."""
+"""From this many keys on a fused kernel beats plain products on a CPU."""
 
 
 @dataclass(frozen=True)
