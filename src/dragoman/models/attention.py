@@ -11,7 +11,7 @@ from torch.nn import functional
 from dragoman.models.dropout import Dropout
 
 _LONG = 256
-"""From this many keys on a fused kernel beats plain products on a CPU."""
+"""From this many keys on PyTorch's fused kernel is used on a CPU; a guess, not measured yet."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def attend(
 ) -> Tensor:
     """``softmax(Q K^T / sqrt(d_k) + bias) V``, equation 1: ``(batch, heads, query, d_v)``.
 
-    The kernel is chosen by what is fast at the size.  Dropout, if any, falls on the weights.
+    Long inputs take PyTorch's fused kernel, short ones plain products.  Dropout, if any, falls on the weights.
     """
     dropping = dropout is not None and dropout.training and dropout.rate > 0
     if not dropping and (query.device.type != "cpu" or memory.keys.shape[2] >= _LONG):
@@ -91,7 +91,7 @@ class MultiHeadAttention(nn.Module):
         self.dropout = Dropout(dropout)
         for projection in (self.query, self.key, self.value):
             # The three as one matrix, as PyTorch's MultiheadAttention has it: with a gain of 1
-            # self-attention outgrows the residual, and deep post-norm encoders collapse.
+            # self-attention outgrew the residual of a post-norm encoder (docs/results.md).
             nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.output.weight)
 

@@ -121,6 +121,7 @@ class Trainer:
         config: how to train.
         run: directory that holds ``checkpoints/``.
         seed: of dropout.
+        d_model: width of the model, which the paper's learning rate depends on.
         world: the processes that train together.
         observers: told about every ``log_steps`` steps and each validation.
     """
