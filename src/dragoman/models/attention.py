@@ -11,7 +11,7 @@ from torch.nn import functional
 from dragoman.models.dropout import Dropout
 
 _LONG = 256
-"""From this many keys on PyTorch's fused kernel is used on a CPU; a guess, not measured yet."""
+"""From this many keys on a CPU takes PyTorch's fused kernel; a guess, not measured yet."""
 
 
 @dataclass(frozen=True)
