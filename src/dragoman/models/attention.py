@@ -63,7 +63,8 @@ def attend(
 ) -> Tensor:
     """``softmax(Q K^T / sqrt(d_k) + bias) V``, equation 1: ``(batch, heads, query, d_v)``.
 
-    Long inputs take PyTorch's fused kernel, short ones plain products.  Dropout, if any, falls on the weights.
+    Long inputs take PyTorch's fused kernel, short ones plain products.  Dropout falls on the
+    weights, if there is any.
     """
     dropping = dropout is not None and dropout.training and dropout.rate > 0
     if not dropping and (query.device.type != "cpu" or memory.keys.shape[2] >= _LONG):
