@@ -78,6 +78,7 @@ def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
     assert scores["checkpoints"] == ["step-000004", "step-000006", "step-000008"]
     assert scores["unseen"]["bleu"]["signature"].startswith("nrefs:1|case:mixed")
+    assert scores["dev"]["perplexity"] > 1
     kinds = [
         json.loads(line)["kind"]
         for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
@@ -113,6 +114,23 @@ def test_the_best_checkpoint_instead_of_a_mean(corpus: Path, tmp_path: Path) -> 
     (chosen,) = experiment.chosen_checkpoints()
     progress = json.loads((checkpoints(tmp_path / "run")[-1] / "state.json").read_text())
     assert chosen.name == f"step-{progress['best']['step']:06d}"
+
+
+def test_a_mean_worse_than_the_best_checkpoint_is_told(
+    corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    experiment = begin(corpus, tmp_path / "run", best_metric="loss")
+    train(experiment)
+    vocabularies = experiment.prepare().vocabularies
+    state = checkpoints(tmp_path / "run")[-1] / "state.json"
+    for best, warned in ((100.0, False), (0.01, True)):
+        progress = json.loads(state.read_text())
+        progress["best"] = {"metric": "loss", "value": best, "step": 4}
+        state.write_text(json.dumps(progress))
+        caplog.clear()
+        experiment.finish(vocabularies)
+        assert ("the mean of 3 checkpoints has a dev loss" in caplog.text) == warned
+    assert f"dragoman average {tmp_path / 'run' / 'checkpoints' / 'step-000004'}" in caplog.text
 
 
 def test_vocabularies_follow_their_settings_until_training(corpus: Path, tmp_path: Path) -> None:

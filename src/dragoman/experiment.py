@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from pydantic import Field, model_validator
@@ -20,11 +19,10 @@ from dragoman.config import Config, override, parse, read_yaml, to_yaml
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
-from dragoman.errors import ConfigError, DataError, SavedError
-from dragoman.evaluation.metrics import EvaluationConfig, perplexity, score_corpus
-from dragoman.files import atomic_write, write_json
+from dragoman.errors import ConfigError, SavedError
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.files import atomic_write
 from dragoman.models import ModelConfig
-from dragoman.models.interface import TranslationModel
 from dragoman.models.transformer import TransformerConfig
 from dragoman.saved import (
     CONFIG_FILE,
@@ -38,20 +36,18 @@ from dragoman.saved import (
 )
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
 from dragoman.training.checkpoint import checkpoints, path_of, read_progress
 from dragoman.training.distributed import World
-from dragoman.training.health import says_one_thing
 from dragoman.training.progress import MetricsFile, Observer
 from dragoman.training.trainer import Trainer, TrainingConfig
-from dragoman.translator import Translator
+from dragoman.validation import Report, Validation, figures, write_scores
 
 log = logging.getLogger(__name__)
 
 DATA_DIRECTORY = "data"
 METRICS_FILE = "metrics.jsonl"
-SCORES_FILE = "scores.json"
 VOCABULARY_ORIGIN_FILE = "vocabulary.json"
 
 
@@ -247,7 +243,7 @@ class Experiment:
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
-        validation = Validation(config, prepared.vocabularies)
+        validation = self._validation(config.data.dev, prepared.vocabularies)
         trainer = Trainer(
             model,
             self._batches(prepared, world),
@@ -277,25 +273,50 @@ class Experiment:
             sampling=self.config.vocabulary.sampling,
         )
 
-    def finish(self, vocabularies: Vocabularies) -> dict[str, Any]:
-        """Make the model of the run from its checkpoints and score it on the test sets.
+    def _validation(self, part: CorpusPart, vocabularies: Vocabularies) -> Validation:
+        return Validation(part, vocabularies, self.config.search, self.config.evaluation)
+
+    def finish(self, vocabularies: Vocabularies) -> dict[str, Report]:
+        """Make the model of the run from its checkpoints and score it on dev and test sets.
 
         Returns:
-            Scores by test set and metric, as also written to ``scores.json``.
+            Reports by set, as also written to ``scores.json``.
         """
         chosen = self.chosen_checkpoints()
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
-        scores: dict[str, Any] = {"checkpoints": [path.name for path in chosen]}
-        for name, part in self.config.data.test.items():
-            validation = Validation(self.config, vocabularies, part)
-            scores[name] = validation.report(model)
-        write_json(self.run / SCORES_FILE, scores)
-        save_model(
-            self.run / MODEL_DIRECTORY, self.saved_config(), vocabularies, weights, _flat(scores)
-        )
-        return scores
+        sets = {"dev": self.config.data.dev, **self.config.data.test}
+        reports = {
+            name: self._validation(part, vocabularies).report(model) for name, part in sets.items()
+        }
+        self._warn_of_a_bad_mean(chosen, figures(reports["dev"]))
+        write_scores(self.run, [path.name for path in chosen], reports)
+        card = {
+            f"{name}, {metric}": round(figure, 2)
+            for name, report in reports.items()
+            for metric, figure in figures(report).items()
+        }
+        save_model(self.run / MODEL_DIRECTORY, self.saved_config(), vocabularies, weights, card)
+        return reports
+
+    def _warn_of_a_bad_mean(self, chosen: list[Path], dev: dict[str, float]) -> None:
+        """Weights that lie far apart have a poor mean, which nothing else would tell."""
+        best = read_progress(chosen[-1]).best
+        if best is None or best.metric not in dev or "dev" in self.config.data.test:
+            return
+        value = dev[best.metric]
+        if value > best.value * 1.02 if best.metric == "loss" else value < best.value * 0.98:
+            log.warning(
+                "the mean of %d checkpoints has a dev %s of %.4g, the checkpoint of step %d alone "
+                "%.4g; make a model of that one with: dragoman average %s --output MODEL",
+                len(chosen),
+                best.metric,
+                value,
+                best.step,
+                best.value,
+                path_of(self.run, best.step),
+            )
 
     def chosen_checkpoints(self) -> list[Path]:
         """Those whose mean is the model: the newest few, or the best one.
@@ -320,59 +341,6 @@ class Experiment:
             model=self.config.model,
             search=self.config.search.model_dump(),
         )
-
-
-class Validation:
-    """Scores a model on a dev or test set, through the same search that users get."""
-
-    def __init__(
-        self, config: ExperimentConfig, vocabularies: Vocabularies, part: CorpusPart | None = None
-    ) -> None:
-        self._config, self._vocabularies = config, vocabularies
-        pairs = [pair for pair in read_pairs(part or config.data.dev) if _filled(pair)]
-        if not pairs:
-            raise DataError(f"{(part or config.data.dev).name}: no pair with both sides filled")
-        self.sources = [pair.source for pair in pairs]
-        self.references = [pair.target for pair in pairs]
-
-    def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Loss in nats a token, perplexity, and each metric by name."""
-        report = self.report(model)
-        return {name: v["value"] if isinstance(v, dict) else v for name, v in report.items()}
-
-    def report(self, model: TranslationModel) -> dict[str, Any]:
-        """The same figures, metrics with their signatures."""
-        translator = Translator([model], self._vocabularies, self._config.search)
-        scored = translator.score(self.sources, self.references)
-        tokens = sum(item.tokens for item in scored)
-        log_probability = sum(item.log_probability for item in scored)
-        hypotheses = translator.translate(self.sources)
-        if warning := says_one_thing(hypotheses):
-            log.warning(warning)
-        report: dict[str, Any] = {
-            "loss": -log_probability / tokens,
-            "perplexity": perplexity(log_probability, tokens),
-        }
-        evaluation = self._config.evaluation
-        scores = score_corpus(hypotheses, [self.references], evaluation)
-        for metric, score in zip(evaluation.metrics, scores, strict=True):
-            report[metric] = score.to_json()
-        return report
-
-
-def _flat(scores: dict[str, Any]) -> dict[str, Any]:
-    """Scores by "test set, metric", for the model card."""
-    rows = {}
-    for name, report in scores.items():
-        if isinstance(report, dict):
-            for metric, value in report.items():
-                figure = value["value"] if isinstance(value, dict) else value
-                rows[f"{name}, {metric}"] = round(figure, 2)
-    return rows
-
-
-def _filled(pair: Pair) -> bool:
-    return bool(pair.source.strip() and pair.target.strip())
 
 
 def _processes(parts: Sequence[CorpusPart]) -> int:

@@ -20,6 +20,7 @@ from pydantic import Field
 from torch import Tensor
 
 from dragoman.config import Config, parse, read_yaml, to_yaml
+from dragoman.device import best_device
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
@@ -110,6 +111,20 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             "again or use another checkpoint"
         )
     return tensors
+
+
+def weights_digest(directory: Path) -> str:
+    """What tells the weights of a model or checkpoint from all others, without reading them.
+
+    Raises:
+        SavedError: the file is missing or damaged.
+    """
+    path = directory / WEIGHTS_FILE
+    try:
+        with safetensors.safe_open(path, framework="pt") as stream:
+            return str((stream.metadata() or {}).get("digest"))
+    except (safetensors.SafetensorError, OSError) as error:
+        raise SavedError(f"{path}: missing or damaged ({error})") from error
 
 
 def _digest(tensors: dict[str, Tensor]) -> str:
@@ -236,5 +251,4 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
     load_weights(model, read_tensors(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
-    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return SavedModel(config, vocabularies, model.to(where).eval(), directory)
+    return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)

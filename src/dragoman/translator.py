@@ -8,7 +8,6 @@ lines beside it, nor on their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,20 +17,15 @@ import torch
 from torch import Tensor
 
 from dragoman.config import parse
-from dragoman.data.batches import make_batch, pad_sources
+from dragoman.data.batches import make_batch
+from dragoman.device import Precision, working_precision
+from dragoman.engine import Engine, SourceBatch, TorchEngine, evaluating
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved import SavedModel, load_model
-from dragoman.search import (
-    Ensemble,
-    Hypothesis,
-    ModelScorer,
-    Scorer,
-    SearchConfig,
-    score_targets,
-    search,
-)
+from dragoman.search import Hypothesis, SearchConfig, score_targets
 from dragoman.text.vocabulary import EOS, Vocabularies
+from dragoman.workers import WorkerEngine
 
 
 @dataclass(frozen=True)
@@ -84,8 +78,9 @@ class Translator:
         models: one model, or several that translate together as an ensemble.
         vocabularies: of all of them.
         search: how to translate where a call does not say otherwise.
+        engine: what searches, if not these models in this process.
 
-    A model in training may be given: it is put into evaluation mode during each call only.
+    A model in training may be given: it is put into evaluation mode while it is used only.
     """
 
     def __init__(
@@ -93,23 +88,32 @@ class Translator:
         models: Sequence[TranslationModel],
         vocabularies: Vocabularies,
         search: SearchConfig | None = None,
+        engine: Engine | None = None,
     ) -> None:
         if not models:
             raise ConfigError("a translator needs at least one model")
-        self.models = list(models)
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
-        scorers: list[Scorer] = [ModelScorer(model) for model in models]
-        self._scorer = scorers[0] if len(scorers) == 1 else Ensemble(scorers)
+        self._local = TorchEngine(models)
+        self._engine = engine or self._local
 
     @classmethod
-    def load(cls, *paths: Path | str, device: torch.device | str | None = None) -> Translator:
+    def load(
+        cls,
+        *paths: Path | str,
+        device: torch.device | str | None = None,
+        precision: Precision = "float32",
+        workers: int | None = None,
+    ) -> Translator:
         """Open a model or run directory; several paths make an ensemble.
 
         Args:
             paths: directories of models, runs or checkpoints.  The first one's search settings
                 hold for all.
             device: such as ``cpu`` or ``cuda:1``; a GPU if there is one unless told otherwise.
+            precision: ``bfloat16`` is faster where the hardware has it, and changes a few
+                translations; ``auto`` takes it there.
+            workers: processes that share the lines; this one alone if not given.
 
         Raises:
             SavedError: one is missing or damaged, or their vocabularies differ.
@@ -123,12 +127,21 @@ class Translator:
         for other in others:
             _check_same_vocabularies(first, other)
         config = parse(SearchConfig, first.search, f"{first.path}: search")
-        return cls([part.model for part in saved], first.vocabularies, config)
+        models = [part.model for part in saved]
+        where = next(models[0].parameters()).device
+        dtype = working_precision(precision, where)
+        engine = WorkerEngine(paths, workers, device, precision) if workers else None
+        return cls([model.to(dtype) for model in models], first.vocabularies, config, engine)
+
+    @property
+    def models(self) -> list[TranslationModel]:
+        """One, or the several of an ensemble."""
+        return self._local.models
 
     @property
     def device(self) -> torch.device:
         """Where the models are."""
-        return next(self.models[0].parameters()).device
+        return self._local.device
 
     def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
         """The best translation of each line.
@@ -193,12 +206,12 @@ class Translator:
         def length(number: int) -> int:
             return max(len(source[number]), len(target[number])) + 1
 
-        with _evaluation(self.models):
+        with evaluating(self.models):
             for numbers in _batches(range(len(source)), length, self.search.batch_tokens):
                 batch = make_batch([source[n] for n in numbers], [target[n] for n in numbers])
                 batch = batch.to(self.device)
                 sums = score_targets(
-                    self._scorer,
+                    self._local.scorer,
                     batch.source,
                     batch.source_mask,
                     batch.target_input,
@@ -225,7 +238,7 @@ class Translator:
         source_ids = self.vocabularies.source.encode(source)
         target_ids = self.vocabularies.target.encode(target)
         batch = make_batch([source_ids], [target_ids]).to(self.device)
-        with _evaluation(self.models), torch.inference_mode():
+        with evaluating(self.models), torch.inference_mode():
             memory = model.encode(batch.source, batch.source_mask)
             try:
                 weights = model.attention_weights(batch.target_input, memory)
@@ -251,18 +264,14 @@ class Translator:
         translations = [nothing.copy() for _ in lines]
         wanted = [number for number, line in enumerate(ids) if line]
         tokens = max(1, config.batch_tokens // config.rows)
-        with _evaluation(self.models):
-            for numbers in _batches(wanted, lambda number: len(ids[number]) + 1, tokens):
-                source, source_mask = pad_sources([ids[number] for number in numbers])
-                found = search(
-                    self._scorer,
-                    source.to(self.device),
-                    source_mask.to(self.device),
-                    config,
-                    numbers=[start + number for number in numbers],
-                )
-                for number, hypotheses in zip(numbers, found, strict=True):
-                    translations[number] = [self._read(hypothesis) for hypothesis in hypotheses]
+        groups = list(_batches(wanted, lambda number: len(ids[number]) + 1, tokens))
+        batches = (
+            SourceBatch([start + number for number in group], [ids[number] for number in group])
+            for group in groups
+        )
+        for group, found in zip(groups, self._engine.search(batches, config), strict=True):
+            for number, hypotheses in zip(group, found, strict=True):
+                translations[number] = [self._read(hypothesis) for hypothesis in hypotheses]
         return translations
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
@@ -290,20 +299,6 @@ def _batches(
         batch.append(number)
     if batch:
         yield batch
-
-
-@contextmanager
-def _evaluation(models: Iterable[TranslationModel]) -> Iterator[None]:
-    """Put models into evaluation mode, and each of their modules back as it was."""
-    modules = [module for model in models for module in model.modules()]
-    training = [module.training for module in modules]
-    for module in modules:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module, before in zip(modules, training, strict=True):
-            module.training = before
 
 
 def _checked(ids: list[list[int]], limit: int, start: int) -> list[list[int]]:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import dragoman
 from dragoman.apps.plots import learning_curves, read_records, to_svg
-from dragoman.apps.runs import read_scores, scores_by_test
 from dragoman.data.prepare import REPORT
 from dragoman.errors import ConfigError, MissingExtraError
 from dragoman.experiment import DATA_DIRECTORY, METRICS_FILE, Experiment
@@ -19,6 +18,7 @@ from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.report import CleaningReport, PartReport
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.translator import Translator
+from dragoman.validation import read_scores
 
 try:
     import jinja2
@@ -75,7 +75,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         version=dragoman.__version__,
         run=run,
         facts=_facts(translator, progress),
-        scores=scores_by_test(read_scores(run)),
+        scores=read_scores(run),
         more_scores=more_scores or {},
         curves=Markup(to_svg(learning_curves(read_records(run / METRICS_FILE)))),
         samples=samples,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import click
 from tqdm import tqdm
 
-from dragoman.errors import MissingExtraError, SavedError
-from dragoman.experiment import SCORES_FILE, Experiment, Prepared
+from dragoman.errors import MissingExtraError
+from dragoman.experiment import Experiment, Prepared
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.distributed import World
 from dragoman.training.progress import Observer, ProgressBar
+from dragoman.validation import Report, figures, read_scores
 
 log = logging.getLogger(__name__)
 
@@ -55,33 +53,12 @@ def conclude_run(experiment: Experiment, more_scores: Mapping[str, float] | None
     click.echo(f"Use it: dragoman translate {experiment.run} < input.txt")
 
 
-def read_scores(run: Path) -> dict[str, Any]:
-    """What ``scores.json`` of a finished run says.
-
-    Raises:
-        SavedError: it is missing or damaged.
-    """
-    path = run / SCORES_FILE
-    try:
-        scores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SavedError(
-            f"{path}: missing or damaged; make it with 'dragoman resume {run}'"
-        ) from error
-    return scores
-
-
-def scores_by_test(scores: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """By test set and metric, what else ``scores.json`` says left out."""
-    return {name: report for name, report in scores.items() if isinstance(report, dict)}
-
-
-def scores_table(scores: dict[str, Any]) -> str:
-    """Scores for a terminal: a line for each test set and metric, with its signature."""
+def scores_table(scores: Mapping[str, Report]) -> str:
+    """Scores for a terminal: a line for each set and metric, with its signature."""
     lines = []
-    for name, report in scores_by_test(scores).items():
-        for metric, found in report.items():
-            value = found["value"] if isinstance(found, dict) else found
+    for name, report in scores.items():
+        for metric, value in figures(report).items():
+            found = report[metric]
             signature = found.get("signature", "") if isinstance(found, dict) else ""
             lines.append(f"{name:<16}  {metric:<10}  {value:>8.2f}  {signature}".rstrip())
     return "\n".join(lines)

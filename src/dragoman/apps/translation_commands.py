@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -15,6 +15,8 @@ from dragoman.apps.options import EXISTING, device_option, json_option, model_ar
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
+    from dragoman.apps.ctranslate2 import Compute
+    from dragoman.device import Precision
     from dragoman.translator import Translation, Translator
 
 STANDARD_INPUT = "standard input"
@@ -75,12 +77,32 @@ STANDARD_INPUT = "standard input"
     type=click.IntRange(min=1),
     help="Lines to read before translating; 1 answers each line at once.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["pytorch", "ctranslate2"]),
+    default="pytorch",
+    show_default=True,
+    help="What searches; ctranslate2 is an extra, and converts MODEL once.",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["float32", "bfloat16", "int8", "auto"]),
+    default="float32",
+    show_default=True,
+    help="Of weights: less is faster and changes a few translations. int8 is ctranslate2's, auto "
+    "takes bfloat16 where the hardware has it.",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Processes (ctranslate2: threads) that share the lines.",
+)
 @device_option
 def translate(
     models: tuple[Path, ...],
     inputs: tuple[Path, ...],
     output: Path | None,
-    device: str | None,
     scores: bool,
     **options: Any,
 ) -> None:
@@ -95,9 +117,11 @@ def translate(
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
+      dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
     """
     search = _search_options(options)
-    translator = _load(models, device)
+    load = _load_ctranslate2 if options["engine"] == "ctranslate2" else _load
+    translator = load(models, options["device"], options["precision"], options["workers"])
     if options["nbest"]:
         # As many hypotheses as are asked for need a beam as wide, unless a width is asked for too.
         search["beam"] = options["beam"] or max(translator.search.beam, options["nbest"])
@@ -166,10 +190,32 @@ def write_lines(path: Path | None, lines: Iterable[str]) -> None:
         output.flush()
 
 
-def _load(models: tuple[Path, ...], device: str | None) -> Translator:
+def _load(
+    models: tuple[Path, ...],
+    device: str | None,
+    precision: str = "float32",
+    workers: int | None = None,
+) -> Translator:
     from dragoman.translator import Translator
 
-    return Translator.load(*models, device=device)
+    if precision == "int8":
+        raise ConfigError("--precision int8 needs --engine ctranslate2")
+    kind = cast("Precision", precision)
+    return Translator.load(*models, device=device, precision=kind, workers=workers)
+
+
+def _load_ctranslate2(
+    models: tuple[Path, ...], device: str | None, precision: str, workers: int | None
+) -> Translator:
+    if len(models) > 1:
+        raise ConfigError("the engine ctranslate2 has no ensembles; name one MODEL")
+    if device not in {None, "cpu"}:
+        raise ConfigError(f"--engine ctranslate2 runs on the cpu here, not on {device}")
+    if precision == "auto":
+        raise ConfigError("--precision auto is pytorch's; name one for --engine ctranslate2")
+    from dragoman.apps.ctranslate2 import load
+
+    return load(models[0], cast("Compute", precision), workers)
 
 
 def _search_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import torch
 import torch.distributed
 from torch import Tensor
 
-from dragoman.training.device import best_device
+from dragoman.device import best_device
 
 
 @dataclass(frozen=True)

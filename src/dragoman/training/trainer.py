@@ -21,6 +21,7 @@ from torch import Tensor
 from dragoman.config import Config
 from dragoman.data.batches import Batch, BatchConfig
 from dragoman.data.prefetch import prefetch
+from dragoman.device import Precision, keep_freed_memory, working_precision
 from dragoman.errors import InterruptedRunError, TrainingError
 from dragoman.models.dropout import seed_dropout
 from dragoman.models.interface import TranslationModel
@@ -34,7 +35,6 @@ from dragoman.training.checkpoint import (
     sweep,
     write_checkpoint,
 )
-from dragoman.training.device import Precision, keep_freed_memory, working_precision
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption

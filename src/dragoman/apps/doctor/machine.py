@@ -18,12 +18,12 @@ from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.pieces import Encoded
 from dragoman.data.batches import Batch, make_batch
+from dragoman.device import best_device, working_precision
 from dragoman.experiment import ExperimentConfig
 from dragoman.models.cost import cost
 from dragoman.models.interface import TranslationModel
 from dragoman.saved import build_model
 from dragoman.text.vocabulary import PAD
-from dragoman.training.device import best_device, working_precision
 from dragoman.training.loss import CHUNK_SCORES, chunked_backward
 from dragoman.training.optimizer import FlatOptimizer
 

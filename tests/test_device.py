@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from dragoman.training.device import keep_freed_memory, working_precision
+from dragoman.device import keep_freed_memory, working_precision
 
 CPU = torch.device("cpu")
 

@@ -1,4 +1,4 @@
-"""What the machine offers to training: device, precision, memory."""
+"""What the machine offers: device, precision, memory."""
 
 from __future__ import annotations
 

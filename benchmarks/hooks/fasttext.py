@@ -1,0 +1,1 @@
+"""Stands in for a package that has no wheel; OpenNMT-py imports it for one filter, unused here."""

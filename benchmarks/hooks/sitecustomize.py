@@ -1,0 +1,34 @@
+"""Loaded by every Python process of a benchmark: times optimizer steps, of ours and theirs alike.
+
+BENCH_TIMES=FILE    at exit, write the moments at which optimizer steps ended, as JSON
+BENCH_BFLOAT16=1    put the whole process under CPU autocast, for trainers that do not offer it
+"""
+
+import os
+
+if os.environ.get("BENCH_TIMES") or os.environ.get("BENCH_BFLOAT16"):
+    import atexit
+    import json
+    import time
+    from pathlib import Path
+
+    import torch
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    if os.environ.get("BENCH_BFLOAT16"):
+        torch.set_autocast_cache_enabled(False)  # weights change from step to step
+        torch.autocast("cpu", dtype=torch.bfloat16).__enter__()
+
+    if target := os.environ.get("BENCH_TIMES"):
+        moments: list[float] = []
+        process = os.getpid()
+
+        def note(*_: object) -> None:
+            moments.append(time.perf_counter())
+
+        def write() -> None:
+            if os.getpid() == process and moments:
+                Path(target).write_text(json.dumps(moments))
+
+        register_optimizer_step_post_hook(note)
+        atexit.register(write)

@@ -1,0 +1,109 @@
+"""Scoring a model on a dev or test set, and ``scores.json``, where a run keeps its scores."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import DataError, SavedError
+from dragoman.evaluation.metrics import EvaluationConfig, perplexity, score_corpus
+from dragoman.files import write_json
+from dragoman.models.interface import TranslationModel
+from dragoman.search.strategy import SearchConfig
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.health import says_one_thing
+from dragoman.translator import Translator
+
+log = logging.getLogger(__name__)
+
+SCORES_FILE = "scores.json"
+
+Report = dict[str, Any]
+"""Of one set: ``loss`` and ``perplexity`` as numbers, metrics as value and signature."""
+
+
+class Validation:
+    """Scores models on one set of pairs, through the same search that users get.
+
+    Args:
+        part: the pairs; those with an empty side are left out.
+        vocabularies: of the models.
+        search: how to translate.
+        evaluation: how to score.
+
+    Raises:
+        DataError: no pair has both sides filled.
+    """
+
+    def __init__(
+        self,
+        part: CorpusPart,
+        vocabularies: Vocabularies,
+        search: SearchConfig,
+        evaluation: EvaluationConfig,
+    ) -> None:
+        self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
+        pairs = [pair for pair in read_pairs(part) if _filled(pair)]
+        if not pairs:
+            raise DataError(f"{part.name}: no pair with both sides filled")
+        self.sources = [pair.source for pair in pairs]
+        self.references = [pair.target for pair in pairs]
+
+    def __call__(self, model: TranslationModel) -> dict[str, float]:
+        """Loss in nats a token, perplexity, and each metric by name."""
+        return figures(self.report(model))
+
+    def report(self, model: TranslationModel) -> Report:
+        """The same figures, metrics with their signatures."""
+        translator = Translator([model], self._vocabularies, self._search)
+        scored = translator.score(self.sources, self.references)
+        tokens = sum(item.tokens for item in scored)
+        log_probability = sum(item.log_probability for item in scored)
+        hypotheses = translator.translate(self.sources)
+        if warning := says_one_thing(hypotheses):
+            log.warning(warning)
+        report: Report = {
+            "loss": -log_probability / tokens,
+            "perplexity": perplexity(log_probability, tokens),
+        }
+        scores = score_corpus(hypotheses, [self.references], self._evaluation)
+        for metric, score in zip(self._evaluation.metrics, scores, strict=True):
+            report[metric] = score.to_json()
+        return report
+
+
+def figures(report: Report) -> dict[str, float]:
+    """A report without signatures."""
+    return {name: v["value"] if isinstance(v, dict) else v for name, v in report.items()}
+
+
+def write_scores(run: Path, checkpoints: list[str], reports: dict[str, Report]) -> None:
+    """Write ``scores.json``: which checkpoints the model is made of, and a report for each set.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    write_json(run / SCORES_FILE, {"checkpoints": checkpoints, **reports})
+
+
+def read_scores(run: Path) -> dict[str, Report]:
+    """The reports of a finished run, by set.
+
+    Raises:
+        SavedError: the file is missing or damaged.
+    """
+    path = run / SCORES_FILE
+    try:
+        scores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SavedError(
+            f"{path}: missing or damaged; make it with 'dragoman resume {run}'"
+        ) from error
+    return {name: report for name, report in scores.items() if isinstance(report, dict)}
+
+
+def _filled(pair: Pair) -> bool:
+    return bool(pair.source.strip() and pair.target.strip())

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from command_line import CommandLine, one_error
+
+from dragoman.apps.ctranslate2 import CONVERTED_DIRECTORY, convert, load
+from dragoman.errors import ConfigError
+from dragoman.models.transformer import Transformer, TransformerConfig
+from dragoman.saved import SavedConfig, save_model
+from dragoman.text.vocabulary import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    Vocabularies,
+    VocabularyConfig,
+    train_vocabularies,
+)
+from dragoman.translator import Translator
+
+WORDS = ["the", "a", "small", "large", "house", "tree", "stands", "by", "under", "near", "river"]
+SIZES: dict[str, Any] = {
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "d_model": 16,
+    "d_ff": 24,
+    "heads": 2,
+}
+VARIATIONS: list[dict[str, Any]] = [
+    {},
+    {"norm": "pre", "positions": "learned", "embeddings": "separate"},
+]
+
+
+def sentences(count: int) -> list[str]:
+    chance = random.Random(3)
+    return [" ".join(chance.choices(WORDS, k=chance.randint(1, 9))) for _ in range(count)]
+
+
+def write_model(path: Path, seed: int = 1, **variation: Any) -> Path:
+    text = sentences(80)
+    vocabularies: Vocabularies = train_vocabularies(
+        zip(text, text, strict=True), VocabularyConfig(size=60), seed=1
+    )
+    config = TransformerConfig(**{**SIZES, **variation})
+    torch.manual_seed(seed)
+    model = Transformer(config, len(vocabularies.source), len(vocabularies.target))
+    for parameter in model.parameters():  # fresh biases and gains could hide a missing one
+        if parameter.dim() == 1:
+            torch.nn.init.normal_(parameter, mean=0.7, std=0.3)
+    last = model.decoder_norm if config.norm == "pre" else model.decoder[-1].residuals[2].norm
+    with torch.no_grad():  # as trained models do, it ends by itself and shuns what is banned
+        model.output.weight[:, 0] = 0
+        model.output.weight[[EOS, PAD, UNK, BOS], 0] = torch.tensor([2.0, -9.0, -9.0, -9.0])
+        last.weight[0], last.bias[0] = 0, 1
+        last.weight *= -1  # the piece just read would else come again, its embedding being tied
+    weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
+    saved = SavedConfig(model=config, search={"extra_length": 12, "beam": 3})
+    save_model(path, saved, vocabularies, weights)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("variation", VARIATIONS)
+def test_finds_what_the_own_search_finds(variation: dict[str, Any], tmp_path: Path) -> None:
+    path = write_model(tmp_path / "model", **variation)
+    lines = [*sentences(40), ""]
+    own, theirs = Translator.load(path, device="cpu"), load(path, workers=1)
+    for shortest in (0, 3):  # a banned end symbol makes its probabilities differ, not its order
+        compared = 0
+        for ours, found in zip(
+            own.translate_nbest(lines, minimum_length=shortest),
+            theirs.translate_nbest(lines, minimum_length=shortest),
+            strict=True,
+        ):
+            if ours[0].ended and found[0].ended:
+                compared += 1
+                assert found[0].text == ours[0].text
+                if not shortest:
+                    assert found[0].log_probability == pytest.approx(
+                        ours[0].log_probability, abs=2e-3
+                    )
+                    assert found[0].score == pytest.approx(ours[0].score, abs=2e-3)
+        assert compared >= 30
+    assert theirs.translate_nbest([""]) == own.translate_nbest([""])
+
+
+def test_converts_once_and_again_when_weights_change(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "model")
+    own = Translator.load(path, device="cpu")
+
+    def converted() -> int:
+        folder = convert(path, own.models[0], own.vocabularies)
+        assert folder == path / CONVERTED_DIRECTORY
+        return (folder / "model.bin").stat().st_ino
+
+    first = converted()
+    assert converted() == first
+    note = path / CONVERTED_DIRECTORY / "converted_from.json"
+    note.write_text("{}")
+    assert converted() != first
+
+
+def test_eight_bits_stay_close(model: Path) -> None:
+    lines = sentences(30)
+    whole = load(model).translate_nbest(lines)
+    small = load(model, "int8").translate_nbest(lines)
+    gaps = [
+        abs(a[0].log_probability - b[0].log_probability)
+        for a, b in zip(whole, small, strict=True)
+        if a[0].text == b[0].text
+    ]
+    assert len(gaps) >= 15
+    assert max(gaps) < 0.5
+
+
+def test_command_line(model: Path, dragoman: CommandLine) -> None:
+    lines = "\n".join(sentences(5)) + "\n"
+    options = ("--engine", "ctranslate2", "--precision", "float32", "--workers", 1)
+    own = dragoman("translate", model, stdin=lines.encode())
+    assert dragoman("translate", model, *options, stdin=lines.encode()).out == own.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--sample",), "does not sample"),
+        (("--precision", "auto"), "--precision auto"),
+        (("--device", "cuda"), "runs on the cpu"),
+    ],
+)
+def test_what_it_cannot_do_is_told(
+    arguments: tuple[str, ...], message: str, model: Path, dragoman: CommandLine
+) -> None:
+    outcome = dragoman("translate", model, "--engine", "ctranslate2", *arguments, stdin=b"the\n")
+    assert message in one_error(outcome, 2)
+
+
+def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: CommandLine) -> None:
+    outcome = dragoman("translate", model, model, "--engine", "ctranslate2", stdin=b"the\n")
+    assert "no ensembles" in one_error(outcome, 2)
+    assert "needs --engine ctranslate2" in one_error(
+        dragoman("translate", model, "--precision", "int8", stdin=b"the\n"), 2
+    )
+    odd = write_model(tmp_path / "odd", d_k=4)
+    with pytest.raises(ConfigError, match="d_k and d_v"):
+        load(odd)
