@@ -1,12 +1,14 @@
 # make demo   trains, translates and scores on the embedded corpus, from nothing
 # make test   lint, types, import contracts and tests, as CI runs them
 # make check  the same without the tests, in seconds
+# make bench  speed beside other toolkits, in an environment of their own; about an hour
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := benchmarks/peers
 
-.PHONY: demo test check format clean
+.PHONY: demo test check bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -20,6 +22,10 @@ check: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+bench: $(VENV)/installed $(PEERS)/installed
+	$(BIN)/python benchmarks/bench.py training
+	$(BIN)/python benchmarks/bench.py decoding
+
 format: $(VENV)/installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -30,6 +36,14 @@ $(VENV)/installed: pyproject.toml constraints.txt
 		--constraint constraints.txt setuptools wheel torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary docopt \
 		--constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	touch $@
+
+$(PEERS)/installed: benchmarks/requirements.txt benchmarks/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --requirement benchmarks/requirements.txt
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--requirement benchmarks/peers.txt
 	touch $@
 
 clean:

@@ -19,6 +19,7 @@ from statistics import median
 
 import click
 from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
+from decoders import decoders
 from material import SIZES, Material, prepare
 
 RESULTS = HERE / "results"
@@ -85,6 +86,60 @@ def training(
                 speeds[trainer.label].append(speed)
         peak = {kind: max(found[kind] for found in peaks) for kind in peaks[0]}
         save(f"training-{size}", training_table(size, speeds, peak))
+
+
+@bench.command()
+@size_option
+@rounds_option
+@only_option
+@click.option("--lines", default=1000, show_default=True, help="Sentences to translate.")
+@click.pass_obj
+def decoding(
+    obj: tuple[Material, Path],
+    sizes: tuple[str, ...],
+    rounds: int,
+    only: tuple[str, ...],
+    lines: int,
+) -> None:
+    """Sentences a second, start-up left out, of everything that translates.
+
+    The checkpoints of fairseq, OpenNMT-py and Eole are those that ``training`` has left.
+    """
+    material, peers = obj
+    log = material.folder / "logs"
+    log.mkdir(exist_ok=True)
+    for size in sizes:
+        found: dict[str, list[tuple[float, int]]] = defaultdict(list)
+        for number in range(rounds):
+            for decoder in decoders(material, peers, log):
+                if only and not any(part in decoder.label for part in only):
+                    continue
+                click.echo(f"{size}, round {number + 1}: {decoder.label} ... ", nl=False, err=True)
+                try:
+                    speed = decoder.measure(size, lines)
+                except (FailedError, ValueError) as error:
+                    click.echo(f"failed: {error}", err=True)
+                    continue
+                click.echo(f"{speed[0]:,.1f} sentences/s", err=True)
+                found[decoder.label].append(speed)
+        save(f"decoding-{size}", decoding_table(size, found))
+
+
+def decoding_table(size: str, found: dict[str, list[tuple[float, int]]]) -> list[str]:
+    """Rows of Markdown."""
+    rates = {label: median(rate for rate, _ in speeds) for label, speeds in found.items()}
+    peers = [rate for label, rate in rates.items() if not label.startswith("Dragoman")]
+    best = max(peers, default=float("nan"))
+    lines = [
+        f"Decoding, {size}, beam 4, outputs of 15 pieces: {machine()}",
+        "",
+        "| contender | sentences/s | of the fastest PyTorch peer | memory, GiB |",
+        "|---|---:|---:|---:|",
+    ]
+    for label, rate in rates.items():
+        memory = max(memory for _, memory in found[label]) / 2**30
+        lines.append(f"| {label} | {rate:,.1f} | {rate / best:.2f}x | {memory:.2f} |")
+    return lines
 
 
 def measure_peak(log: Path) -> dict[str, float]:

@@ -291,3 +291,14 @@ def test_more_hypotheses_than_the_beam_are_refused() -> None:
     with pytest.raises(ConfigError, match="nbest 5 needs a beam at least as wide, not 4"):
         parse(SearchConfig, {"nbest": 5}, "test")
     assert parse(SearchConfig, {"nbest": 5, "sampling": {}}, "test").rows == 5
+
+
+@every_way
+def test_the_maximum_holds_whatever_the_source(
+    build: Build, pad: Pad, config: SearchConfig
+) -> None:
+    config = vary(config, minimum_length=3, maximum_length=3, extra_length=9)
+    found = search(ModelScorer(build()), *pad([[5], [6, 7, 8, 9, 5, 6]]), config)
+    assert {len(h.ids) for hypotheses in found for h in hypotheses} == {3}
+    assert config.longest(2) == 3
+    assert vary(config, maximum_length=None).longest(2) == 11

@@ -125,7 +125,7 @@ class CTranslate2Engine:
         of the length, and would stop earlier by it.
         """
         symbols = [PAD, BOS] if config.allow_unknown else [PAD, BOS, UNK]
-        limit = max(len(source) for source in batch.sources) + config.extra_length
+        limit = max(config.longest(len(source)) for source in batch.sources)
         pending: list[Any] = self._translator.translate_batch(
             [[self._source[i] for i in source] + [self._source[EOS]] for source in batch.sources],
             beam_size=config.beam,
@@ -143,7 +143,7 @@ class CTranslate2Engine:
 
     def _hypotheses(self, result: Any, source: int, config: SearchConfig) -> list[Hypothesis]:
         """CTranslate2's hypotheses by the paper's penalty, cut to this sentence's own limit."""
-        limit = source + config.extra_length
+        limit = config.longest(source)
         found = []
         for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
             ids = [self._ids[name] for name in names][:limit]

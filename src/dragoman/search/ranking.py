@@ -31,9 +31,29 @@ def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
         last = values[:, count - 1]
         tied = ((last == values[:, count]) & last.isfinite()).nonzero().flatten()
         if len(tied):
-            ordered, order = scores[tied].sort(dim=1, descending=True, stable=True)
-            values[tied], ids[tied] = ordered[:, :wanted], order[:, :wanted]
+            ids[tied, :count] = _lowest_of_equals(scores[tied], values[tied], ids[tied], count)
     return values[:, :count], ids[:, :count]
+
+
+def _lowest_of_equals(scores: Tensor, values: Tensor, ids: Tensor, count: int) -> Tensor:
+    """The ids of the best where the last of them equals others that were left out.
+
+    In bfloat16 that is every other row, so sorting them whole would take longer than the model.
+
+    Args:
+        scores: ``(rows, vocabulary)``.
+        values: the best of them in order, at least ``count`` a row.
+        ids: their ids.
+        count: how many are wanted.
+    """
+    last = values[:, count - 1 : count]
+    vocabulary = scores.size(1)
+    backwards = torch.arange(vocabulary, 0, -1, dtype=torch.int32, device=scores.device)
+    equals = torch.where(scores == last, backwards, 0)
+    lowest = vocabulary - equals.topk(count, dim=1).values.long()  # (rows, count), ascending
+    above = (values[:, :count] > last).sum(1, keepdim=True)
+    place = torch.arange(count, device=scores.device) - above
+    return torch.where(place < 0, ids[:, :count], lowest.gather(1, place.clamp(min=0)))
 
 
 def _top(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -38,6 +38,8 @@ class SearchConfig(Config):
     """An output has at most as many pieces as its source and so many more."""
     minimum_length: int = Field(0, ge=0)
     """Pieces that an output has at least, the end symbol not counted."""
+    maximum_length: int | None = Field(None, ge=1)
+    """Pieces that an output has at most, however long its source."""
     no_repeat_ngram: int = Field(0, ge=0)
     """No sequence of so many pieces comes twice in an output; 0 lets them."""
     allow_unknown: bool = False
@@ -58,6 +60,11 @@ class SearchConfig(Config):
         if self.sampling is None and self.nbest > self.beam:
             raise ValueError(f"nbest {self.nbest} needs a beam at least as wide, not {self.beam}")
         return self
+
+    def longest(self, source: int) -> int:
+        """Pieces that the output of a source of so many may have, the end symbols not counted."""
+        limit = source + self.extra_length
+        return limit if self.maximum_length is None else min(limit, self.maximum_length)
 
     @property
     def rows(self) -> int:
@@ -129,7 +136,8 @@ def build_rules(
     if config.minimum_length:
         constraints.append(MinimumLength(config.minimum_length))
 
-    limits = source_mask.sum(1) - 1 + config.extra_length  # the end symbol is no piece
+    pieces = (source_mask.sum(1) - 1).tolist()  # the end symbol is no piece
+    limits = torch.tensor([config.longest(count) for count in pieces], device=device)
     requirements: list[Requirement] = []
     if prefixes is not None:
         lengths = torch.tensor([len(prefix) for prefix in prefixes], device=device)

@@ -1,0 +1,173 @@
+"""Who translates, and how each is asked to: beam 4, every output forced to 15 pieces.
+
+Weights are fresh or a few steps old, since speed at a forced length does not depend on them.
+Commands are timed on few and on many lines; the difference leaves start-up out.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from abc import ABC, abstractmethod
+from itertools import islice
+from pathlib import Path
+
+from contenders import HERE, start
+from material import SIZES, Material, dragoman
+
+FEW = 64
+LENGTH = 15
+BEAM = 4
+
+
+class Decoder(ABC):
+    """Something that translates the test set."""
+
+    name: str
+    options: tuple[str, ...] = ()
+
+    def __init__(self, material: Material, peers: Path, log: Path) -> None:
+        self.material, self.peers, self.log = material, peers, log
+
+    @property
+    def label(self) -> str:
+        """Name and options."""
+        return " ".join([self.name, *self.options])
+
+    def measure(self, size: str, lines: int) -> tuple[float, int]:
+        """Sentences a second, start-up left out, and memory."""
+        seconds, memory = [], 0
+        for count in (FEW, lines):
+            source = self.source(count)
+            log = self.log / f"decode-{self.label.replace(' ', '')}.{size}.{count}.log"
+            finished = start(self.command(size, source), self.material.folder, log)
+            seconds.append(finished.seconds)
+            memory = max(memory, finished.memory)
+        return (lines - FEW) / (seconds[1] - seconds[0]), memory
+
+    def source(self, count: int) -> Path:
+        """The first lines of the test set, as pieces."""
+        return self.first(self.material.pieces("test", "en"), count)
+
+    def first(self, path: Path, count: int) -> Path:
+        """A file with the first lines of another."""
+        target = path.with_name(f"{path.name}.{count}")
+        with path.open(encoding="utf-8") as stream:
+            target.write_text("".join(islice(stream, count)), encoding="utf-8")
+        return target
+
+    @abstractmethod
+    def command(self, size: str, source: Path) -> list[object]:
+        """The command line."""
+
+
+class Dragoman(Decoder):
+    name = "Dragoman"
+
+    def source(self, count: int) -> Path:
+        return self.first(self.material.text("test", "en"), count)
+
+    def command(self, size: str, source: Path) -> list[object]:
+        run = self.material.folder / f"fresh-{size}"
+        if not (run / "model").is_dir():
+            search = f"{{beam: {BEAM}, minimum_length: {LENGTH}, maximum_length: {LENGTH}}}"
+            settings = {"training.max_steps": 1, "data.test": "{}", "search": search}
+            values = [p for k, v in settings.items() for p in ("--set", f"{k}={v}")]
+            dragoman("train", self.material.config(size), "--run", run, *values)
+        return [
+            *(sys.executable, "-m", "dragoman", "translate", run, *self.options),
+            *("--input", source, "--output", self.material.folder / "translated.de"),
+        ]
+
+
+class Marian(Decoder):
+    name = "HF generate"
+
+    def measure(self, size: str, lines: int) -> tuple[float, int]:
+        log = self.log / f"decode-{self.label.replace(' ', '')}.{size}.log"
+        command = [
+            *(self.peers / "bin/python", HERE / "loops" / "marian.py", "translate"),
+            *(self.source(lines).resolve(), self.material.dictionary.resolve(), *self.options),
+            *(json.dumps(SIZES[size]), LENGTH, lines),
+        ]
+        finished = start(command, self.material.folder, log)
+        return lines / json.loads(finished.output.splitlines()[-1]), finished.memory
+
+    def command(self, size: str, source: Path) -> list[object]:
+        raise NotImplementedError("times itself")
+
+
+class Fairseq(Decoder):
+    name = "fairseq"
+
+    def command(self, size: str, source: Path) -> list[object]:
+        m, count = self.material, source.suffix
+        folder = m.folder / f"fairseq-test{count}"
+        if not folder.exists():
+            target = self.first(m.pieces("test", "de"), int(count[1:]))
+            for side, path in (("en", source), ("de", target)):
+                (m.folder / f"part{count}.{side}").write_bytes(path.read_bytes())
+            start(
+                [
+                    *(self.peers / "bin/fairseq-preprocess", "-s", "en", "-t", "de"),
+                    *("--testpref", f"part{count}", "--srcdict", m.dictionary.name),
+                    *("--joined-dictionary", "--destdir", folder.name),
+                ],
+                m.folder,
+                self.log / "fairseq-preprocess.log",
+            )
+        return [
+            *(self.peers / "bin/fairseq-generate", folder.name, "--cpu"),
+            *("--path", f"fairseq-{size}/checkpoint_last.pt", "--beam", BEAM, "--lenpen", 0.6),
+            *("--batch-size", 64, "--min-len", LENGTH - 1, "--max-len-a", 0),
+            *("--max-len-b", LENGTH - 1, "--num-workers", 0),
+        ]
+
+
+class OpenNMT(Decoder):
+    name = "OpenNMT-py"
+
+    def command(self, size: str, source: Path) -> list[object]:
+        (model,) = sorted((self.material.folder / f"onmt-{size}").glob("model_step_*.pt"))[-1:]
+        return [
+            *(self.peers / "bin/onmt_translate", "-model", model, "-src", source),
+            *("-output", "onmt.out", "-gpu", -1, "-beam_size", BEAM, "-length_penalty", "wu"),
+            *("-alpha", 0.6, "-batch_size", 64, "-batch_type", "sents"),
+            *("-min_length", LENGTH, "-max_length", LENGTH),
+        ]
+
+
+class Eole(Decoder):
+    name = "Eole"
+
+    def command(self, size: str, source: Path) -> list[object]:
+        config = self.material.folder / "eole-predict.yaml"
+        config.write_text(
+            f"model_path: [eole-{size}]\nsrc: {source}\noutput: eole.out\nworld_size: 1\n"
+            f"gpu_ranks: []\ncompute_dtype: fp32\nbeam_size: {BEAM}\nlength_penalty: wu\n"
+            "alpha: 0.6\nbatch_size: 64\nbatch_type: sents\nmax_length_ratio: 0\n"
+            f"min_length: {LENGTH}\nmax_length: {LENGTH}\n"
+        )
+        return [self.peers / "bin/eole", "predict", "-config", config.name]
+
+
+OURS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("--precision", "auto"),
+    ("--workers", "2"),
+    ("--workers", "2", "--precision", "auto"),
+    ("--engine", "ctranslate2"),
+    ("--engine", "ctranslate2", "--precision", "int8"),
+)
+
+
+def decoders(material: Material, peers: Path, log: Path) -> list[Decoder]:
+    """Ours in every way, then the peers."""
+    found: list[Decoder] = []
+    for options in OURS:
+        found.append(Dragoman(material, peers, log))
+        found[-1].options = options
+    for precision in ("float32", "bfloat16"):
+        found.append(Marian(material, peers, log))
+        found[-1].options = (precision,)
+    return [*found, *(kind(material, peers, log) for kind in (Fairseq, OpenNMT, Eole))]
