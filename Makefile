@@ -25,6 +25,7 @@ check: $(VENV)/installed
 bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py training
 	$(BIN)/python benchmarks/bench.py decoding
+	$(BIN)/python benchmarks/bench.py growth
 
 format: $(VENV)/installed
 	$(BIN)/ruff check --fix .

@@ -20,6 +20,7 @@ from statistics import median
 import click
 from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
 from decoders import decoders
+from growth import GROWTH
 from material import SIZES, Material, prepare
 
 RESULTS = HERE / "results"
@@ -140,6 +141,47 @@ def decoding_table(size: str, found: dict[str, list[tuple[float, int]]]) -> list
         memory = max(memory for _, memory in found[label]) / 2**30
         lines.append(f"| {label} | {rate:,.1f} | {rate / best:.2f}x | {memory:.2f} |")
     return lines
+
+
+@bench.command()
+@click.pass_obj
+def growth(obj: tuple[Material, Path]) -> None:
+    """How speed and memory change with size; a table and a picture."""
+    material, _ = obj
+    folder = material.folder / "growth"
+    folder.mkdir(exist_ok=True)
+    lines = [f"Growth: {machine()}", "", "| what | size | a second | memory, GiB |"]
+    lines.append("|---|---:|---:|---:|")
+    curves: dict[str, list[tuple[int, float, float]]] = {}
+    for label, (kind, name, values) in GROWTH.items():
+        curves[label] = []
+        for value in values:
+            command = [sys.executable, HERE / "growth.py", kind, name, value]
+            if kind == "prepare":
+                command += [folder, material.folder / "prepared"]
+            finished = start(command, HERE, folder / "growth.log")
+            found = json.loads(finished.output.splitlines()[-1])
+            memory = found["memory"] / 2**30
+            curves[label].append((value, found["rate"], memory))
+            lines.append(f"| {label} | {value:,} | {found['rate']:,.0f} | {memory:.2f} |")
+            click.echo(lines[-1], err=True)
+    save("growth", lines)
+    draw(curves, RESULTS / "growth.svg")
+
+
+def draw(curves: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
+    """One small plot for each thing that grows: speed, and memory beside it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.2 * len(curves), 3.2), layout="constrained")
+    for axes, (label, rows) in zip(figure.subplots(1, len(curves)), curves.items(), strict=True):
+        sizes, rates, memory = zip(*rows, strict=True)
+        axes.plot(sizes, rates, "o-", color="tab:blue")
+        axes.set(xscale="log", xlabel=label, ylim=(0, 1.15 * max(rates)), ylabel="a second")
+        beside = axes.twinx()
+        beside.plot(sizes, memory, "s--", color="tab:gray")
+        beside.set(ylim=(0, 1.3 * max(memory)), ylabel="memory, GiB")
+    figure.savefig(path)
 
 
 def measure_peak(log: Path) -> dict[str, float]:

@@ -1,0 +1,116 @@
+"""How cost grows with sizes; each row of the table is a process, so that memory is its own."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from dragoman.data.batches import make_batch
+from dragoman.data.prepare import prepare
+from dragoman.device import keep_freed_memory, working_precision
+from dragoman.models.transformer import Transformer, TransformerConfig
+from dragoman.search import ModelScorer, SearchConfig, search
+from dragoman.text.cleaning import CleaningConfig
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.loss import chunked_backward
+from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+
+TINY = TransformerConfig(
+    encoder_layers=4, decoder_layers=4, d_model=128, d_ff=256, heads=4, dropout=0.3
+)
+BATCH_TOKENS, LENGTH, VOCABULARY = 4096, 16, 8000
+
+GROWTH = {
+    "training: tokens a batch": ("train", "tokens", (512, 1024, 2048, 4096, 8192, 16384)),
+    "training: pieces a sentence": ("train", "length", (8, 16, 32, 64, 128, 256)),
+    "training: vocabulary": ("train", "vocabulary", (1000, 4000, 16000, 64000)),
+    "search: beam": ("decode", "beam", (1, 2, 4, 8, 16)),
+    "preparing: pairs": ("prepare", "pairs", (10_000, 100_000, 1_000_000)),
+}
+
+
+def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VOCABULARY) -> float:
+    """Target tokens a second of the tiny model."""
+    keep_freed_memory()
+    torch.manual_seed(1)
+    model = Transformer(TINY, vocabulary, vocabulary).train()
+    precision = working_precision("auto", torch.device("cpu"))
+    optimizer = FlatOptimizer(model, OptimizerConfig(), precision)
+    lines = torch.randint(4, vocabulary, (max(1, tokens // length), length - 1)).tolist()
+    batch = make_batch(lines, lines)
+
+    def step() -> None:
+        memory = model.encode(batch.source, batch.source_mask)
+        hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
+        chunked_backward(hidden.flatten(0, 1), batch.target_output.flatten(), model.logits, 0.1)
+        optimizer.collect()
+        optimizer.scale(1 / batch.target_tokens)
+        optimizer.step(1e-4)
+
+    return batch.target_tokens / _best(step, 5)
+
+
+def decode(beam: int) -> float:
+    """Sentences a second: 256 sources of 15 pieces, outputs of 15 pieces, weights fresh."""
+    torch.manual_seed(1)
+    scorer = ModelScorer(Transformer(TINY, VOCABULARY, VOCABULARY).eval())
+    lines = torch.randint(4, VOCABULARY, (256, LENGTH - 1)).tolist()
+    batch = make_batch(lines, lines)
+    config = SearchConfig(beam=beam, minimum_length=LENGTH, maximum_length=LENGTH)
+
+    def run() -> None:
+        search(scorer, batch.source, batch.source_mask, config)
+
+    return len(lines) / _best(run, 2)
+
+
+def prepare_pairs(pairs: int, folder: Path, vocabulary: Path) -> float:
+    """Pairs a second, from text to the store; the text is written first and not timed."""
+    path = folder / f"pairs.{pairs}.tsv"
+    if not path.exists():
+        with path.open("w", encoding="utf-8") as stream:
+            stream.write("en\tde\n")
+            for number in range(pairs):
+                words = f"{number:x} {number * 7919 % 65521} and {number % 97} more of these things"
+                stream.write(f"{words}\t{words} too\n")
+    start = time.perf_counter()
+    part = CorpusPart(path=str(path), source="en", target="de")
+    prepare(
+        folder / f"store.{pairs}.{time.time_ns()}",
+        (part,),
+        Vocabularies.load(vocabulary),
+        CleaningConfig(),
+        max_pieces=256,
+        held_out=set(),
+        processes=2,
+    )
+    return pairs / (time.perf_counter() - start)
+
+
+def _best(run: Callable[[], None], repeats: int) -> float:
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+if __name__ == "__main__":
+    kind, name, value, *more = sys.argv[1:]
+    if kind == "prepare":
+        rate = prepare_pairs(int(value), *map(Path, more))
+    else:
+        rate = {"train": train, "decode": decode}[kind](**{name: int(value)})
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    memory = max(usage.ru_maxrss, children.ru_maxrss) * 1024
+    print(json.dumps({"rate": rate, "memory": memory}))
