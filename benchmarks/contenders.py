@@ -130,7 +130,11 @@ class Dragoman(Trainer):
 
     def command(self, size: str, steps: int) -> list[object]:
         self.run = self.material.folder / f"run-{size}-{time.time_ns()}"
-        settings = {"training.max_steps": steps, "data.test": "{}"}
+        settings = {
+            "training.max_steps": steps,
+            "data.test": "{}",
+            "search": "{beam: 1, maximum_length: 1}",  # of the validation at the end, not timed
+        }
         return [
             *(sys.executable, "-m", "dragoman", "train", self.material.config(size)),
             *("--run", self.run),
