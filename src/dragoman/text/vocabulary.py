@@ -11,8 +11,8 @@ import hashlib
 import io
 import random
 import re
-import threading
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -24,6 +24,7 @@ from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.files import atomic_write, storage_errors
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
+from dragoman.text.sampling import WordSampler, bpe_dropout, unigram_sampling
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
@@ -42,8 +43,6 @@ _LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece leaves out longer lines w
 # two pieces would load as a smaller vocabulary.
 _SEAL = b"\xc2\x0c\x20"
 _DIGEST_BYTES = 32
-# sentencepiece has one seed for the whole process.
-_SAMPLING_LOCK = threading.Lock()
 
 
 class VocabularyConfig(Config):
@@ -108,6 +107,24 @@ class Vocabulary:
                 f"a sentencepiece model of another kind: pad, unknown, begin and end have the "
                 f"ids {special}, expected {(PAD, UNK, BOS, EOS)}"
             )
+        self._samplers: dict[float, WordSampler] = {}
+
+    @cached_property
+    def _atoms(self) -> list[bool]:
+        """Which pieces are never split: special ones, bytes and tags."""
+        processor = self._processor
+        return [
+            i in {PAD, UNK, BOS, EOS}
+            or processor.is_byte(i)
+            or _TAG.fullmatch(processor.id_to_piece(i)) is not None
+            for i in range(len(self))
+        ]
+
+    @cached_property
+    def _is_unigram(self) -> bool:
+        """Whether scores are log-probabilities; those of byte-pair encoding count 0, -1, -2 ..."""
+        scores = [self._processor.get_score(i) for i in range(len(self)) if not self._atoms[i]]
+        return any(score != round(score) for score in scores)
 
     @property
     def fingerprint(self) -> str:
@@ -140,16 +157,38 @@ class Vocabulary:
         ids: list[list[int]]
         if not prepared:
             return []
+        ids = self._processor.encode(prepared, num_threads=threads)
         if sampling == 0.0:
-            ids = self._processor.encode(prepared, num_threads=threads)
             return ids
-        with _SAMPLING_LOCK:
-            sentencepiece.set_random_generator_seed(seed % (2**32 - 1))
-            # A list with one thread: the thread is a new one, and takes the seed that was set.
-            ids = self._processor.encode(
-                prepared, enable_sampling=True, alpha=sampling, nbest_size=-1, num_threads=1
-            )
-        return ids
+        sampler, chance = self._sampler(sampling), random.Random(seed)
+        return [self._split_anew(sentence, sampler, chance) for sentence in ids]
+
+    def _sampler(self, sampling: float) -> WordSampler:
+        """Draws splits of words that are whole in this vocabulary."""
+        if sampling not in self._samplers:
+            scores = {
+                piece: float(self._processor.get_score(i))
+                for i, piece in enumerate(self.pieces(range(len(self))))
+                if not self._atoms[i]
+            }
+            splitter = unigram_sampling if self._is_unigram else bpe_dropout
+            self._samplers[sampling] = WordSampler(splitter(scores, sampling))
+        return self._samplers[sampling]
+
+    def _split_anew(self, ids: list[int], sampler: WordSampler, chance: random.Random) -> list[int]:
+        """Other pieces for the same sentence; tags, bytes and unknown pieces stay."""
+        found: list[int] = []
+        word = ""
+        for i in [*ids, EOS]:
+            piece = self._processor.id_to_piece(i)
+            if word and (self._atoms[i] or piece.startswith(_SPACE_SIGN)):
+                found += map(self._processor.piece_to_id, sampler.draw(word, chance))
+                word = ""
+            if self._atoms[i]:
+                found.append(i)
+            else:
+                word += piece
+        return found[:-1]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``; pad, begin and end say nothing, an unknown piece is "⁇"."""
