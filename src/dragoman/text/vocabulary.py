@@ -149,7 +149,7 @@ class Vocabulary:
 
         Args:
             texts: the texts; normalized first.
-            threads: how many threads share the work; sampling always takes one.
+            threads: how many threads share the work; what is drawn takes one.
             sampling: BPE-dropout probability or unigram alpha; 0 is the best segmentation.
             seed: of the sampling; the same texts and seed give the same ids.
         """
