@@ -1,7 +1,7 @@
 # make demo   trains, translates and scores on the embedded corpus, from nothing
 # make test   lint, types, import contracts and tests, as CI runs them
 # make check  the same without the tests, in seconds
-# make bench  speed beside other toolkits, in an environment of their own; about an hour
+# make bench  speed beside other toolkits, in an environment of their own; an hour or two
 
 PYTHON ?= python3
 VENV := .venv

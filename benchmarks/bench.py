@@ -25,7 +25,7 @@ from material import SIZES, Material, prepare
 
 RESULTS = HERE / "results"
 FLOPS_A_TOKEN = {"tiny": 14e6, "base": 286e6}
-"""Of training, source side included, as ``dragoman cost`` counts them."""
+"""Matrix products of training, source side included, for this vocabulary and this text."""
 
 size_option = click.option(
     "--size", "sizes", multiple=True, type=click.Choice(list(SIZES)), default=("tiny", "base")
@@ -35,7 +35,7 @@ only_option = click.option("--only", multiple=True, help="Contenders whose name 
 
 
 @click.group()
-@click.option("--work", type=click.Path(path_type=Path), default=HERE / "work")
+@click.option("--scratch", type=click.Path(path_type=Path), default=HERE / "scratch")
 @click.option("--peers", type=click.Path(path_type=Path), default=HERE / "peers")
 @click.option(
     "--multi30k",
@@ -44,9 +44,9 @@ only_option = click.option("--only", multiple=True, help="Contenders whose name 
     help="Folder with train.en.gz and so on.",
 )
 @click.pass_context
-def bench(context: click.Context, work: Path, peers: Path, multi30k: Path) -> None:
+def bench(context: click.Context, scratch: Path, peers: Path, multi30k: Path) -> None:
     """Measure Dragoman beside other toolkits."""
-    context.obj = prepare(work, multi30k), peers
+    context.obj = prepare(scratch, multi30k), peers
 
 
 @bench.command()

@@ -49,7 +49,7 @@ def start(
     Raises:
         FailedError: it failed.
     """
-    environment: ClassVar[Mapping[str, str]] = {
+    environment = {
         **os.environ,
         "OMP_NUM_THREADS": "2",
         "PYTHONPATH": str(HERE / "hooks"),

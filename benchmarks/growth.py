@@ -19,7 +19,7 @@ from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.loss import chunked_backward
+from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 
 TINY = TransformerConfig(
@@ -47,9 +47,7 @@ def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VO
     batch = make_batch(lines, lines)
 
     def step() -> None:
-        memory = model.encode(batch.source, batch.source_mask)
-        hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
-        chunked_backward(hidden.flatten(0, 1), batch.target_output.flatten(), model.logits, 0.1)
+        backward(model, batch, 0.1)
         optimizer.collect()
         optimizer.scale(1 / batch.target_tokens)
         optimizer.step(1e-4)

@@ -1,7 +1,7 @@
 """Hugging Face's MarianMTModel with fresh weights: a plain training loop, or generation.
 
 marian.py train BATCHES STEPS float32|bfloat16 SIZE       a JSON line: tokens of each step
-marian.py translate PIECES DICTIONARY float32|bfloat16 SIZE LENGTH LINES      a JSON line: seconds
+marian.py translate PIECES DICTIONARY float32|bfloat16 SIZE LENGTH      a JSON line: seconds
 """
 
 from __future__ import annotations
@@ -72,15 +72,13 @@ def train(path: str, steps: str, precision: str, size: str) -> None:
     print(json.dumps(tokens))
 
 
-def translate(
-    pieces: str, dictionary: str, precision: str, size: str, length: str, lines: str
-) -> None:
+def translate(pieces: str, dictionary: str, precision: str, size: str, length: str) -> None:
     rows = Path(dictionary).read_text(encoding="utf-8").splitlines()
     ids = {row.rsplit(" ", 1)[0]: number for number, row in enumerate(rows, start=4)}
     model = model_of(json.loads(size), len(ids) + 4).eval()
     if precision == "bfloat16":
         model = model.to(torch.bfloat16)
-    text = Path(pieces).read_text(encoding="utf-8").splitlines()[: int(lines)]
+    text = Path(pieces).read_text(encoding="utf-8").splitlines()
     sources = sorted(([ids.get(p, UNK) for p in line.split()] + [EOS] for line in text), key=len)
 
     def run(chosen: list[list[int]]) -> None:

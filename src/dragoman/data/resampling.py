@@ -104,17 +104,17 @@ class Sampler:
         )
 
     def _growth(self, seed: int) -> float:
-        """How many times as long the longer side of a pair becomes, on average."""
+        """How many times as many tokens or batches a sample of the pairs becomes."""
         pairs = len(self._store)
         rows = np.unique(np.linspace(0, pairs - 1, min(pairs, _SAMPLE_ROWS)).astype(np.int64))
+        stored = [self._store.lengths(side, rows) + 1 for side in _SIDES]
+        grown = [self._resample(side, rows, seed)[1] + 1 for side in _SIDES]
+        tokens = np.maximum(*grown).sum() / np.maximum(*stored).sum()
+        # Sentences that were of one length no longer are, and are padded more.
         before, after = (
-            np.maximum(source + 1, target + 1).sum()
-            for source, target in (
-                [self._store.lengths(side, rows) for side in _SIDES],
-                [self._resample(side, rows, seed)[1] for side in _SIDES],
-            )
+            len(group_by_length(*lengths, self._batch_tokens)) for lengths in (stored, grown)
         )
-        return max(1.0, float(after / before))
+        return max(1.0, float(tokens), after / before)
 
 
 @dataclass(frozen=True)

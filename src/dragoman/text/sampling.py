@@ -18,38 +18,6 @@ Split = tuple[str, ...]
 Splitter = Callable[[str, Random], Split]
 """From a word to pieces of the vocabulary, drawn at random."""
 
-# A word is split this many times, once for all; then one of these is drawn.  Drawing anew each
-# time would take longer than training.
-_SPLITS_A_WORD = 16
-# Of scripts without spaces a "word" is a sentence, seldom seen twice: split anew each time.
-_LONGEST_KEPT = 24
-_WORDS_KEPT = 100_000
-
-
-class WordSampler:
-    """Draws splits of words, as a function of the word and the generator alone.
-
-    Args:
-        split: how one split is drawn.
-    """
-
-    def __init__(self, split: Splitter) -> None:
-        self._split = split
-        self._kept: dict[str, list[Split]] = {}
-
-    def draw(self, word: str, chance: Random) -> Split:
-        """One split of ``word``."""
-        if len(word) > _LONGEST_KEPT:
-            return self._split(word, chance)
-        splits = self._kept.get(word)
-        if splits is None:
-            own = Random(word)  # seeded by its letters, so that nothing depends on what came before
-            splits = [self._split(word, own) for _ in range(_SPLITS_A_WORD)]
-            if len(self._kept) >= _WORDS_KEPT:
-                self._kept.clear()
-            self._kept[word] = splits
-        return splits[chance.randrange(_SPLITS_A_WORD)]
-
 
 def bpe_dropout(scores: Mapping[str, float], probability: float) -> Splitter:
     """Merges the best pair again and again, each time overlooking pairs with ``probability``.

@@ -24,7 +24,7 @@ from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.files import atomic_write, storage_errors
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
-from dragoman.text.sampling import WordSampler, bpe_dropout, unigram_sampling
+from dragoman.text.sampling import Splitter, bpe_dropout, unigram_sampling
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
@@ -107,7 +107,7 @@ class Vocabulary:
                 f"a sentencepiece model of another kind: pad, unknown, begin and end have the "
                 f"ids {special}, expected {(PAD, UNK, BOS, EOS)}"
             )
-        self._samplers: dict[float, WordSampler] = {}
+        self._splitters: dict[float, Splitter] = {}
 
     @cached_property
     def _atoms(self) -> list[bool]:
@@ -160,29 +160,29 @@ class Vocabulary:
         ids = self._processor.encode(prepared, num_threads=threads)
         if sampling == 0.0:
             return ids
-        sampler, chance = self._sampler(sampling), random.Random(seed)
-        return [self._split_anew(sentence, sampler, chance) for sentence in ids]
+        split, chance = self._splitter(sampling), random.Random(seed)
+        return [self._split_anew(sentence, split, chance) for sentence in ids]
 
-    def _sampler(self, sampling: float) -> WordSampler:
-        """Draws splits of words that are whole in this vocabulary."""
-        if sampling not in self._samplers:
+    def _splitter(self, sampling: float) -> Splitter:
+        """Draws splits of words of this vocabulary."""
+        if sampling not in self._splitters:
             scores = {
                 piece: float(self._processor.get_score(i))
                 for i, piece in enumerate(self.pieces(range(len(self))))
                 if not self._atoms[i]
             }
-            splitter = unigram_sampling if self._is_unigram else bpe_dropout
-            self._samplers[sampling] = WordSampler(splitter(scores, sampling))
-        return self._samplers[sampling]
+            kind = unigram_sampling if self._is_unigram else bpe_dropout
+            self._splitters[sampling] = kind(scores, sampling)
+        return self._splitters[sampling]
 
-    def _split_anew(self, ids: list[int], sampler: WordSampler, chance: random.Random) -> list[int]:
+    def _split_anew(self, ids: list[int], split: Splitter, chance: random.Random) -> list[int]:
         """Other pieces for the same sentence; tags, bytes and unknown pieces stay."""
         found: list[int] = []
         word = ""
-        for i in [*ids, EOS]:
+        for i in [*ids, EOS]:  # the end closes the last word
             piece = self._processor.id_to_piece(i)
             if word and (self._atoms[i] or piece.startswith(_SPACE_SIGN)):
-                found += map(self._processor.piece_to_id, sampler.draw(word, chance))
+                found += map(self._processor.piece_to_id, split(word, chance))
                 word = ""
             if self._atoms[i]:
                 found.append(i)

@@ -13,6 +13,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from dragoman.data.batches import Batch
+from dragoman.models.interface import TranslationModel
+from dragoman.text.vocabulary import PAD
+
 CHUNK_SCORES = 1 << 22
 """Scores (positions times vocabulary) held at once; few, to stay in a CPU's cache."""
 
@@ -62,6 +66,20 @@ def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> tu
     """
     apply: Callable[..., tuple[Tensor, Tensor]] = _SmoothedCrossEntropy.apply
     return apply(logits, gold, smoothing)
+
+
+def backward(model: TranslationModel, batch: Batch, smoothing: float) -> Loss:
+    """Loss of a batch, padding left out, and its backward pass; gradients add up.
+
+    Args:
+        model: in training mode.
+        batch: on the model's device.
+        smoothing: label smoothing.
+    """
+    memory = model.encode(batch.source, batch.source_mask)
+    hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
+    real = batch.target_output != PAD
+    return chunked_backward(hidden[real], batch.target_output[real], model.logits, smoothing)
 
 
 def chunked_backward(

@@ -25,7 +25,6 @@ from dragoman.device import Precision, keep_freed_memory, working_precision
 from dragoman.errors import InterruptedRunError, TrainingError
 from dragoman.models.dropout import seed_dropout
 from dragoman.models.interface import TranslationModel
-from dragoman.text.vocabulary import PAD
 from dragoman.training.checkpoint import (
     Best,
     Progress,
@@ -38,7 +37,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
-from dragoman.training.loss import chunked_backward
+from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.progress import Averages, Observer, Record
 from dragoman.training.schedule import ScheduleConfig, learning_rate
@@ -254,15 +253,7 @@ class Trainer:
 
     def _backward(self, batch: Batch) -> Tensor:
         """Gradients of one batch; its smoothed loss, NLL and tokens, summed."""
-        memory = self.model.encode(batch.source, batch.source_mask)
-        hidden, _ = self.model.decode(batch.target_input, memory, self.model.start(memory))
-        real = batch.target_output != PAD
-        loss = chunked_backward(
-            hidden[real],
-            batch.target_output[real],
-            self.model.logits,
-            self._config.label_smoothing,
-        )
+        loss = backward(self.model, batch, self._config.label_smoothing)
         tokens = loss.nll.new_tensor(batch.target_tokens)
         return torch.stack([loss.smoothed, loss.nll, tokens]).double()
 

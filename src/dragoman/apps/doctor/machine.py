@@ -23,8 +23,7 @@ from dragoman.experiment import ExperimentConfig
 from dragoman.models.cost import cost
 from dragoman.models.interface import TranslationModel
 from dragoman.saved import build_model
-from dragoman.text.vocabulary import PAD
-from dragoman.training.loss import CHUNK_SCORES, chunked_backward
+from dragoman.training.loss import CHUNK_SCORES, backward
 from dragoman.training.optimizer import FlatOptimizer
 
 _TIMED_STEPS = 3
@@ -159,10 +158,7 @@ def _measure(config: ExperimentConfig, encoded: Encoded, device: torch.device) -
 def _step(
     model: TranslationModel, optimizer: FlatOptimizer, batch: Batch, smoothing: float
 ) -> None:
-    memory = model.encode(batch.source, batch.source_mask)
-    hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
-    real = batch.target_output != PAD
-    chunked_backward(hidden[real], batch.target_output[real], model.logits, smoothing)
+    backward(model, batch, smoothing)
     optimizer.collect()
     optimizer.scale(1 / batch.target_tokens)  # reads a number back, so the device has finished
     optimizer.step(0.0)
