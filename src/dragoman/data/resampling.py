@@ -107,14 +107,15 @@ class Sampler:
         """How many times as many tokens or batches a sample of the pairs becomes."""
         pairs = len(self._store)
         rows = np.unique(np.linspace(0, pairs - 1, min(pairs, _SAMPLE_ROWS)).astype(np.int64))
-        stored = [self._store.lengths(side, rows) + 1 for side in _SIDES]
-        grown = [self._resample(side, rows, seed)[1] + 1 for side in _SIDES]
-        tokens = np.maximum(*grown).sum() / np.maximum(*stored).sum()
-        # Sentences that were of one length no longer are, and are padded more.
-        before, after = (
-            len(group_by_length(*lengths, self._batch_tokens)) for lengths in (stored, grown)
-        )
-        return max(1.0, float(tokens), after / before)
+        tokens, batches = [], []
+        for source, target in (
+            [self._store.lengths(side, rows) + 1 for side in _SIDES],
+            [self._resample(side, rows, seed)[1] + 1 for side in _SIDES],
+        ):
+            tokens.append(int(np.maximum(source, target).sum()))
+            # Sentences that were of one length no longer are, and are padded more.
+            batches.append(len(group_by_length(source, target, self._batch_tokens)))
+        return max(1.0, tokens[1] / tokens[0], batches[1] / batches[0])
 
 
 @dataclass(frozen=True)
