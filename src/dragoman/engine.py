@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import torch
 
 from dragoman.data.batches import pad_sources
+from dragoman.device import keep_freed_memory
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Ensemble, Hypothesis, ModelScorer, Scorer, SearchConfig, search
 
@@ -47,6 +48,7 @@ class TorchEngine:
     """
 
     def __init__(self, models: Sequence[TranslationModel]) -> None:
+        keep_freed_memory()
         self.models = list(models)
         scorers: list[Scorer] = [ModelScorer(model) for model in models]
         self.scorer = scorers[0] if len(scorers) == 1 else Ensemble(scorers)

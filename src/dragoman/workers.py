@@ -48,6 +48,8 @@ class WorkerEngine:
             initializer=_begin,
             initargs=(tuple(paths), device, precision),
         )
+        for _ in range(workers):  # a pool starts a process for a task that finds none idle
+            self._pool.submit(_begun)
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
@@ -72,6 +74,10 @@ def _begin(
     models = [load_model(path, device).model for path in paths]
     dtype = working_precision(precision, next(models[0].parameters()).device)
     _engine = TorchEngine([model.to(dtype) for model in models])
+
+
+def _begun() -> None:
+    """Nothing: what a worker is asked to do so that it starts."""
 
 
 def _search(batch: SourceBatch, config: SearchConfig) -> list[list[Hypothesis]]:
