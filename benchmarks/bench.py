@@ -9,8 +9,10 @@ Contenders take turns, for as many rounds as asked, and a table of medians is pr
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import date
@@ -18,14 +20,15 @@ from pathlib import Path
 from statistics import median
 
 import click
+import curve as curves
 from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
 from decoders import decoders
 from growth import GROWTH
-from material import SIZES, Material, prepare
+from material import SIZES, VOCABULARY, Material, prepare, transformer
 
 RESULTS = HERE / "results"
-FLOPS_A_TOKEN = {"tiny": 14e6, "base": 286e6}
-"""Matrix products of training, source side included, for this vocabulary and this text."""
+LENGTH = 15
+"""Pieces of a sentence of Multi30k on average, on either side."""
 
 size_option = click.option(
     "--size", "sizes", multiple=True, type=click.Choice(list(SIZES)), default=("tiny", "base")
@@ -144,6 +147,24 @@ def decoding_table(size: str, found: dict[str, list[tuple[float, int]]]) -> list
 
 
 @bench.command()
+@click.option("--seeds", default=3, show_default=True)
+@click.option("--steps", default=400, show_default=True)
+@click.pass_obj
+def curve(obj: tuple[Material, Path], seeds: int, steps: int) -> None:
+    """Loss while training, beside a plain float32 loop: same weights, same batches."""
+    material, _ = obj
+    folder = material.folder / "curve"
+    folder.mkdir(exist_ok=True)
+    found = {}
+    for seed in range(1, seeds + 1):
+        run = folder / f"run-{seed}-{time.time_ns()}"
+        fast = curves.ours(material, run, seed, steps)
+        found[seed] = fast, curves.plain(run, steps, folder / "plain.log")
+        click.echo(f"seed {seed}: {fast[-1]:.4f}, plain {found[seed][1][-1]:.4f}", err=True)
+    save("curve", [f"Loss, tiny, {seeds} seeds: {machine()}", "", *curves.table(found)])
+
+
+@bench.command()
 @click.pass_obj
 def growth(obj: tuple[Material, Path]) -> None:
     """How speed and memory change with size; a table and a picture."""
@@ -156,17 +177,58 @@ def growth(obj: tuple[Material, Path]) -> None:
     for label, (kind, name, values) in GROWTH.items():
         curves[label] = []
         for value in values:
-            command = [sys.executable, HERE / "growth.py", kind, name, value]
             if kind == "prepare":
-                command += [folder, material.folder / "prepared"]
-            finished = start(command, HERE, folder / "growth.log")
-            found = json.loads(finished.output.splitlines()[-1])
+                pairs, store = material.numbered(value), folder / f"store.{time.time_ns()}"
+                command = ["data.py", kind, pairs, material.folder / "prepared", store]
+            else:
+                command = ["growth.py", kind, name, value]
+            found = ask(command, folder / "growth.log")
             memory = found["memory"] / 2**30
-            curves[label].append((value, found["rate"], memory))
-            lines.append(f"| {label} | {value:,} | {found['rate']:,.0f} | {memory:.2f} |")
+            curves[label].append((value, found["value"], memory))
+            lines.append(f"| {label} | {value:,} | {found['value']:,.0f} | {memory:.2f} |")
             click.echo(lines[-1], err=True)
     save("growth", lines)
     draw(curves, RESULTS / "growth.svg")
+
+
+@bench.command()
+@click.option("--pairs", default=5_000_000, show_default=True)
+@click.pass_obj
+def data(obj: tuple[Material, Path], pairs: int) -> None:
+    """Encoding beside sentencepiece alone, resuming within an epoch, and starting."""
+    material, _ = obj
+    folder = material.folder / "growth"
+    folder.mkdir(exist_ok=True)
+    log, run, text = folder / "data.log", material.folder / "prepared", material.numbered(pairs)
+    store = folder / f"store.{time.time_ns()}"
+    alone = ask(["data.py", "encode", material.numbered(pairs // 5), run], log)["value"]
+    whole = ask(["data.py", "prepare", text, run, store], log)
+    resumed = ask(["data.py", "resume", store], log)
+    help_ = median(
+        start([sys.executable, "-m", "dragoman", "--help"], folder, log).seconds for _ in range(7)
+    )
+    save(
+        "data",
+        [
+            f"Data and start, {pairs:,} pairs: {machine()}",
+            "",
+            "| what | figure |",
+            "|---|---:|",
+            f"| sentencepiece's own encode, {os.cpu_count()} threads | {alone:,.0f} sentences/s |",
+            f"| preparing, everything counted | {whole['value']:,.0f} sentences/s |",
+            f"| preparing, of sentencepiece alone | {whole['value'] / alone:.0%} |",
+            f"| preparing, memory of its largest process | {whole['memory'] / 2**30:.2f} GiB |",
+            f"| first batch from the middle of an epoch | {resumed['value']:.2f} s |",
+            f"| `dragoman --help` | {help_:.2f} s |",
+        ],
+    )
+
+
+def ask(command: list[object], log: Path) -> dict[str, float]:
+    """What a script beside this one prints in its last line."""
+    script, *arguments = command
+    finished = start([sys.executable, HERE / str(script), *arguments], HERE, log)
+    return dict(json.loads(finished.output.splitlines()[-1]))
 
 
 def draw(curves: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
@@ -193,7 +255,7 @@ def measure_peak(log: Path) -> dict[str, float]:
 def training_table(size: str, speeds: dict[str, list[Speed]], peak: dict[str, float]) -> list[str]:
     """Rows of Markdown."""
     ours = median(s.tokens_per_second for s in speeds[f"{Dragoman.name} {Dragoman.dtype}"])
-    best = max(peak.values())
+    best, flops = max(peak.values()), flops_a_token(size)
     lines = [
         f"Training, {size}: {machine()}; matrix-product peak "
         + ", ".join(f"{kind} {value:,.0f} GFLOP/s" for kind, value in peak.items()),
@@ -203,10 +265,19 @@ def training_table(size: str, speeds: dict[str, list[Speed]], peak: dict[str, fl
     ]
     for label, found in speeds.items():
         rate = median(speed.tokens_per_second for speed in found)
-        share = rate * FLOPS_A_TOKEN[size] / (best * 1e9)
+        share = rate * flops / (best * 1e9)
         memory = max(speed.memory for speed in found) / 2**30
         lines.append(f"| {label} | {rate:,.0f} | {ours / rate:.2f}x | {share:.0%} | {memory:.2f} |")
     return lines
+
+
+def flops_a_token(size: str) -> float:
+    """Of training, per target token, source side included."""
+    from dragoman.models import TransformerConfig
+    from dragoman.models.cost import cost
+
+    config = TransformerConfig(**transformer(size))
+    return cost(config, VOCABULARY, VOCABULARY, LENGTH, LENGTH).flops_per_target_token
 
 
 def machine() -> str:

@@ -7,18 +7,13 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 
 from dragoman.data.batches import make_batch
-from dragoman.data.prepare import prepare
 from dragoman.device import keep_freed_memory, working_precision
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, search
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart
-from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 
@@ -32,7 +27,7 @@ GROWTH = {
     "training: pieces a sentence": ("train", "length", (8, 16, 32, 64, 128, 256)),
     "training: vocabulary": ("train", "vocabulary", (1000, 4000, 16000, 64000)),
     "search: beam": ("decode", "beam", (1, 2, 4, 8, 16)),
-    "preparing: pairs": ("prepare", "pairs", (10_000, 100_000, 1_000_000)),
+    "preparing: sentences": ("prepare", "pairs", (10_000, 100_000, 1_000_000, 5_000_000)),
 }
 
 
@@ -69,29 +64,6 @@ def decode(beam: int) -> float:
     return len(lines) / _best(run, 2)
 
 
-def prepare_pairs(pairs: int, folder: Path, vocabulary: Path) -> float:
-    """Pairs a second, from text to the store; the text is written first and not timed."""
-    path = folder / f"pairs.{pairs}.tsv"
-    if not path.exists():
-        with path.open("w", encoding="utf-8") as stream:
-            stream.write("en\tde\n")
-            for number in range(pairs):
-                words = f"{number:x} {number * 7919 % 65521} and {number % 97} more of these things"
-                stream.write(f"{words}\t{words} too\n")
-    start = time.perf_counter()
-    part = CorpusPart(path=str(path), source="en", target="de")
-    prepare(
-        folder / f"store.{pairs}.{time.time_ns()}",
-        (part,),
-        Vocabularies.load(vocabulary),
-        CleaningConfig(),
-        max_pieces=256,
-        held_out=set(),
-        processes=2,
-    )
-    return pairs / (time.perf_counter() - start)
-
-
 def _best(run: Callable[[], None], repeats: int) -> float:
     run()
     times = []
@@ -103,12 +75,7 @@ def _best(run: Callable[[], None], repeats: int) -> float:
 
 
 if __name__ == "__main__":
-    kind, name, value, *more = sys.argv[1:]
-    if kind == "prepare":
-        rate = prepare_pairs(int(value), *map(Path, more))
-    else:
-        rate = {"train": train, "decode": decode}[kind](**{name: int(value)})
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    memory = max(usage.ru_maxrss, children.ru_maxrss) * 1024
-    print(json.dumps({"rate": rate, "memory": memory}))
+    kind, name, size = sys.argv[1:]
+    rate = {"train": train, "decode": decode}[kind](**{name: int(size)})
+    memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"value": rate, "memory": memory}))

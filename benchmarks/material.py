@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 
 from dragoman.config import to_yaml
@@ -45,6 +46,18 @@ class Material:
         """Padded ids of Dragoman's own batches, for the plain loops."""
         return self.folder / "batches.safetensors"
 
+    def numbered(self, count: int) -> Path:
+        """A table of so many pairs: the training text over and over, each line with a number."""
+        path = self.folder / f"pairs.{count}.tsv"
+        if not path.exists():
+            sides = [self.text("train", side).read_text(encoding="utf-8") for side in SIDES]
+            pairs = cycle(zip(*(side.splitlines() for side in sides), strict=True))
+            with path.open("w", encoding="utf-8") as stream:
+                stream.write("\t".join(SIDES) + "\n")
+                for number, (source, target) in zip(range(count), pairs, strict=False):
+                    stream.write(f"{source} {number}\t{target} {number}\n")
+        return path
+
     def config(self, size: str) -> Path:
         """Dragoman's configuration."""
         return self.folder / f"{size}.yaml"
@@ -69,6 +82,13 @@ def prepare(folder: Path, multi30k: Path) -> Material:
     return material
 
 
+def transformer(size: str) -> dict[str, float]:
+    """Sizes as Dragoman's configuration has them."""
+    shape = dict(SIZES[size])
+    layers = shape.pop("layers")
+    return {"encoder_layers": layers, "decoder_layers": layers, **shape}
+
+
 def dragoman(*arguments: object, **options: object) -> subprocess.CompletedProcess[bytes]:
     """Run the command line as users do."""
     command = [sys.executable, "-m", "dragoman", *map(str, arguments)]
@@ -76,9 +96,6 @@ def dragoman(*arguments: object, **options: object) -> subprocess.CompletedProce
 
 
 def _experiment(material: Material, size: str) -> dict[str, object]:
-    shape = dict(SIZES[size])
-    layers = shape.pop("layers")
-
     def part(name: str) -> dict[str, str]:
         source, target = (str(material.text(name, side)) for side in SIDES)
         return {"source": source, "target": target}
@@ -88,12 +105,7 @@ def _experiment(material: Material, size: str) -> dict[str, object]:
         "target_language": "de",
         "data": {"train": [part("train")], "dev": part("dev")},
         "vocabulary": {"size": VOCABULARY},
-        "model": {
-            "family": "transformer",
-            "encoder_layers": layers,
-            "decoder_layers": layers,
-            **shape,
-        },
+        "model": {"family": "transformer", **transformer(size)},
         "training": {
             "batches": {"batch_tokens": BATCH_TOKENS},
             "log_steps": 5,

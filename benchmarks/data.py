@@ -1,0 +1,64 @@
+"""What comes before a model: encoding text, taking up an epoch in its middle, starting.
+
+data.py encode PAIRS.TSV RUN           sentences a second of sentencepiece's own threads
+data.py prepare PAIRS.TSV RUN STORE    sentences a second from text to a store, everything counted
+data.py resume STORE                   seconds to the first batch in the middle of an epoch
+
+RUN has the vocabulary.  Each prints a JSON line with ``value`` and its peak ``memory`` in bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+
+from dragoman.data.batches import BatchConfig, Batches
+from dragoman.data.prepare import prepare
+from dragoman.data.store import Store
+from dragoman.text.cleaning import CleaningConfig
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.vocabulary import Vocabularies
+
+
+def encode(pairs: str, run: str) -> float:
+    """Text already in memory and normalized; nothing but sentencepiece is timed."""
+    part = CorpusPart(path=pairs, source="en", target="de")
+    lines = [side for pair in read_pairs(part) for side in (pair.source, pair.target)]
+    processor = Vocabularies.load(run).source._processor
+    start = time.perf_counter()
+    processor.encode(lines, num_threads=os.cpu_count())
+    return len(lines) / (time.perf_counter() - start)
+
+
+def prepare_store(pairs: str, run: str, store: str) -> float:
+    """Reading, cleaning, looking for duplicates, encoding, writing, checksums."""
+    part = CorpusPart(path=pairs, source="en", target="de")
+    start = time.perf_counter()
+    _, report = prepare(
+        store,
+        (part,),
+        Vocabularies.load(run),
+        CleaningConfig(),
+        max_pieces=256,
+        processes=os.cpu_count() or 1,
+    )
+    return 2 * report.read / (time.perf_counter() - start)
+
+
+def resume(store: str) -> float:
+    """As a resumed run does it, in a process that has seen nothing of the epoch."""
+    opened = Store.open(store)
+    start = time.perf_counter()
+    batches = Batches(opened, BatchConfig(), seed=1)
+    next(batches.epoch(0, batches.count(0) // 2))
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    kind, *arguments = sys.argv[1:]
+    value = {"encode": encode, "prepare": prepare_store, "resume": resume}[kind](*arguments)
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    print(json.dumps({"value": value, "memory": 1024 * max(part.ru_maxrss for part in usage)}))
