@@ -1,12 +1,13 @@
 # make demo   trains, translates and scores on the embedded corpus, from nothing
 # make test   lint, types, import contracts and tests, as CI runs them
 # make check  the same without the tests, in seconds
-# make bench  speed beside other toolkits, in an environment of their own; an hour or two
+# make bench  speed beside other toolkits, in an environment of their own; two hours
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/peers
+ROUNDS := 2
 
 .PHONY: demo test check bench format clean
 
@@ -23,9 +24,11 @@ check: $(VENV)/installed
 	$(BIN)/lint-imports
 
 bench: $(VENV)/installed $(PEERS)/installed
-	$(BIN)/python benchmarks/bench.py training
-	$(BIN)/python benchmarks/bench.py decoding
+	$(BIN)/python benchmarks/bench.py training --rounds $(ROUNDS)
+	$(BIN)/python benchmarks/bench.py decoding --rounds $(ROUNDS)
 	$(BIN)/python benchmarks/bench.py growth
+	$(BIN)/python benchmarks/bench.py data
+	$(BIN)/python benchmarks/bench.py curve
 
 format: $(VENV)/installed
 	$(BIN)/ruff check --fix .

@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import date
+from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -96,7 +97,7 @@ def training(
 @size_option
 @rounds_option
 @only_option
-@click.option("--lines", default=1000, show_default=True, help="Sentences to translate.")
+@click.option("--lines", default=0, help="Sentences.  [default: 4000 for tiny, 1000 for base]")
 @click.pass_obj
 def decoding(
     obj: tuple[Material, Path],
@@ -120,7 +121,7 @@ def decoding(
                     continue
                 click.echo(f"{size}, round {number + 1}: {decoder.label} ... ", nl=False, err=True)
                 try:
-                    speed = decoder.measure(size, lines)
+                    speed = decoder.measure(size, lines or {"tiny": 4000, "base": 1000}[size])
                 except (FailedError, ValueError) as error:
                     click.echo(f"failed: {error}", err=True)
                     continue
@@ -222,6 +223,38 @@ def data(obj: tuple[Material, Path], pairs: int) -> None:
             f"| `dragoman --help` | {help_:.2f} s |",
         ],
     )
+
+
+@bench.command()
+@click.option("--size", "sizes", multiple=True, default=("base", "big"))
+@click.option("--tokens", multiple=True, default=(25_000, 100_000), help="A step.")
+@click.option("--lines", multiple=True, default=(1000, 100_000), help="Sentences to translate.")
+@click.pass_obj
+def gpu(
+    obj: tuple[Material, Path],
+    sizes: tuple[str, ...],
+    tokens: tuple[int, ...],
+    lines: tuple[int, ...],
+) -> None:
+    """Training and search on a GPU; DEVICE=cpu tries it, with --size tiny, on a CPU."""
+    log = obj[0].folder / "gpu.log"
+    peak = ask(["gpu.py", "peak"], log)["value"]
+    rows = [f"GPU: {machine()}; bfloat16 peak {peak / 1e12:.1f} TFLOP/s", ""]
+    rows += ["| what | a second | of the peak | memory, GiB |", "|---|---:|---:|---:|"]
+    for size, count, compiled in product(sizes, tokens, ("", "compiled")):
+        found = ask(["gpu.py", "train", size, count, *[compiled] * bool(compiled)], log)
+        share = found["value"] * found["flops"] / peak
+        label = f"training, {size}, {count:,} tokens a step {compiled}".strip()
+        memory = found["memory"] / 2**30
+        rows.append(f"| {label} | {found['value']:,.0f} tokens | {share:.0%} | {memory:.1f} |")
+        click.echo(rows[-1], err=True)
+    for count, beam in product(lines, (1, 4)):
+        found = ask(["gpu.py", "decode", sizes[0], count, beam], log)
+        label = f"search, {sizes[0]}, {count:,} sentences, beam {beam}"
+        memory = found["memory"] / 2**30
+        rows.append(f"| {label} | {found['value']:,.0f} sentences | | {memory:.1f} |")
+        click.echo(rows[-1], err=True)
+    save("gpu", rows)
 
 
 def ask(command: list[object], log: Path) -> dict[str, float]:

@@ -27,6 +27,13 @@ WARM = 4
 """Optimizer steps that are not counted."""
 
 
+MEMORY_KEPT = {
+    "MALLOC_MMAP_THRESHOLD_": "1073741824",
+    "MALLOC_TRIM_THRESHOLD_": "68719476736",
+}
+"""The C library told to keep freed memory, as Dragoman tells it."""
+
+
 @dataclass(frozen=True)
 class Finished:
     """A process that has ended."""
@@ -170,10 +177,7 @@ class TunedMarianLoop(MarianLoop):
     """The same, with the C library told to keep freed memory."""
 
     name = "HF Marian loop, memory kept"
-    environment: ClassVar[Mapping[str, str]] = {
-        "MALLOC_MMAP_THRESHOLD_": "1073741824",
-        "MALLOC_TRIM_THRESHOLD_": "2147483647",
-    }
+    environment = MEMORY_KEPT
 
 
 class Fairseq(Trainer):

@@ -1,7 +1,8 @@
 """Who translates, and how each is asked to: beam 4, every output forced to 15 pieces.
 
 Weights are fresh or a few steps old, since speed at a forced length does not depend on them.
-Commands are timed on few and on many lines; the difference leaves start-up out.
+Commands are timed on few and on many lines; the difference leaves start-up out.  Many are as
+many as make start-up's own variation small: a test set read several times where need be.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import json
 import sys
 from abc import ABC, abstractmethod
-from itertools import islice
+from collections.abc import Mapping
+from itertools import cycle, islice
 from pathlib import Path
+from typing import ClassVar
 
-from contenders import HERE, start
+from contenders import HERE, MEMORY_KEPT, start
 from material import SIZES, Material, dragoman
 
 FEW = 64
@@ -25,6 +28,7 @@ class Decoder(ABC):
 
     name: str
     options: tuple[str, ...] = ()
+    environment: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, material: Material, peers: Path, log: Path) -> None:
         self.material, self.peers, self.log = material, peers, log
@@ -40,7 +44,9 @@ class Decoder(ABC):
         for count in (FEW, lines):
             source = self.source(count)
             log = self.log / f"decode-{self.label.replace(' ', '')}.{size}.{count}.log"
-            finished = start(self.command(size, source), self.material.folder, log)
+            finished = start(
+                self.command(size, source), self.material.folder, log, self.environment
+            )
             seconds.append(finished.seconds)
             memory = max(memory, finished.memory)
         return (lines - FEW) / (seconds[1] - seconds[0]), memory
@@ -50,10 +56,10 @@ class Decoder(ABC):
         return self.first(self.material.pieces("test", "en"), count)
 
     def first(self, path: Path, count: int) -> Path:
-        """A file with the first lines of another."""
+        """A file with the first lines of another, which starts over where it is too short."""
         target = path.with_name(f"{path.name}.{count}")
-        with path.open(encoding="utf-8") as stream:
-            target.write_text("".join(islice(stream, count)), encoding="utf-8")
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        target.write_text("".join(islice(cycle(lines), count)), encoding="utf-8")
         return target
 
     @abstractmethod
@@ -86,7 +92,8 @@ class Marian(Decoder):
     def measure(self, size: str, lines: int) -> tuple[float, int]:
         log = self.log / f"decode-{self.label.replace(' ', '')}.{size}.log"
         command = self.command(size, self.source(lines))
-        finished = start(command, self.material.folder, log)  # it prints its own seconds
+        # It prints its own seconds.
+        finished = start(command, self.material.folder, log, self.environment)
         return lines / json.loads(finished.output.splitlines()[-1]), finished.memory
 
     def command(self, size: str, source: Path) -> list[object]:
@@ -95,6 +102,12 @@ class Marian(Decoder):
             *(source.resolve(), self.material.dictionary.resolve(), *self.options),
             *(json.dumps(SIZES[size]), LENGTH),
         ]
+
+
+class TunedMarian(Marian):
+    """The same, with the C library told to keep freed memory."""
+
+    name, environment = "HF generate, memory kept", MEMORY_KEPT
 
 
 class Fairseq(Decoder):
@@ -167,7 +180,8 @@ def decoders(material: Material, peers: Path, log: Path) -> list[Decoder]:
     for options in OURS:
         found.append(Dragoman(material, peers, log))
         found[-1].options = options
-    for precision in ("float32", "bfloat16"):
-        found.append(Marian(material, peers, log))
-        found[-1].options = (precision,)
+    for kind in (Marian, TunedMarian):
+        for precision in ("float32", "bfloat16"):
+            found.append(kind(material, peers, log))
+            found[-1].options = (precision,)
     return [*found, *(kind(material, peers, log) for kind in (Fairseq, OpenNMT, Eole))]

@@ -1,0 +1,108 @@
+"""Training and search on a GPU, at the sizes of the paper, beside the card's own matrix products.
+
+    gpu.py train SIZE TOKENS [compiled]      target tokens a second, of 25 pieces a sentence
+    gpu.py decode SIZE LINES BEAM            sentences a second, outputs of 25 pieces
+    gpu.py peak                              FLOP/s of a large bfloat16 product
+
+Each prints a JSON line with ``value``, the ``memory`` taken in bytes and, of training, ``flops``
+a target token.  ``DEVICE=cpu`` tries the same on a CPU, where only small sizes make sense.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+
+from dragoman.data.batches import make_batch
+from dragoman.models.cost import cost
+from dragoman.models.transformer import Transformer, TransformerConfig
+from dragoman.search import ModelScorer, SearchConfig, search
+from dragoman.training.loss import backward
+from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+
+DEVICE = torch.device(os.environ.get("DEVICE", "cuda"))
+LENGTH = 25
+VOCABULARY = 37_000
+SIZES = {
+    "tiny": TransformerConfig(encoder_layers=2, decoder_layers=2, d_model=64, d_ff=128, heads=2),
+    "base": TransformerConfig(),
+    "big": TransformerConfig(d_model=1024, d_ff=4096, heads=16, dropout=0.3),
+}
+BATCH_TOKENS = 100_000
+"""Padded source pieces times beams that are searched for together."""
+
+
+def train(size: str, tokens: str, compiled: str = "") -> float:
+    """Steps as the trainer takes them, on sentences already on the card."""
+    torch.manual_seed(1)
+    model = Transformer(SIZES[size], VOCABULARY, VOCABULARY).train().to(DEVICE)
+    optimizer = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
+    if compiled:
+        model.encode = torch.compile(model.encode)  # type: ignore[method-assign]
+        model.decode = torch.compile(model.decode)  # type: ignore[method-assign]
+    lines = torch.randint(4, VOCABULARY, (int(tokens) // LENGTH, LENGTH - 1)).tolist()
+    batch = make_batch(lines, lines).to(DEVICE)
+
+    def step() -> None:
+        backward(model, batch, 0.1)
+        optimizer.collect()
+        optimizer.scale(1 / batch.target_tokens)
+        optimizer.step(1e-4)
+
+    return batch.target_tokens / seconds(step, warm=5, repeats=20)
+
+
+def decode(size: str, lines: str, beam: str) -> float:
+    """Batches of like length one after another, as a translator searches them."""
+    torch.manual_seed(1)
+    model = Transformer(SIZES[size], VOCABULARY, VOCABULARY).eval().to(DEVICE, torch.bfloat16)
+    config = SearchConfig(beam=int(beam), minimum_length=LENGTH, maximum_length=LENGTH)
+    together = max(1, BATCH_TOKENS // (LENGTH * config.beam))
+    sources = torch.randint(4, VOCABULARY, (int(lines), LENGTH), device=DEVICE)
+
+    def run() -> None:
+        for part in sources.split(together):
+            mask = torch.ones_like(part, dtype=torch.bool)
+            search(ModelScorer(model), part, mask, config)
+
+    return len(sources) / seconds(run, warm=1, repeats=1)
+
+
+def peak() -> float:
+    """What the card does at its best."""
+    a, b = (torch.randn(8192, 8192, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
+    return 2 * 8192**3 / seconds(lambda: a @ b, warm=5, repeats=50)
+
+
+def seconds(run: Callable[[], object], *, warm: int, repeats: int) -> float:
+    """Of one call, the mean of several after some that are not counted."""
+    for _ in range(warm):
+        run()
+    wait()
+    start = time.perf_counter()
+    for _ in range(repeats):
+        run()
+    wait()
+    return (time.perf_counter() - start) / repeats
+
+
+def wait() -> None:
+    if DEVICE.type == "cuda":
+        torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    kind, *arguments = sys.argv[1:]
+    value = {"train": train, "decode": decode, "peak": peak}[kind](*arguments)
+    found = {"value": value, "memory": 0}
+    if DEVICE.type == "cuda":
+        found["memory"] = torch.cuda.max_memory_allocated()
+    if kind == "train":
+        counted = cost(SIZES[arguments[0]], VOCABULARY, VOCABULARY, LENGTH, LENGTH)
+        found["flops"] = counted.flops_per_target_token
+    print(json.dumps(found))
