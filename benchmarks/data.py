@@ -1,10 +1,11 @@
 """What comes before a model: encoding text, taking up an epoch in its middle, starting.
 
-data.py encode PAIRS.TSV RUN           sentences a second of sentencepiece's own threads
-data.py prepare PAIRS.TSV RUN STORE    sentences a second from text to a store, everything counted
-data.py resume STORE                   seconds to the first batch in the middle of an epoch
+data.py encode PAIRS RUN           sentences a second of sentencepiece's own threads
+data.py prepare PAIRS RUN STORE    sentences a second from text to a store, everything counted
+data.py resume STORE               seconds to the first batch in the middle of an epoch
 
-RUN has the vocabulary.  Each prints a JSON line with ``value`` and its peak ``memory`` in bytes.
+PAIRS.en and PAIRS.de are the text, RUN has the vocabulary.  Each prints a JSON line with ``value``
+and its peak ``memory`` in bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dragoman.text.vocabulary import Vocabularies
 
 def encode(pairs: str, run: str) -> float:
     """Text already in memory and normalized; nothing but sentencepiece is timed."""
-    part = CorpusPart(path=pairs, source="en", target="de")
+    part = CorpusPart(source=f"{pairs}.en", target=f"{pairs}.de")
     lines = [side for pair in read_pairs(part) for side in (pair.source, pair.target)]
     processor = Vocabularies.load(run).source._processor
     start = time.perf_counter()
@@ -35,7 +36,7 @@ def encode(pairs: str, run: str) -> float:
 
 def prepare_store(pairs: str, run: str, store: str) -> float:
     """Reading, cleaning, looking for duplicates, encoding, writing, checksums."""
-    part = CorpusPart(path=pairs, source="en", target="de")
+    part = CorpusPart(source=f"{pairs}.en", target=f"{pairs}.de")
     start = time.perf_counter()
     _, report = prepare(
         store,

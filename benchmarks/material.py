@@ -47,15 +47,19 @@ class Material:
         return self.folder / "batches.safetensors"
 
     def numbered(self, count: int) -> Path:
-        """A table of so many pairs: the training text over and over, each line with a number."""
-        path = self.folder / f"pairs.{count}.tsv"
-        if not path.exists():
-            sides = [self.text("train", side).read_text(encoding="utf-8") for side in SIDES]
-            pairs = cycle(zip(*(side.splitlines() for side in sides), strict=True))
-            with path.open("w", encoding="utf-8") as stream:
-                stream.write("\t".join(SIDES) + "\n")
-                for number, (source, target) in zip(range(count), pairs, strict=False):
-                    stream.write(f"{source} {number}\t{target} {number}\n")
+        """So many pairs: the training text over and over, each line with a number.
+
+        Returns:
+            The files' common path, without ``.en`` and ``.de``.
+        """
+        path = self.folder / f"pairs.{count}"
+        for side in SIDES:
+            file = path.with_name(f"{path.name}.{side}")
+            lines = cycle(self.text("train", side).read_text(encoding="utf-8").splitlines())
+            if not file.exists():
+                with file.open("w", encoding="utf-8") as stream:
+                    numbered = zip(range(count), lines, strict=False)
+                    stream.writelines(f"{line} {number}\n" for number, line in numbered)
         return path
 
     def config(self, size: str) -> Path:

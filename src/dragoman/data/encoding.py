@@ -33,6 +33,7 @@ class Chunk:
 
     part: int
     sources: list[str]
+    """Normalized, as cleaning leaves them."""
     targets: list[str]
     lines: list[int]
     pairs_read: int
@@ -64,8 +65,8 @@ class Encoder:
 
     def __call__(self, chunk: Chunk) -> EncodedChunk:
         """Encode one chunk, leaving out pairs that are too long or have nothing to say."""
-        sources = self.vocabularies.source.encode_batch(chunk.sources)
-        targets = self.vocabularies.target.encode_batch(chunk.targets)
+        sources = self.vocabularies.source.encode_batch(chunk.sources, normalized=True)
+        targets = self.vocabularies.target.encode_batch(chunk.targets, normalized=True)
         kept: list[tuple[list[int], list[int]]] = []
         too_long, empty = [], []
         for line, source, target in zip(chunk.lines, sources, targets, strict=True):

@@ -139,8 +139,10 @@ def clean(
             if reason is not None:
                 of_part.drop(reason, pair.line)
                 continue
-            if _has_controls(pair.source) or _has_controls(pair.target):
-                of_part.note("control characters removed", pair.line)
+            for raw, text in ((pair.source, source), (pair.target, target)):
+                if raw != text and _has_controls(raw):
+                    of_part.note("control characters removed", pair.line)
+                    break
             of_part.kept += 1
             yield Pair(source, target, pair.line)
 

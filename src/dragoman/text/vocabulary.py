@@ -143,17 +143,27 @@ class Vocabulary:
         return ids
 
     def encode_batch(
-        self, texts: Sequence[str], *, threads: int = 1, sampling: float = 0.0, seed: int = 0
+        self,
+        texts: Sequence[str],
+        *,
+        threads: int = 1,
+        sampling: float = 0.0,
+        seed: int = 0,
+        normalized: bool = False,
     ) -> list[list[int]]:
         """Encode many texts.
 
         Args:
-            texts: the texts; normalized first.
+            texts: the texts.
             threads: how many threads share the work; what is drawn takes one.
             sampling: BPE-dropout probability or unigram alpha; 0 is the best segmentation.
             seed: of the sampling; the same texts and seed give the same ids.
+            normalized: whether ``texts`` came from :func:`~dragoman.text.cleaning.normalize`,
+                which need not be repeated then.
         """
-        prepared = [_prepare(text) for text in texts]
+        prepared = [
+            text if normalized and _SPACE_SIGN not in text else _prepare(text) for text in texts
+        ]
         ids: list[list[int]]
         if not prepared:
             return []
