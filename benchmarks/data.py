@@ -2,7 +2,7 @@
 
 data.py encode PAIRS RUN           sentences a second of sentencepiece's own threads
 data.py prepare PAIRS RUN STORE    sentences a second from text to a store, everything counted
-data.py resume STORE               seconds to the first batch in the middle of an epoch
+data.py resume STORE               seconds to the a batch in the middle of an epoch
 
 PAIRS.en and PAIRS.de are the text, RUN has the vocabulary.  Each prints a JSON line with ``value``
 and its peak ``memory`` in bytes.
@@ -15,6 +15,8 @@ import os
 import resource
 import sys
 import time
+
+from material import BATCH_TOKENS
 
 from dragoman.data.batches import BatchConfig, Batches
 from dragoman.data.prepare import prepare
@@ -53,8 +55,8 @@ def resume(store: str) -> float:
     """As a resumed run does it, in a process that has seen nothing of the epoch."""
     opened = Store.open(store)
     start = time.perf_counter()
-    batches = Batches(opened, BatchConfig(), seed=1)
-    next(batches.epoch(0, batches.count(0) // 2))
+    batches = Batches(opened, BatchConfig(batch_tokens=BATCH_TOKENS), seed=1)
+    next(batches.window(0, batches.windows(0) // 2, 1000))
     return time.perf_counter() - start
 
 

@@ -17,17 +17,23 @@ VOCABULARY = 19
 
 
 class Reversal:
-    """Batches of random sentences and their reversal, the same for an epoch each time."""
+    """Batches of random sentences and their reversal, the same for an epoch each time.
 
-    def __init__(self, batches: int = 5, sentences: int = 16) -> None:
-        self.batches, self.sentences = batches, sentences
+    Args:
+        batches: in each window.
+        sentences: in each batch.
+        parts: windows of an epoch.
+    """
 
-    def count(self, epoch: int) -> int:
-        return self.batches
+    def __init__(self, batches: int = 5, sentences: int = 16, parts: int = 1) -> None:
+        self.batches, self.sentences, self.parts = batches, sentences, parts
 
-    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
+    def windows(self, epoch: int) -> int:
+        return self.parts
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
         for index in range(start, self.batches):
-            random = np.random.default_rng([epoch, index])
+            random = np.random.default_rng([epoch, window, index])
             sources = [
                 random.integers(4, VOCABULARY, size=random.integers(2, 7)).tolist()
                 for _ in range(self.sentences)

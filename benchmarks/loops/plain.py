@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import count
 from pathlib import Path
 
 import torch
@@ -99,8 +100,8 @@ def main(run: Path, steps: int) -> None:
     )
     batches = Batches(prepared.store, config.training.batches, seed=config.seed)
     curve: list[tuple[float, int]] = []
-    while len(curve) < steps:
-        for batch in batches.epoch(len(curve) // batches.count(0)):
+    for epoch in count():
+        for batch in batches.epoch(epoch):
             step = len(curve) + 1
             peak, warmup = schedule.peak(config.model.d_model), schedule.warmup_steps
             rate = peak * min(step / warmup, (warmup / step) ** 0.5)
@@ -119,8 +120,8 @@ def main(run: Path, steps: int) -> None:
                 nll = functional.cross_entropy(scores, gold, ignore_index=PAD, reduction="sum")
                 curve.append((nll.item(), batch.target_tokens))
             if len(curve) == steps:
-                break
-    print(json.dumps(curve))
+                print(json.dumps(curve))
+                return
 
 
 if __name__ == "__main__":

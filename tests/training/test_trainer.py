@@ -73,13 +73,18 @@ def test_learns_in_bfloat16_what_it_learns_in_float32(trainer: MakeTrainer, tmp_
     assert losses["float32"][-1] < 0.9 * losses["float32"][0]
 
 
-@pytest.mark.parametrize("stop", [1, 4, 5, 11])
-def test_resumed_equals_uninterrupted(trainer: MakeTrainer, tmp_path: Path, stop: int) -> None:
-    """Also when the stop is at the end of an epoch (5) or a checkpoint (4)."""
+@pytest.mark.parametrize("batches", [Reversal(), Reversal(2, parts=2)], ids=["one", "windows"])
+@pytest.mark.parametrize("stop", [1, 4, 5, 10])
+def test_resumed_equals_uninterrupted(
+    trainer: MakeTrainer, tmp_path: Path, batches: Reversal, stop: int
+) -> None:
+    """Also when the stop is at the end of an epoch, of a window or at a checkpoint."""
     whole, parted = tmp_path / "whole", tmp_path / "parted"
-    trainer(whole).train()
-    trainer(parted, max_steps=stop).train()
-    second = trainer(parted)
+    run = trainer(whole, batches=batches)
+    run.train()
+    assert (run.progress.epoch, run.progress.window) == (12 // (5 if batches.parts == 1 else 4), 0)
+    trainer(parted, batches=batches, max_steps=stop).train()
+    second = trainer(parted, batches=batches)
     assert second.resume()
     second.train()
     assert_same(weights(parted, 12), weights(whole, 12))
@@ -89,11 +94,8 @@ def test_accumulation_equals_a_larger_batch(trainer: MakeTrainer, tmp_path: Path
     class Joined(Reversal):
         """Two batches of Reversal at a time, as one."""
 
-        def count(self, epoch: int) -> int:
-            return self.batches // 2
-
-        def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
-            parts = list(Reversal(self.batches).epoch(epoch))
+        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+            parts = list(Reversal(self.batches).window(epoch, window))
             for a, b in list(zip(parts[::2], parts[1::2], strict=True))[start:]:
                 yield join(a, b)
 
@@ -153,8 +155,8 @@ def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(tmp_path: Pa
 
 def test_a_signal_saves_and_says_how_to_go_on(trainer: MakeTrainer, tmp_path: Path) -> None:
     class Signals(Reversal):
-        def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
-            for number, batch in enumerate(super().epoch(epoch, start)):
+        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+            for number, batch in enumerate(super().window(epoch, window, start)):
                 if number == 2:
                     os.kill(os.getpid(), signal.SIGTERM)
                 yield batch
@@ -265,5 +267,5 @@ def test_figures_of_a_step(trainer: MakeTrainer) -> None:
     assert [record["step"] for record in figures] == [1, 2, 3]
     assert figures[0]["learning_rate"] == pytest.approx(0.001)
     assert json.dumps(figures)
-    tokens = sum(batch.target_tokens for batch in list(Reversal().epoch(0))[:3])
+    tokens = sum(batch.target_tokens for batch in list(Reversal().window(0, 0))[:3])
     assert figures[-1]["target_tokens"] == tokens

@@ -19,8 +19,8 @@ from dragoman.training.trainer import Trainer
 class Share(Reversal):
     """Every rank's rows of each batch."""
 
-    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
-        for batch in super().epoch(epoch, start):
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+        for batch in super().window(epoch, window, start):
             rows = torch.arange(world.rank, batch.sentences, world.size)
             target_output = batch.target_output[rows]
             yield Batch(

@@ -156,27 +156,25 @@ class Batches:
                 seed=seed % 2**30,
             )
             self._planned_tokens = self._sampler.planned_tokens
-        self._latest: tuple[tuple[int, int], list[IntArray]] | None = None
-        self._sizes: dict[int, list[int]] = {}
 
-    def count(self, epoch: int) -> int:
-        """Batches of ``epoch`` (from 0), the same on every rank."""
-        if epoch not in self._sizes:
-            windows = range(len(self._windows(epoch)))
-            self._sizes[epoch] = [len(self._plan(epoch, window)) for window in windows]
-        return sum(self._sizes[epoch])
+    def epoch(self, epoch: int) -> Iterator[Batch]:
+        """All batches of ``epoch`` (from 0), as many on every rank."""
+        for window in range(self.windows(epoch)):
+            yield from self.window(epoch, window)
 
-    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of ``epoch`` from index ``start`` on; those before are not assembled."""
-        first = 0  # index of the window's first batch
-        for window in range(len(self._windows(epoch))):
-            plan = self._plan(epoch, window)
-            skipped = max(0, start - first)
-            if self._sampler is None:
-                yield from map(self._read, plan[skipped:])
-            else:
-                yield from self._sample(self._sampler, plan, skipped, epoch, window)
-            first += len(plan)
+    def windows(self, epoch: int) -> int:
+        """In how many parts the epoch is grouped and ordered, one after another."""
+        return len(self._windows(epoch))
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of one window from index ``start`` on; those before are not assembled.
+
+        So an epoch is taken up in its middle without a look at the rest, however long it is.
+        """
+        plan = self._plan(epoch, window)
+        if self._sampler is None:
+            return map(self._read, plan[start:])
+        return self._sample(self._sampler, plan, start, epoch, window)
 
     def _read(self, rows: IntArray) -> Batch:
         source, target = self._store.gather("source", rows), self._store.gather("target", rows)
@@ -222,8 +220,6 @@ class Batches:
 
     def _plan(self, epoch: int, window: int) -> list[IntArray]:
         """The rows of this rank's batches in one window, in order."""
-        if self._latest and self._latest[0] == (epoch, window):
-            return self._latest[1]
         random = self._random(_ORDER, epoch, window)
         blocks = self._windows(epoch)[window]
         rows = np.concatenate(
@@ -244,7 +240,6 @@ class Batches:
             # No rank always gets the longest of a step.
             turn = int(random.integers(self._world_size))
             plan.append(rows[steps[step][(self._rank + turn) % self._world_size]])
-        self._latest = (epoch, window), plan
         return plan
 
 

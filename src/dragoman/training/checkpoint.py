@@ -42,8 +42,10 @@ class Progress:
     """Optimizer steps taken, skipped ones included."""
     epoch: int = 0
     """Passes over the data completed."""
+    window: int = 0
+    """Windows of the present epoch completed."""
     batch: int = 0
-    """Batches of the present epoch already used, by each process."""
+    """Batches of the present window already used, by each process."""
     target_tokens: int = 0
     """Target tokens learned from, padding left out."""
     seconds: float = 0.0

@@ -99,11 +99,11 @@ class TrainingConfig(Config):
 class BatchSource(Protocol):
     """Batches of any epoch, as :class:`dragoman.data.batches.Batches` gives them."""
 
-    def count(self, epoch: int) -> int:
-        """Batches in ``epoch``."""
+    def windows(self, epoch: int) -> int:
+        """In how many parts ``epoch`` comes."""
 
-    def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
-        """Batches of ``epoch`` from index ``start`` on."""
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+        """Batches of one part from index ``start`` on."""
 
 
 Validate = Callable[[TranslationModel], dict[str, float]]
@@ -180,7 +180,7 @@ class Trainer:
         try:
             with self._interruption.listening():
                 while self._limit_reached() is None:
-                    self._one_epoch()
+                    self._one_window()
                 if self.progress.step != self._saved_step:
                     self._validate_and_save(validate=True)
         finally:
@@ -188,24 +188,36 @@ class Trainer:
                 observer.close()
         return self.progress
 
-    def _one_epoch(self) -> None:
-        """The rest of the present epoch, or up to a limit, a rollback or a signal."""
+    def _one_window(self) -> None:
+        """The rest of the present window, or up to a limit, a rollback or a signal."""
         progress, k = self.progress, self._config.accumulation
-        with prefetch(self._batches.epoch(progress.epoch, progress.batch)) as batches:
-            while group := list(islice(batches, k)):
-                started = time.perf_counter()
+        present = self._batches.window(progress.epoch, progress.window, progress.batch)
+        with prefetch(present) as batches:
+            started = time.perf_counter()
+            group = list(islice(batches, k))
+            if not group:
+                self._next_window()
+            while group:
                 finite = self._step([batch.to(self._world.device) for batch in group])
+                progress.batch += len(group)
+                group = list(islice(batches, k))
+                if not group:
+                    self._next_window()
                 self._step_seconds = time.perf_counter() - started
                 self._averages.wait(self._step_seconds)
-                progress.batch += len(group)
-                if progress.batch >= self._batches.count(progress.epoch):
-                    progress.epoch, progress.batch = progress.epoch + 1, 0
                 if not finite and self._non_finite >= self._config.non_finite_steps:
                     self._roll_back()
                     return
                 self._after_step()
                 if self._limit_reached() is not None:
                     return
+                started = time.perf_counter()
+
+    def _next_window(self) -> None:
+        progress = self.progress
+        progress.window, progress.batch = progress.window + 1, 0
+        if progress.window >= self._batches.windows(progress.epoch):
+            progress.epoch, progress.window = progress.epoch + 1, 0
 
     def _step(self, batches: list[Batch]) -> bool:
         """One optimizer step; False if it was skipped because the loss is not finite."""
