@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int64]
 
 # Rows are grouped by length within windows of this many, drawn from blocks that follow each other
 # on disk: memory does not grow with the store, and one of up to a window's size is mixed whole.
-_WINDOW_ROWS = 1 << 20
+_WINDOW_ROWS = 1 << 19
 _BLOCK_ROWS = 1 << 16
 
 # What random numbers are drawn for; each purpose has its own stream.

@@ -61,13 +61,13 @@ def _cut(
     smallest = max(1, int(planned * _SMALLEST_PART))
     below = np.arange(smallest, planned - smallest + 1)
     best: tuple[int, list[tuple[IntArray, int]]] | None = None
-    for lengths in (source, target):
+    for lengths, others in ((source, target), (target, source)):
         ordered = patch[np.argsort(lengths[patch], kind="stable")]
-        sources, targets = source[ordered], target[ordered]
-        filled = np.cumsum(np.maximum(sources, targets))
+        along, across = lengths[ordered], others[ordered]
+        filled = np.cumsum(np.maximum(along, across))
         cuts = np.searchsorted(filled, filled[-1] * below / planned).clip(1, len(patch) - 1)
-        width_below = (_widest_up_to(sources) + _widest_up_to(targets))[cuts - 1]
-        width_above = (_widest_from(sources) + _widest_from(targets))[cuts]
+        width_below = along[cuts - 1] + np.maximum.accumulate(across)[cuts - 1]
+        width_above = along[-1] + np.maximum.accumulate(across[::-1])[::-1][cuts]
         sizes = cuts * width_below + (len(patch) - cuts) * width_above
         choice = int(sizes.argmin())
         size, cut, batches = int(sizes[choice]), int(cuts[choice]), int(below[choice])
@@ -75,14 +75,6 @@ def _cut(
             best = size, [(ordered[:cut], batches), (ordered[cut:], planned - batches)]
     assert best is not None, "one of two sides is best"
     return best[1]
-
-
-def _widest_up_to(lengths: IntArray) -> IntArray:
-    return np.maximum.accumulate(lengths)
-
-
-def _widest_from(lengths: IntArray) -> IntArray:
-    return np.maximum.accumulate(lengths[::-1])[::-1]
 
 
 def share(batches: list[IntArray], world_size: int) -> list[list[IntArray]]:
