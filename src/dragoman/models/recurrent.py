@@ -164,9 +164,7 @@ class Encoder(nn.Module):
             The top layer's outputs ``(batch, source, width)``, zero at padding, and the state in
             which each layer's last direction ended.
         """
-        packed = pack_padded_sequence(
-            x, _lengths(source_mask), batch_first=True, enforce_sorted=False
-        )
+        packed = _pack(x, source_mask)
         ends = []
         for depth, layer in enumerate(self.layers):
             below: Tensor = packed.data  # (real tokens, width)
@@ -180,11 +178,13 @@ class Encoder(nn.Module):
         return hidden, ends
 
 
-def _lengths(mask: Tensor) -> Tensor:
-    """Real tokens of each sentence ``(batch,)``, on the CPU as packing wants them."""
-    if mask.is_meta:  # only sizes are asked for: as if all sentences were full
-        return torch.full(mask.shape[:1], mask.shape[1], device="cpu")
-    return mask.sum(1).cpu()
+def _pack(x: Tensor, source_mask: Tensor) -> PackedSequence:
+    """The real tokens of ``(batch, source, d_model)``; PyTorch wants lengths on the CPU."""
+    if source_mask.is_meta:  # only sizes are asked for, see models.cost: as if none was padded
+        full = torch.full(source_mask.shape[:1], source_mask.shape[1], device="cpu")
+        return pack_padded_sequence(x, full, batch_first=True)
+    lengths = source_mask.sum(1).cpu()
+    return pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
 
 
 def _with_data(packed: PackedSequence, data: Tensor) -> PackedSequence:
