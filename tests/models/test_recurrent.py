@@ -290,12 +290,15 @@ def watched(model: Recurrent) -> tuple[list[torch.Size], torch.Tensor]:
     return shapes, hidden
 
 
-def test_dropout_falls_on_embeddings_between_layers_and_on_the_output() -> None:
+@pytest.mark.parametrize("attention_from", ["top", "bottom"])
+def test_dropout_falls_on_embeddings_between_layers_and_on_the_output(attention_from: str) -> None:
     """Zaremba et al. 2014: L + 1 times for L layers, never on what a layer keeps."""
     choices = {**SMALL, "encoder_layers": 3, "decoder_layers": 3, "dropout": 0.5}
-    shapes, hidden = watched(made(**choices, input_feeding=False))
-    between_encoders = [(9, 5)] * 2  # 6 + 3 real tokens
-    assert shapes == [(2, 6, 5), *between_encoders, *[(2, 5, 5)] * 4]
+    model = made(**choices, input_feeding=False, attention_from=attention_from)
+    shapes, hidden = watched(model)
+    between = (2, 5, 5) if attention_from == "top" else (2, 5, 10)  # with what was seen
+    encoder = [(2, 6, 5), (9, 5), (9, 5)]  # 6 + 3 real tokens
+    assert shapes == [*encoder, (2, 5, 5), between, between, (2, 5, 5)]
     assert 0.2 < (hidden == 0).double().mean() < 0.8
 
 

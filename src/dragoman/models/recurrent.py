@@ -14,16 +14,20 @@ from typing import Literal, cast
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from dragoman.errors import ConfigError
 from dragoman.models.attention import mask_bias
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.recurrence import (
+    RESIDUAL_FROM,
+    Cell,
+    LayerState,
+    RecurrentStack,
+    advance,
+    recurrent_layer,
+)
 from dragoman.models.recurrent_attention import SCORES, AttendedMemory, SourceAttention
-
-_RESIDUAL_FROM = 2
-"""Layers below have none: the third from the bottom is the first (Wu et al. 2016, 3.1)."""
 
 _INITIAL_RANGE = 0.1
 """Every weight begins uniformly between minus this and this (Luong et al. 2015, section 4.1)."""
@@ -40,7 +44,7 @@ class RecurrentConfig(FamilyConfig):
     """Layers of the encoder."""
     decoder_layers: int = Field(4, ge=1)
     """Layers of the decoder."""
-    cell: Literal["lstm", "gru"] = "lstm"
+    cell: Cell = "lstm"
     """LSTM (Luong, GNMT) or gated recurrent unit (Bahdanau); PyTorch's own."""
     bidirectional: Literal["none", "first", "all"] = "none"
     """Encoder layers that also read from the end: none (Luong), the first (GNMT, section 3.2) or
@@ -77,7 +81,7 @@ class RecurrentConfig(FamilyConfig):
             )
         if self.attention_from == "bottom" and self.decoder_layers == 1:
             raise ValueError("attention_from bottom needs decoder_layers of 2 or more")
-        if self.residual and max(self.encoder_layers, self.decoder_layers) <= _RESIDUAL_FROM:
+        if self.residual and max(self.encoder_layers, self.decoder_layers) <= RESIDUAL_FROM:
             raise ValueError("residual begins at the third layer and needs 3 layers or more")
         return self
 
@@ -103,10 +107,6 @@ class RecurrentConfig(FamilyConfig):
         return self.bidirectional == "none" and self.encoder_layers == self.decoder_layers
 
 
-LayerState = list[Tensor]
-"""What a layer hands on to its next position: ``[h, c]`` of an LSTM, ``[h]`` of a GRU."""
-
-
 @dataclass(frozen=True)
 class RecurrentMemory(AttendedMemory):
     """The encoder's outputs, and the state that each decoder layer starts from."""
@@ -122,73 +122,8 @@ class RecurrentState(State):
     fed: Tensor | None  # (rows, 1, width); None without input feeding
 
 
-def _layer(config: RecurrentConfig, width: int, directions: int = 1) -> nn.RNNBase:
-    kind = nn.LSTM if config.cell == "lstm" else nn.GRU
-    return kind(width, config.d_model, batch_first=True, bidirectional=directions == 2)
-
-
-def _last(final: Tensor | tuple[Tensor, Tensor]) -> LayerState:
-    """The state in which a layer's last direction ended, from ``(directions, rows, d_model)``."""
-    parts = final if isinstance(final, tuple) else (final,)
-    return [part[-1] for part in parts]
-
-
-def _advance(layer: nn.Module, x: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-    """``(rows, length, width)`` to ``(rows, length, d_model)``, and the state after it."""
-    begin = [part.unsqueeze(0) for part in state]
-    output, final = layer(x, tuple(begin) if len(begin) > 1 else begin[0])
-    return output, _last(final)
-
-
-class Encoder(nn.Module):
-    """Stacked recurrent layers over the source, padding left out."""
-
-    def __init__(self, config: RecurrentConfig) -> None:
-        super().__init__()
-        widths = [config.d_model * directions for directions in [1, *config.encoder_directions]]
-        self.layers = nn.ModuleList(
-            _layer(config, width, directions)
-            for width, directions in zip(widths, config.encoder_directions, strict=False)
-        )
-        self.dropout = Dropout(config.dropout)
-        self.residual = config.residual
-
-    def forward(self, x: Tensor, source_mask: Tensor) -> tuple[Tensor, list[LayerState]]:
-        """Read embedded sources.
-
-        Args:
-            x: ``(batch, source, d_model)``.
-            source_mask: ``(batch, source)``.
-
-        Returns:
-            The top layer's outputs ``(batch, source, width)``, zero at padding, and the state in
-            which each layer's last direction ended.
-        """
-        packed = _pack(x, source_mask)
-        ends = []
-        for depth, layer in enumerate(self.layers):
-            below: Tensor = packed.data  # (real tokens, width)
-            if depth:
-                packed = _with_data(packed, self.dropout(below))
-            packed, final = layer(packed)
-            ends.append(_last(final))
-            if self.residual and depth >= _RESIDUAL_FROM:
-                packed = _with_data(packed, packed.data + below)
-        hidden, _ = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])
-        return hidden, ends
-
-
-def _pack(x: Tensor, source_mask: Tensor) -> PackedSequence:
-    """The real tokens of ``(batch, source, d_model)``; PyTorch wants lengths on the CPU."""
-    if source_mask.is_meta:  # only sizes are asked for, see models.cost: as if none was padded
-        full = torch.full(source_mask.shape[:1], source_mask.shape[1], device="cpu")
-        return pack_padded_sequence(x, full, batch_first=True)
-    lengths = source_mask.sum(1).cpu()
-    return pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-
-
-def _with_data(packed: PackedSequence, data: Tensor) -> PackedSequence:
-    return packed._replace(data=data)
+def _layer(config: RecurrentConfig, width: int) -> nn.RNNBase:
+    return recurrent_layer(config.cell, width, config.d_model)
 
 
 class FirstState(nn.Module):
@@ -257,7 +192,7 @@ class Decoder(nn.Module, ABC):
         return torch.cat(outputs, dim=1), RecurrentState(layers, fed)
 
     def _connect(self, depth: int, output: Tensor, below: Tensor) -> Tensor:
-        return output + below if self.residual and depth >= _RESIDUAL_FROM else output
+        return output + below if self.residual and depth >= RESIDUAL_FROM else output
 
 
 class TopAttention(Decoder):
@@ -279,7 +214,7 @@ class TopAttention(Decoder):
         """See :meth:`Decoder.read`; what is fed is the hidden vector itself."""
         after = []
         for depth, (layer, past) in enumerate(zip(self.layers, state, strict=True)):
-            output, now = _advance(layer, self.dropout(x) if depth else x, past)
+            output, now = advance(layer, self.dropout(x) if depth else x, past)
             after.append(now)
             x = self._connect(depth, output, x)
         context = self.attention(x, memory)
@@ -303,12 +238,12 @@ class BottomAttention(Decoder):
         self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
     ) -> tuple[Tensor, Tensor, list[LayerState]]:
         """See :meth:`Decoder.read`; what is fed is what was seen of the source."""
-        x, now = _advance(self.bottom, x, state[0])
+        x, now = advance(self.bottom, x, state[0])
         context = self.attention(x, memory)
         after = [now]
         for depth, (layer, past) in enumerate(zip(self.above, state[1:], strict=True), start=1):
             both = self.dropout(torch.cat([x, context], dim=-1))
-            output, now = _advance(layer, both, past)
+            output, now = advance(layer, both, past)
             after.append(now)
             x = self._connect(depth, output, x)
         return self.dropout(x), context, after
@@ -330,7 +265,13 @@ class Recurrent(TranslationModel):
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
         self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(config)
+        self.encoder = RecurrentStack(
+            config.cell,
+            config.d_model,
+            config.encoder_directions,
+            config.dropout,
+            residual=config.residual,
+        )
         self.first_state = nn.Identity() if config.copies_state else FirstState(config)
         attended_from = TopAttention if config.attention_from == "top" else BottomAttention
         self.decoder: Decoder = attended_from(config)
