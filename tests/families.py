@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dragoman.models import FAMILIES, ModelConfig, TransformerConfig
+from dragoman.models import FAMILIES, ModelConfig, RecurrentConfig, TransformerConfig
 from dragoman.models.interface import TranslationModel
 
 VOCABULARY = 23
@@ -19,6 +19,19 @@ _SMALL = {
     "dropout": 0.0,
 }
 
+_RECURRENT = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 7, "dropout": 0.0}
+
+_GNMT = {
+    "encoder_layers": 3,
+    "decoder_layers": 3,
+    "d_model": 5,
+    "bidirectional": "first",
+    "attention": "additive",
+    "attention_from": "bottom",
+    "residual": True,
+    "dropout": 0.0,
+}
+
 VARIATIONS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(**_SMALL),
     "transformer, pre-norm": TransformerConfig(**_SMALL, norm="pre"),
@@ -26,6 +39,27 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, separate embeddings": TransformerConfig(**_SMALL, embeddings="separate"),
     "transformer, tied target": TransformerConfig(**_SMALL, embeddings="target"),
     "transformer, narrow keys": TransformerConfig(**_SMALL, d_k=3, d_v=7),
+    "recurrent": RecurrentConfig(**_RECURRENT),
+    "recurrent, without input feeding": RecurrentConfig(
+        **_RECURRENT, input_feeding=False, attention="dot", embeddings="target"
+    ),
+    "recurrent, Bahdanau": RecurrentConfig(
+        encoder_layers=1,
+        decoder_layers=1,
+        d_model=7,
+        cell="gru",
+        bidirectional="all",
+        attention="additive",
+        dropout=0.0,
+    ),
+    "recurrent, bidirectional GRU": RecurrentConfig(
+        **_RECURRENT, cell="gru", bidirectional="all", input_feeding=False, embeddings="shared"
+    ),
+    "recurrent, GNMT": RecurrentConfig(**_GNMT, input_feeding=False),
+    "recurrent, GNMT with input feeding": RecurrentConfig(**_GNMT),
+    "recurrent, deeper encoder with residuals": RecurrentConfig(
+        encoder_layers=4, decoder_layers=3, d_model=5, residual=True, dropout=0.0
+    ),
 }
 
 

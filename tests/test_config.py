@@ -126,8 +126,16 @@ class TestParse:
 
     def test_an_unknown_family_names_those_there_are(self):
         text = message({"shape": {"family": "oval"}})
-        assert text.startswith("run.yaml: shape: ")
-        assert "'round', 'square'" in text
+        assert text == (
+            "run.yaml: shape.family: Input should be one of 'round', 'square', found 'oval'"
+        )
+        near = message({"shape": {"family": "sqare"}})
+        assert near.endswith("found 'sqare'; did you mean 'square'?")
+
+    def test_a_key_of_another_family_is_not_suggested(self):
+        text = message({"shape": {"family": "square", "radius": 1}})
+        assert text.startswith("run.yaml: unknown key 'shape.radius'; remove it")
+        assert message({"shape": {"family": "square", "sides": 1}}).endswith("mean 'side'?")
 
     def test_a_missing_key_is_named(self):
         assert message({"data": {"parts": [{}]}}) == (

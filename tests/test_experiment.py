@@ -13,6 +13,7 @@ import dragoman
 from dragoman.config import to_yaml
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, read_experiment
+from dragoman.saved import load_model
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
@@ -152,13 +153,34 @@ def test_subword_sampling_trains(corpus: Path, tmp_path: Path) -> None:
     assert checkpoints(tmp_path)
 
 
+def test_a_recurrent_model_goes_the_same_way(corpus: Path, tmp_path: Path) -> None:
+    """Interrupted or not, from text to a model that opens; in bfloat16, dropout and all."""
+    family = "{family: recurrent, encoder_layers: 1, decoder_layers: 1, d_model: 8}"
+    settings = [f"model={family}", "training.precision=bfloat16"]
+    whole = Experiment.create(read_experiment(configuration(corpus), settings), tmp_path / "whole")
+    train(whole)
+    halves = read_experiment(configuration(corpus, max_steps=4), settings)
+    train(Experiment.create(halves, tmp_path / "halves"))
+    resumed = Experiment(whole.config, tmp_path / "halves")
+    train(resumed)
+    model = load_model(tmp_path / "whole")
+    assert model.config.model == whole.config.model
+    again = dict(load_model(tmp_path / "halves").model.named_parameters())
+    for name, parameter in model.model.named_parameters():
+        assert torch.equal(parameter, again[name])
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
         ("trainig.max_steps=5", r"unknown key 'trainig'; did you mean 'training'"),
         ("training.max_step=5", r"unknown key 'training.max_step'; did you mean"),
         ("training.max_steps=many", r"training.max_steps: .*found 'many'"),
-        ("model.family=transformr", r"model.family: .*'transformr'"),
+        ("model.family=transformr", r"model.family: .*'transformr'; did you mean 'transformer'"),
+        ("model={family: recurrent, heads: 2}", r"unknown key 'model.heads'; remove it"),
+        ("model={family: recurrent, encoder_layer: 2}", r"did you mean 'encoder_layers'"),
+        ("model={family: recurrent, cell: gate}", r"model.cell: .*'lstm' or 'gru', found 'gate'"),
+        ("model={family: recurrent, cell: gru}", None),
         ("vocabulary.joint=false", r"embeddings: shared needs vocabulary.joint: true"),
         ("training.best_metric=chrf", None),
         ("evaluation.metrics=[ter]", r"best_metric bleu is not among evaluation.metrics"),

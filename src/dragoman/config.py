@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from dragoman.errors import ConfigError
 
@@ -147,13 +148,24 @@ def _explain(kind: type[Config], values: dict[str, Any], error: ValidationError)
     location = _location(values, first["loc"], missing=first["type"] == "missing")
     key = ".".join(location)
     if misspelt:
-        return f"unknown key {key!r}{_suggestion(kind, location)}"
+        return f"unknown key {key!r}{_suggestion(kind, location, first['loc'])}"
+    if first["type"] == "union_tag_invalid":
+        return _explain_tag(key, **first["ctx"])
     if first["type"] == "missing":
         return f"missing key {key!r}; add it"
     more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
     message = first["msg"].removeprefix("Value error, ")
     found = "" if isinstance(first["input"], dict) else f", found {first['input']!r:.80}"
     return f"{key or 'configuration'}: {message}{found}{more}"
+
+
+def _explain_tag(key: str, discriminator: str, tag: str, expected_tags: str) -> str:
+    """A member of a union that there is not, such as a family of models."""
+    known = [name.strip(" '") for name in expected_tags.split(",")]
+    close = difflib.get_close_matches(tag, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    place = f"{key}.{discriminator.strip(chr(39))}"
+    return f"{place}: Input should be one of {expected_tags}, found {tag!r:.80}{hint}"
 
 
 def _location(values: Any, parts: tuple[int | str, ...], *, missing: bool) -> list[str]:
@@ -170,10 +182,13 @@ def _location(values: Any, parts: tuple[int | str, ...], *, missing: bool) -> li
     return [*location, str(parts[-1])] if missing else location
 
 
-def _suggestion(kind: type[Config], location: list[str]) -> str:
-    """ "; did you mean ...?" for an unknown key: of its section if possible, else of any."""
+def _suggestion(kind: type[Config], location: list[str], where: tuple[int | str, ...]) -> str:
+    """ "; did you mean ...?" for an unknown key: of its section if possible, else of any.
+
+    ``where`` also names the members of unions on the way.
+    """
     parent = [part for part in location[:-1] if not part.isdigit()]
-    keys = _keys(kind)
+    keys = _keys(kind, where)
     for candidates in ([key for key in keys if key[0][:-1] == parent], keys):
         known = {name: path for path, name in candidates}
         close = difflib.get_close_matches(location[-1], known, n=1)
@@ -183,13 +198,24 @@ def _suggestion(kind: type[Config], location: list[str]) -> str:
     return "; remove it or look it up in docs/configuration.md"
 
 
-def _keys(kind: type[Config], prefix: tuple[str, ...] = ()) -> list[tuple[list[str], str]]:
+def _keys(
+    kind: type[Config], where: tuple[int | str, ...], prefix: tuple[str, ...] = ()
+) -> list[tuple[list[str], str]]:
+    """Paths and names of all keys; of a union that ``where`` leads into, the chosen member's."""
     keys: list[tuple[list[str], str]] = []
     for name, field in kind.model_fields.items():
         keys.append(([*prefix, name], name))
-        for part in _configs_in(field.annotation):
-            keys += _keys(part, (*prefix, name))
+        members = _configs_in(field.annotation)
+        chosen = [member for member in members if _tags(member, field) & set(where)]
+        for part in chosen or members:
+            keys += _keys(part, where, (*prefix, name))
     return keys
+
+
+def _tags(member: type[Config], field: FieldInfo) -> set[Any]:
+    """What tells this member of a union from the others: values of its discriminator."""
+    key = field.discriminator
+    return set(get_args(member.model_fields[key].annotation)) if isinstance(key, str) else set()
 
 
 def _configs_in(annotation: Any) -> list[type[Config]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.models import TransformerConfig
+from dragoman.models import RecurrentConfig, TransformerConfig
 from dragoman.models.cost import cost
 
 PIECES = 37_000
@@ -58,3 +58,17 @@ def test_operations_agree_with_a_count_by_hand() -> None:
     assert counted.forward_flops_per_target_token == pytest.approx(by_hand)
     assert counted.flops_per_target_token == pytest.approx(3 * by_hand, rel=0.01)
     assert counted.training_flops(1000) == 1000 * counted.flops_per_target_token
+
+
+def test_operations_of_a_recurrent_model_agree_with_a_count_by_hand() -> None:
+    n, d, source, target, pieces = 2, 8, 5, 7, 31
+    layers = {"encoder_layers": n, "decoder_layers": n, "d_model": d}
+    config = RecurrentConfig(**layers, attention="general", input_feeding=False)
+    gates = 4 * d * (d + d)
+    looking = source * d * d + 2 * target * source * d + target * 2 * d * d
+    total = n * (source + target) * gates + looking + target * d * pieces
+    counted = cost(config, pieces, pieces, source, target)
+    assert counted.forward_flops_per_target_token == pytest.approx(2 * total / target)
+    biases = 2 * n * 8 * d
+    matrices = 2 * n * gates + d * d + 2 * d * d + 3 * pieces * d
+    assert counted.total_parameters == matrices + biases

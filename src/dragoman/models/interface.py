@@ -34,6 +34,11 @@ class FamilyConfig(Config):
         """Whether source and target must share one vocabulary."""
         return False
 
+    @property
+    def position_limit(self) -> int | None:
+        """Longest sentence that can be read, in pieces with the end symbol; None: any."""
+        return None
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -42,7 +47,7 @@ class Memory:
     It is never reordered inside a beam and not copied per beam; a family adds its own fields.
     """
 
-    hidden: Tensor  # (batch, source, d_model)
+    hidden: Tensor  # (batch, source, width), which is d_model or what the family says
     source_mask: Tensor  # (batch, source), True is a real token
 
 

@@ -77,6 +77,11 @@ class TransformerConfig(FamilyConfig):
         return self.embeddings == "shared"
 
     @property
+    def position_limit(self) -> int | None:
+        """As many positions as are learned; sinusoids go on for ever."""
+        return self.max_positions if self.positions == "learned" else None
+
+    @property
     def head_widths(self) -> tuple[int, int]:
         """(d_k, d_v) with the defaults filled in."""
         width = self.d_model // self.heads

@@ -1,0 +1,332 @@
+"""Recurrent encoders and decoders with attention, the systems before the Transformer.
+
+Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation", whose
+model the defaults are; Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to
+Align and Translate"; Wu et al. 2016, "Google's Neural Machine Translation System" (GNMT).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from dragoman.errors import ConfigError
+from dragoman.models.attention import mask_bias
+from dragoman.models.dropout import Dropout
+from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.recurrence import (
+    RESIDUAL_FROM,
+    Cell,
+    LayerState,
+    RecurrentStack,
+    advance,
+    recurrent_layer,
+)
+from dragoman.models.recurrent_attention import SCORES, AttendedMemory, SourceAttention
+
+_INITIAL_RANGE = 0.1
+"""Every weight begins uniformly between minus this and this (Luong et al. 2015, section 4.1)."""
+
+
+class RecurrentConfig(FamilyConfig):
+    """Sizes and choices of a recurrent model with attention; the defaults are Luong et al. 2015."""
+
+    family: Literal["recurrent"] = "recurrent"
+    """Which family of models this is."""
+    d_model: int = Field(1000, ge=1)
+    """Width of embeddings, and units of each layer in each direction."""
+    encoder_layers: int = Field(4, ge=1)
+    """Layers of the encoder."""
+    decoder_layers: int = Field(4, ge=1)
+    """Layers of the decoder."""
+    cell: Cell = "lstm"
+    """LSTM (Luong, GNMT) or gated recurrent unit (Bahdanau); PyTorch's own."""
+    bidirectional: Literal["none", "first", "all"] = "none"
+    """Encoder layers that also read from the end: none (Luong), the first (GNMT, section 3.2) or
+    all (Bahdanau). Such a layer's output is twice as wide. The decoder starts from the encoder's
+    last state: layer by layer where both have the same layers and none is bidirectional (Luong),
+    else from `tanh(W_s h)` of the top layer, of its backward direction if it has one (Bahdanau,
+    A.2.2)."""
+    attention: Literal["additive", "dot", "general"] = "general"
+    """How decoder and encoder are compared: by a hidden layer (Bahdanau, A.1.2), or by a product,
+    plain or with a matrix (Luong, equation 8); dot needs encoder outputs of width d_model."""
+    attention_from: Literal["top", "bottom"] = "top"
+    """Decoder layer that looks at the source: the top one, whose output is joined with what it
+    sees (Luong, equation 5), or the bottom one, all layers above being given what it sees (GNMT,
+    section 3)."""
+    input_feeding: bool = True
+    """Whether the last position's attentional output is read with the next piece (Luong, section
+    3.3); positions are then computed one after another. With attention from the bottom it is
+    what was seen."""
+    residual: bool = False
+    """Add a layer's input to its output from the third layer on (GNMT, section 3.1)."""
+    dropout: float = Field(0.2, ge=0, lt=1)
+    """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
+    its next position (Zaremba et al. 2014)."""
+    embeddings: Literal["shared", "target", "separate"] = "separate"
+    """separate: three matrices for source, target and output (the papers); target: one for target
+    and output; shared: one for all (needs a joint vocabulary)."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> RecurrentConfig:
+        if self.attention == "dot" and self.encoder_width != self.d_model:
+            raise ValueError(
+                "attention dot needs a top encoder layer that reads in one direction; set "
+                "bidirectional to none, or attention to general or additive"
+            )
+        if self.attention_from == "bottom" and self.decoder_layers == 1:
+            raise ValueError("attention_from bottom needs decoder_layers of 2 or more")
+        if self.residual and max(self.encoder_layers, self.decoder_layers) <= RESIDUAL_FROM:
+            raise ValueError("residual begins at the third layer and needs 3 layers or more")
+        return self
+
+    @property
+    def needs_joint_vocabulary(self) -> bool:
+        """Whether one embedding matrix serves both sides."""
+        return self.embeddings == "shared"
+
+    @property
+    def encoder_directions(self) -> list[int]:
+        """1 or 2 for each encoder layer."""
+        both = {"none": 0, "first": 1, "all": self.encoder_layers}[self.bidirectional]
+        return [2 if depth < both else 1 for depth in range(self.encoder_layers)]
+
+    @property
+    def encoder_width(self) -> int:
+        """Width of the encoder's outputs."""
+        return self.d_model * self.encoder_directions[-1]
+
+    @property
+    def copies_state(self) -> bool:
+        """Whether each decoder layer starts from the state of the encoder layer beside it."""
+        return self.bidirectional == "none" and self.encoder_layers == self.decoder_layers
+
+
+@dataclass(frozen=True)
+class RecurrentMemory(AttendedMemory):
+    """The encoder's outputs, and the state that each decoder layer starts from."""
+
+    first: list[LayerState]  # tensors (batch, d_model)
+
+
+@dataclass(frozen=True)
+class RecurrentState(State):
+    """State of each decoder layer, and what input feeding reads next."""
+
+    layers: list[LayerState]  # tensors (rows, d_model)
+    fed: Tensor | None  # (rows, 1, width); None without input feeding
+
+
+def _layer(config: RecurrentConfig, width: int) -> nn.RNNBase:
+    return recurrent_layer(config.cell, width, config.d_model)
+
+
+class FirstState(nn.Module):
+    """``s_0 = tanh(W_s h)`` for each decoder layer (Bahdanau et al. 2015, appendix A.2.2).
+
+    The formula is of a GRU; an LSTM's memory cell starts from zero.
+    """
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__()
+        width = config.d_model
+        self.layers = nn.ModuleList(
+            nn.Linear(width, width, bias=False) for _ in range(config.decoder_layers)
+        )
+
+    def forward(self, ends: list[LayerState]) -> list[LayerState]:
+        """From the states in which encoder layers ended, of which the top one's is read."""
+        hidden, *cell = ends[-1]
+        return [
+            [layer(hidden).tanh(), *(torch.zeros_like(part) for part in cell)]
+            for layer in self.layers
+        ]
+
+
+class Decoder(nn.Module, ABC):
+    """Stacked recurrent layers over the target, one of which looks at the source."""
+
+    fed_width: int
+    """Width of what input feeding adds to an embedding; 0 without it."""
+    attention: SourceAttention
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__()
+        self.attention = SCORES[config.attention](config.d_model, config.encoder_width)
+        self.dropout = Dropout(config.dropout)
+        self.residual = config.residual
+
+    @abstractmethod
+    def read(
+        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
+    ) -> tuple[Tensor, Tensor, list[LayerState]]:
+        """Read positions that need nothing of one another but the layers' states.
+
+        Args:
+            x: ``(rows, length, d_model + fed_width)``.
+            memory: of ``rows / beam`` sentences.
+            state: of each layer.
+
+        Returns:
+            Hidden vectors ``(rows, length, d_model)``, what input feeding may read of each
+            position ``(rows, length, fed_width)``, and the states after these positions.
+        """
+
+    def forward(
+        self, x: Tensor, memory: AttendedMemory, state: RecurrentState
+    ) -> tuple[Tensor, RecurrentState]:
+        """``(rows, length, d_model)`` to the same shape, and the state after these positions."""
+        layers, fed = state.layers, state.fed
+        if fed is None:
+            hidden, _, layers = self.read(x, memory, layers)
+            return hidden, RecurrentState(layers, None)
+        outputs = []
+        for position in x.split(1, dim=1):
+            hidden, fed, layers = self.read(torch.cat([position, fed], dim=-1), memory, layers)
+            outputs.append(hidden)
+        return torch.cat(outputs, dim=1), RecurrentState(layers, fed)
+
+    def _connect(self, depth: int, output: Tensor, below: Tensor) -> Tensor:
+        return output + below if self.residual and depth >= RESIDUAL_FROM else output
+
+
+class TopAttention(Decoder):
+    """The top layer looks at the source: ``tanh(W_c [context; h])`` (Luong et al. 2015, eq. 5)."""
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__(config)
+        width = config.d_model
+        self.fed_width = width if config.input_feeding else 0
+        self.layers = nn.ModuleList(
+            _layer(config, width if depth else width + self.fed_width)
+            for depth in range(config.decoder_layers)
+        )
+        self.combine = nn.Linear(config.encoder_width + width, width, bias=False)
+
+    def read(
+        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
+    ) -> tuple[Tensor, Tensor, list[LayerState]]:
+        """See :meth:`Decoder.read`; what is fed is the hidden vector itself."""
+        after = []
+        for depth, (layer, past) in enumerate(zip(self.layers, state, strict=True)):
+            output, now = advance(layer, self.dropout(x) if depth else x, past)
+            after.append(now)
+            x = self._connect(depth, output, x)
+        context = self.attention(x, memory)
+        hidden = self.dropout(self.combine(torch.cat([context, x], dim=-1)).tanh())
+        return hidden, hidden, after
+
+
+class BottomAttention(Decoder):
+    """The bottom layer looks at the source for all layers above (Wu et al. 2016, section 3)."""
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__(config)
+        width, seen = config.d_model, config.encoder_width
+        self.fed_width = seen if config.input_feeding else 0
+        self.bottom = _layer(config, width + self.fed_width)
+        self.above = nn.ModuleList(
+            _layer(config, width + seen) for _ in range(config.decoder_layers - 1)
+        )
+
+    def read(
+        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
+    ) -> tuple[Tensor, Tensor, list[LayerState]]:
+        """See :meth:`Decoder.read`; what is fed is what was seen of the source."""
+        x, now = advance(self.bottom, x, state[0])
+        context = self.attention(x, memory)
+        after = [now]
+        for depth, (layer, past) in enumerate(zip(self.above, state[1:], strict=True), start=1):
+            both = self.dropout(torch.cat([x, context], dim=-1))
+            output, now = advance(layer, both, past)
+            after.append(now)
+            x = self._connect(depth, output, x)
+        return self.dropout(x), context, after
+
+
+class Recurrent(TranslationModel):
+    """Encoder and decoder of stacked LSTMs or GRUs with attention.
+
+    Raises:
+        ConfigError: embeddings are to be shared between vocabularies of different size.
+    """
+
+    def __init__(
+        self, config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding = nn.Embedding(source_vocabulary, config.d_model)
+        self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
+        self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = RecurrentStack(
+            config.cell,
+            config.d_model,
+            config.encoder_directions,
+            config.dropout,
+            residual=config.residual,
+        )
+        self.first_state = nn.Identity() if config.copies_state else FirstState(config)
+        attended_from = TopAttention if config.attention_from == "top" else BottomAttention
+        self.decoder: Decoder = attended_from(config)
+        self._tie(source_vocabulary, target_vocabulary)
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -_INITIAL_RANGE, _INITIAL_RANGE)
+
+    def _tie(self, source_vocabulary: int, target_vocabulary: int) -> None:
+        embeddings = self.config.embeddings
+        if embeddings == "shared":
+            if source_vocabulary != target_vocabulary:
+                raise ConfigError(
+                    f"model.embeddings: shared needs one vocabulary, found {source_vocabulary} "
+                    f"source and {target_vocabulary} target pieces; set vocabulary.joint: true "
+                    "or model.embeddings: target"
+                )
+            self.target_embedding.weight = self.source_embedding.weight
+        if embeddings != "separate":
+            self.output.weight = self.target_embedding.weight
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
+        """Read the source; see :meth:`TranslationModel.encode`."""
+        hidden, ends = self.encoder(self.dropout(self.source_embedding(source)), source_mask)
+        keys = self.decoder.attention.keys(hidden)
+        bias = mask_bias(source_mask, hidden.dtype)[:, None, :]
+        return RecurrentMemory(hidden, source_mask, keys, bias, self.first_state(ends))
+
+    def start(self, memory: Memory, beam: int = 1) -> RecurrentState:
+        """What the encoder ended in, for ``beam`` rows a sentence."""
+        assert isinstance(memory, RecurrentMemory)
+        layers = [[part.repeat_interleave(beam, 0) for part in layer] for layer in memory.first]
+        width = self.decoder.fed_width
+        fed = memory.hidden.new_zeros(len(layers[0][0]), 1, width) if width else None
+        return RecurrentState(layers, fed)
+
+    def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, RecurrentState]:
+        """Read further target positions; see :meth:`TranslationModel.decode`."""
+        x = self.dropout(self.target_embedding(target))
+        return cast(tuple[Tensor, RecurrentState], self.decoder(x, memory, state))
+
+    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+        """Weights ``(batch, 1, 1, target, source)``: one layer looks, with one head."""
+        seen: list[Tensor] = []
+
+        def watch(attention: nn.Module, inputs: tuple[Tensor, AttendedMemory]) -> None:
+            assert isinstance(attention, SourceAttention)
+            seen.append(attention.weights(*inputs))
+
+        hook = self.decoder.attention.register_forward_pre_hook(watch)
+        try:
+            self.decode(target, memory, self.start(memory))
+        finally:
+            hook.remove()
+        return torch.cat(seen, dim=1)[:, None, None]
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return self.output(hidden)
