@@ -164,8 +164,8 @@ def _explain_tag(key: str, discriminator: str, tag: str, expected_tags: str) -> 
     known = [name.strip(" '") for name in expected_tags.split(",")]
     close = difflib.get_close_matches(tag, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    place = f"{key}.{discriminator.strip(chr(39))}"
-    return f"{place}: Input should be one of {expected_tags}, found {tag!r:.80}{hint}"
+    name = discriminator.strip("'")
+    return f"{key}.{name}: Input should be one of {expected_tags}, found {tag!r:.80}{hint}"
 
 
 def _location(values: Any, parts: tuple[int | str, ...], *, missing: bool) -> list[str]:
