@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from dragoman.models import FAMILIES, ModelConfig, TransformerConfig
+from dragoman.models.convs2s import ConvS2SConfig
 from dragoman.models.interface import TranslationModel
 
 VOCABULARY = 23
@@ -19,6 +20,15 @@ _SMALL = {
     "dropout": 0.0,
 }
 
+_SMALL_CONVS2S = {
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "d_model": 7,
+    "d_hidden": 5,
+    "max_positions": 64,
+    "dropout": 0.0,
+}
+
 VARIATIONS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(**_SMALL),
     "transformer, pre-norm": TransformerConfig(**_SMALL, norm="pre"),
@@ -26,6 +36,14 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, separate embeddings": TransformerConfig(**_SMALL, embeddings="separate"),
     "transformer, tied target": TransformerConfig(**_SMALL, embeddings="target"),
     "transformer, narrow keys": TransformerConfig(**_SMALL, d_k=3, d_v=7),
+    "convs2s": ConvS2SConfig(**_SMALL_CONVS2S),
+    "convs2s, other kernels": ConvS2SConfig(
+        **_SMALL_CONVS2S, encoder_kernel_width=5, decoder_kernel_width=2
+    ),
+    "convs2s, shared embeddings": ConvS2SConfig(**_SMALL_CONVS2S, embeddings="shared"),
+    "convs2s, averaging encoder": ConvS2SConfig(
+        **_SMALL_CONVS2S, encoder="averaging", averaging_window=3
+    ),
 }
 
 

@@ -125,9 +125,16 @@ class TestParse:
         assert message(values).endswith(f", found {found}")
 
     def test_an_unknown_family_names_those_there_are(self):
-        text = message({"shape": {"family": "oval"}})
-        assert text.startswith("run.yaml: shape: ")
-        assert "'round', 'square'" in text
+        assert message({"shape": {"family": "oval"}}) == (
+            "run.yaml: shape.family: expected one of round, square, found 'oval'"
+        )
+        assert message({"shape": {"family": "sqare"}}).endswith("; did you mean 'square'?")
+
+    def test_a_suggestion_is_a_key_of_the_family_that_was_chosen(self):
+        misspelt = {"shape": {"family": "square", "radus": 2}}
+        assert message(misspelt).endswith("remove it or look it up in docs/configuration.md")
+        misspelt["shape"]["family"] = "round"
+        assert message(misspelt).endswith("did you mean 'radius'?")
 
     def test_a_missing_key_is_named(self):
         assert message({"data": {"parts": [{}]}}) == (

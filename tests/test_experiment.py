@@ -13,6 +13,8 @@ import dragoman
 from dragoman.config import to_yaml
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, read_experiment
+from dragoman.models import TransformerConfig
+from dragoman.models.convs2s import ConvS2SConfig
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
@@ -68,6 +70,24 @@ def begin(corpus: Path, run: Path, **training: Any) -> Experiment:
 
 def train(experiment: Experiment) -> None:
     experiment.train(experiment.prepare(), CPU, lambda step: [])
+
+
+def test_the_family_decides_which_keys_a_model_has(corpus: Path) -> None:
+    path = configuration(corpus)
+    text = path.read_text(encoding="utf-8").replace("family: transformer", "dropout: 0.2")
+    path.write_text(text, encoding="utf-8")
+    config = read_experiment(path, ["model.heads=4"])
+    assert config.model == TransformerConfig(
+        encoder_layers=1, decoder_layers=1, d_model=16, d_ff=16, heads=4, dropout=0.2
+    )
+    replaced = read_experiment(path, ["model={family: convs2s, d_hidden: 24}"])
+    assert replaced.model == ConvS2SConfig(d_hidden=24)
+    with pytest.raises(ConfigError, match=r"'model.d_hiden'; did you mean 'd_hidden'\?"):
+        read_experiment(path, ["model={family: convs2s, d_hiden: 24}"])
+    with pytest.raises(ConfigError, match=r"model.family: .*did you mean 'convs2s'\?"):
+        read_experiment(path, ["model={family: convsts}"])
+    with pytest.raises(ConfigError, match=r"model: .*found 3"):
+        read_experiment(path, ["model=3"])
 
 
 def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from dragoman.errors import ConfigError
 
@@ -147,13 +148,25 @@ def _explain(kind: type[Config], values: dict[str, Any], error: ValidationError)
     location = _location(values, first["loc"], missing=first["type"] == "missing")
     key = ".".join(location)
     if misspelt:
-        return f"unknown key {key!r}{_suggestion(kind, location)}"
+        return f"unknown key {key!r}{_suggestion(kind, values, location)}"
     if first["type"] == "missing":
         return f"missing key {key!r}; add it"
     more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+    if first["type"] == "union_tag_invalid":
+        return _unknown_tag(key, first["ctx"])
     message = first["msg"].removeprefix("Value error, ")
     found = "" if isinstance(first["input"], dict) else f", found {first['input']!r:.80}"
     return f"{key or 'configuration'}: {message}{found}{more}"
+
+
+def _unknown_tag(key: str, context: dict[str, str]) -> str:
+    """What tells classes apart, such as a model's family, has a value that no class has."""
+    name = context["discriminator"].strip("'")
+    expected = context["expected_tags"].replace("'", "").split(", ")
+    close = difflib.get_close_matches(context["tag"], expected, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    choices = ", ".join(expected)
+    return f"{key}.{name}: expected one of {choices}, found {context['tag']!r}{hint}"
 
 
 def _location(values: Any, parts: tuple[int | str, ...], *, missing: bool) -> list[str]:
@@ -170,10 +183,10 @@ def _location(values: Any, parts: tuple[int | str, ...], *, missing: bool) -> li
     return [*location, str(parts[-1])] if missing else location
 
 
-def _suggestion(kind: type[Config], location: list[str]) -> str:
+def _suggestion(kind: type[Config], values: Any, location: list[str]) -> str:
     """ "; did you mean ...?" for an unknown key: of its section if possible, else of any."""
     parent = [part for part in location[:-1] if not part.isdigit()]
-    keys = _keys(kind)
+    keys = _keys(kind, values)
     for candidates in ([key for key in keys if key[0][:-1] == parent], keys):
         known = {name: path for path, name in candidates}
         close = difflib.get_close_matches(location[-1], known, n=1)
@@ -183,13 +196,26 @@ def _suggestion(kind: type[Config], location: list[str]) -> str:
     return "; remove it or look it up in docs/configuration.md"
 
 
-def _keys(kind: type[Config], prefix: tuple[str, ...] = ()) -> list[tuple[list[str], str]]:
+def _keys(
+    kind: type[Config], values: Any, prefix: tuple[str, ...] = ()
+) -> list[tuple[list[str], str]]:
     keys: list[tuple[list[str], str]] = []
     for name, field in kind.model_fields.items():
         keys.append(([*prefix, name], name))
-        for part in _configs_in(field.annotation):
-            keys += _keys(part, (*prefix, name))
+        inside = values.get(name) if isinstance(values, dict) else None
+        for part in _chosen(field, inside):
+            keys += _keys(part, inside, (*prefix, name))
     return keys
+
+
+def _chosen(field: FieldInfo, values: Any) -> list[type[Config]]:
+    """The classes that may stand in a field; of a union with a tag the one that it names."""
+    parts = _configs_in(field.annotation)
+    if not isinstance(field.discriminator, str):
+        return parts
+    tag = values.get(field.discriminator) if isinstance(values, dict) else None
+    named = [part for part in parts if part.model_fields[field.discriminator].default == tag]
+    return named or parts[:1]  # the first one is meant where the tag is left out
 
 
 def _configs_in(annotation: Any) -> list[type[Config]]:

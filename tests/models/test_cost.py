@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.models import TransformerConfig
+from dragoman.models.convs2s import ConvS2SConfig
 from dragoman.models.cost import cost
 
 PIECES = 37_000
@@ -58,3 +59,16 @@ def test_operations_agree_with_a_count_by_hand() -> None:
     assert counted.forward_flops_per_target_token == pytest.approx(by_hand)
     assert counted.flops_per_target_token == pytest.approx(3 * by_hand, rel=0.01)
     assert counted.training_flops(1000) == 1000 * counted.flops_per_target_token
+
+
+def test_operations_of_convolutions_agree_with_a_count_by_hand() -> None:
+    n, d, h, k, source, target, pieces = 2, 8, 12, 3, 5, 7, 31
+    config = ConvS2SConfig(encoder_layers=n, decoder_layers=n, d_model=d, d_hidden=h)
+    layer = k * h * 2 * h
+    encoder = source * (2 * d * h + n * layer)
+    attention = 2 * d * h + 2 * source * d
+    decoder = target * (2 * d * h + n * (layer + attention) + d * pieces)
+    counted = cost(config, pieces, pieces, source, target)
+    by_hand = 2 * (encoder + decoder) / target
+    assert counted.forward_flops_per_target_token == pytest.approx(by_hand)
+    assert counted.flops_per_target_token == pytest.approx(3 * by_hand, rel=0.01)

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from dragoman.models.convs2s import ConvS2S, ConvS2SConfig
+from dragoman.models.interface import TranslationModel
 from dragoman.models.transformer import Transformer, TransformerConfig
 
-ModelConfig = TransformerConfig
+
+def _with_family(values: Any) -> Any:
+    """A configuration that names no family is a Transformer's."""
+    return {"family": "transformer", **values} if isinstance(values, dict) else values
+
+
+ModelConfig = Annotated[
+    TransformerConfig | ConvS2SConfig,
+    Field(discriminator="family"),
+    BeforeValidator(_with_family),
+]
 """The configuration of any family, told apart by its key ``family``."""
 
-FAMILIES = {"transformer": Transformer}
+FAMILIES: dict[str, type[TranslationModel]] = {
+    "transformer": Transformer,
+    "convs2s": ConvS2S,
+}
+"""Every family by its name; each is made of (config, source_vocabulary, target_vocabulary)."""

@@ -34,6 +34,11 @@ class FamilyConfig(Config):
         """Whether source and target must share one vocabulary."""
         return False
 
+    @property
+    def longest_sentence(self) -> int | None:
+        """Pieces of the longest sentence, end symbol counted; None where there is no limit."""
+        return None
+
 
 @dataclass(frozen=True)
 class Memory:

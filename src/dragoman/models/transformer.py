@@ -77,6 +77,11 @@ class TransformerConfig(FamilyConfig):
         return self.embeddings == "shared"
 
     @property
+    def longest_sentence(self) -> int | None:
+        """Pieces that there are learned positions for."""
+        return self.max_positions if self.positions == "learned" else None
+
+    @property
     def head_widths(self) -> tuple[int, int]:
         """(d_k, d_v) with the defaults filled in."""
         width = self.d_model // self.heads

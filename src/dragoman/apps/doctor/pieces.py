@@ -89,10 +89,11 @@ def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> I
         yield finding(
             "lengths", f"{share:.2%} of the pairs are beyond data.max_pieces {limit} and dropped"
         )
-    if config.model.positions == "learned" and config.model.max_positions <= limit:
+    positions = config.model.longest_sentence
+    if positions is not None and positions <= limit:
         yield error(
             "lengths",
-            f"model.max_positions {config.model.max_positions} must be above data.max_pieces "
+            f"model.max_positions {positions} must be above data.max_pieces "
             f"{limit} to leave room for the end symbol",
         )
     yield from _check_evaluation_lengths(config, texts, encoded)
