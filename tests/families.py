@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from dragoman.models import FAMILIES, ModelConfig, TransformerConfig
+from dragoman.models.bytenet import ByteNetConfig
 from dragoman.models.convs2s import ConvS2SConfig
 from dragoman.models.interface import TranslationModel
 
@@ -29,6 +30,15 @@ _SMALL_CONVS2S = {
     "dropout": 0.0,
 }
 
+_SMALL_BYTENET = {
+    "encoder_layers": 3,
+    "decoder_layers": 3,
+    "layers_per_set": 2,
+    "d_model": 14,
+    "encoder_kernel_width": 3,
+    "dropout": 0.0,
+}
+
 VARIATIONS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(**_SMALL),
     "transformer, pre-norm": TransformerConfig(**_SMALL, norm="pre"),
@@ -44,6 +54,8 @@ VARIATIONS: dict[str, ModelConfig] = {
     "convs2s, averaging encoder": ConvS2SConfig(
         **_SMALL_CONVS2S, encoder="averaging", averaging_window=3
     ),
+    "bytenet": ByteNetConfig(**_SMALL_BYTENET),
+    "bytenet, as many columns as pieces": ByteNetConfig(**_SMALL_BYTENET, unfold_ratio=1),
 }
 
 

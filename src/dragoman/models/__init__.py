@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from dragoman.models.bytenet import ByteNet, ByteNetConfig
 from dragoman.models.convs2s import ConvS2S, ConvS2SConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.models.transformer import Transformer, TransformerConfig
@@ -17,7 +18,7 @@ def _with_family(values: Any) -> Any:
 
 
 ModelConfig = Annotated[
-    TransformerConfig | ConvS2SConfig,
+    TransformerConfig | ConvS2SConfig | ByteNetConfig,
     Field(discriminator="family"),
     BeforeValidator(_with_family),
 ]
@@ -26,5 +27,6 @@ ModelConfig = Annotated[
 FAMILIES: dict[str, type[TranslationModel]] = {
     "transformer": Transformer,
     "convs2s": ConvS2S,
+    "bytenet": ByteNet,
 }
 """Every family by its name; each is made of (config, source_vocabulary, target_vocabulary)."""
