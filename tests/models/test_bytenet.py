@@ -71,7 +71,7 @@ class PaperForward:
             for j, tap in enumerate(taps):
                 place = i + tap * dilation
                 if 0 <= place < len(h):
-                    y += kernel[:, :, j] @ h[place]
+                    y += kernel[:, j] @ h[place]
             rows.append(y)
         h = self.normalised(f"{name}.norms.2", np.array(rows))
         return x + self.linear(f"{name}.widen", h)

@@ -19,7 +19,7 @@ def like_torch(ours: nn.Module, kernel: int, dilation: int) -> nn.Conv1d:
     theirs = nn.Conv1d(5, 7, kernel, dilation=dilation).double()
     with torch.no_grad():
         nn.init.normal_(ours.bias)
-        theirs.weight.copy_(ours.weight)
+        theirs.weight.copy_(ours.weight.transpose(1, 2))
         theirs.bias.copy_(ours.bias)
     return theirs
 

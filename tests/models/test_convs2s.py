@@ -99,7 +99,7 @@ class PaperForward:
             y = bias.copy()
             for j, offset in enumerate(range(-left, right + 1)):
                 if 0 <= i + offset < len(x):
-                    y += kernel[:, :, j] @ x[i + offset]
+                    y += kernel[:, j] @ x[i + offset]
             rows.append(y[:width] / (1 + np.exp(-y[width:])))
         return np.array(rows)
 

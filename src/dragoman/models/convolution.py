@@ -17,16 +17,16 @@ from torch.nn.utils.parametrizations import weight_norm
 class Convolution(nn.Module):
     """A 1-d convolution: ``y_t = sum_j W_j x_(t + j * dilation) + b``, without padding.
 
-    Windows are laid out and multiplied as one matrix, which on a CPU takes less time than
-    PyTorch's convolution at the sizes of sentences and much less for a single position.
+    Windows are laid out and multiplied as one matrix.  On a CPU this takes half the time of
+    PyTorch's convolution or less where a single position is read, as in each step of search.
     """
 
     def __init__(self, channels: int, output: int, kernel_width: int, dilation: int = 1) -> None:
         super().__init__()
         self.kernel_width, self.dilation = kernel_width, dilation
-        self.weight = nn.Parameter(torch.empty(output, channels, kernel_width))
+        self.weight = nn.Parameter(torch.empty(output, kernel_width, channels))
         self.bias = nn.Parameter(torch.zeros(output))
-        nn.init.xavier_uniform_(self.weight)
+        nn.init.xavier_uniform_(self.weight.transpose(1, 2))  # as (output, channels, width)
 
     @property
     def reach(self) -> int:
@@ -35,8 +35,10 @@ class Convolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(rows, reach + length, channels)`` to ``(rows, length, output)``."""
-        windows = x.unfold(1, self.reach + 1, 1)[..., :: self.dilation]  # (rows, t, channels, k)
-        return functional.linear(windows.flatten(2), self.weight.flatten(1), self.bias)
+        length = x.shape[1] - self.reach
+        starts = range(0, self.reach + 1, self.dilation)
+        windows = torch.cat([x[:, start : start + length] for start in starts], dim=2)
+        return functional.linear(windows, self.weight.flatten(1), self.bias)
 
 
 class CausalConvolution(Convolution):
@@ -44,7 +46,7 @@ class CausalConvolution(Convolution):
 
     def start(self, rows: int, like: Tensor) -> Tensor:
         """The left context of the first position: zeros ``(rows, reach, channels)``."""
-        return like.new_zeros(rows, self.reach, self.weight.shape[1])
+        return like.new_zeros(rows, self.reach, self.weight.shape[2])
 
     def extend(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         """Read further positions.
