@@ -112,6 +112,22 @@ def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
         begin(corpus, tmp_path / "run")
 
 
+FAMILIES = {
+    "convs2s": "encoder_layers: 1, decoder_layers: 1, d_model: 8, d_hidden: 8",
+    "bytenet": "encoder_layers: 2, decoder_layers: 2, d_model: 16",
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_trains_and_translates(family: str, corpus: Path, tmp_path: Path) -> None:
+    path = configuration(corpus, max_steps=2, validation_steps=2)
+    config = read_experiment(path, [f"model={{family: {family}, {FAMILIES[family]}}}"])
+    train(Experiment.create(config, tmp_path / "run"))
+    translator = dragoman.load(str(tmp_path / "run"))
+    assert len(translator.translate(["three o'clock", ""])) == 2
+    assert f"family `{family}`" in (tmp_path / "run" / "model" / "README.md").read_text()
+
+
 def test_opened_again_it_is_the_same(corpus: Path, tmp_path: Path) -> None:
     experiment = begin(corpus, tmp_path / "run")
     assert Experiment.open(tmp_path / "run").config == experiment.config
