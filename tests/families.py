@@ -5,7 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dragoman.models import FAMILIES, ModelConfig, RecurrentConfig, TransformerConfig
+from dragoman.models import (
+    FAMILIES,
+    ByteNetConfig,
+    ConvS2SConfig,
+    ModelConfig,
+    RecurrentConfig,
+    TransformerConfig,
+)
 from dragoman.models.interface import TranslationModel
 
 VOCABULARY = 23
@@ -29,6 +36,24 @@ _GNMT = {
     "attention": "additive",
     "attention_from": "bottom",
     "residual": True,
+    "dropout": 0.0,
+}
+
+_SMALL_CONVS2S = {
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "d_model": 7,
+    "d_hidden": 5,
+    "max_positions": 64,
+    "dropout": 0.0,
+}
+
+_SMALL_BYTENET = {
+    "encoder_layers": 3,
+    "decoder_layers": 3,
+    "layers_per_set": 2,
+    "d_model": 14,
+    "encoder_kernel_width": 3,
     "dropout": 0.0,
 }
 
@@ -60,6 +85,16 @@ VARIATIONS: dict[str, ModelConfig] = {
     "recurrent, deeper encoder with residuals": RecurrentConfig(
         encoder_layers=4, decoder_layers=3, d_model=5, residual=True, dropout=0.0
     ),
+    "convs2s": ConvS2SConfig(**_SMALL_CONVS2S),
+    "convs2s, other kernels": ConvS2SConfig(
+        **_SMALL_CONVS2S, encoder_kernel_width=5, decoder_kernel_width=2
+    ),
+    "convs2s, shared embeddings": ConvS2SConfig(**_SMALL_CONVS2S, embeddings="shared"),
+    "convs2s, averaging encoder": ConvS2SConfig(
+        **_SMALL_CONVS2S, encoder="averaging", averaging_window=3
+    ),
+    "bytenet": ByteNetConfig(**_SMALL_BYTENET),
+    "bytenet, as many columns as pieces": ByteNetConfig(**_SMALL_BYTENET, unfold_ratio=1),
 }
 
 

@@ -13,6 +13,7 @@ import dragoman
 from dragoman.config import to_yaml
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, read_experiment
+from dragoman.models import ConvS2SConfig, TransformerConfig
 from dragoman.saved import load_model
 from dragoman.text import synthetic
 from dragoman.training.checkpoint import checkpoints
@@ -71,6 +72,24 @@ def train(experiment: Experiment) -> None:
     experiment.train(experiment.prepare(), CPU, lambda step: [])
 
 
+def test_the_family_decides_which_keys_a_model_has(corpus: Path) -> None:
+    path = configuration(corpus)
+    text = path.read_text(encoding="utf-8").replace("family: transformer", "dropout: 0.2")
+    path.write_text(text, encoding="utf-8")
+    config = read_experiment(path, ["model.heads=4"])
+    assert config.model == TransformerConfig(
+        encoder_layers=1, decoder_layers=1, d_model=16, d_ff=16, heads=4, dropout=0.2
+    )
+    replaced = read_experiment(path, ["model={family: convs2s, d_hidden: 24}"])
+    assert replaced.model == ConvS2SConfig(d_hidden=24)
+    with pytest.raises(ConfigError, match=r"'model.d_hiden'; did you mean 'd_hidden'\?"):
+        read_experiment(path, ["model={family: convs2s, d_hiden: 24}"])
+    with pytest.raises(ConfigError, match=r"model.family: .*did you mean 'convs2s'\?"):
+        read_experiment(path, ["model={family: convsts}"])
+    with pytest.raises(ConfigError, match=r"model: .*found 3"):
+        read_experiment(path, ["model=3"])
+
+
 def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
     experiment = begin(corpus, tmp_path / "run")
     train(experiment)
@@ -91,6 +110,22 @@ def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
     assert len(translator.translate(["three o'clock", ""])) == 2
     with pytest.raises(ConfigError, match="dragoman resume"):
         begin(corpus, tmp_path / "run")
+
+
+FAMILIES = {
+    "convs2s": "encoder_layers: 1, decoder_layers: 1, d_model: 8, d_hidden: 8",
+    "bytenet": "encoder_layers: 2, decoder_layers: 2, d_model: 16",
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_trains_and_translates(family: str, corpus: Path, tmp_path: Path) -> None:
+    path = configuration(corpus, max_steps=2, validation_steps=2)
+    config = read_experiment(path, [f"model={{family: {family}, {FAMILIES[family]}}}"])
+    train(Experiment.create(config, tmp_path / "run"))
+    translator = dragoman.load(str(tmp_path / "run"))
+    assert len(translator.translate(["three o'clock", ""])) == 2
+    assert f"family `{family}`" in (tmp_path / "run" / "model" / "README.md").read_text()
 
 
 def test_opened_again_it_is_the_same(corpus: Path, tmp_path: Path) -> None:

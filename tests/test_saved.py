@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from families import VARIATIONS
 
 from dragoman.errors import ConfigError, SavedError
-from dragoman.models import TransformerConfig
+from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.saved import (
     SavedConfig,
     average_weights,
@@ -51,6 +52,23 @@ def test_round_trip(tmp_path: Path, vocabularies: Vocabularies) -> None:
     for name, parameter in saved.model.named_parameters():
         assert torch.equal(parameter, weights[name])
     assert "| test, bleu | 12.3 |" in (tmp_path / "model" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+def test_every_family_comes_back_as_it_was(
+    config: ModelConfig, tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    torch.manual_seed(3)
+    weights = {
+        name: torch.randn_like(parameter)
+        for name, parameter in build_model(config, vocabularies).named_parameters()
+    }
+    save_model(tmp_path / "model", SavedConfig(model=config), vocabularies, weights)
+    saved = load_model(tmp_path / "model", "cpu")
+    assert saved.config.model == config
+    found = dict(saved.model.named_parameters())
+    assert found.keys() == weights.keys()
+    assert all(torch.equal(found[name], weights[name]) for name in weights)
 
 
 def test_saving_again_replaces_the_whole(tmp_path: Path, vocabularies: Vocabularies) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.models import RecurrentConfig, TransformerConfig
+from dragoman.models import ConvS2SConfig, RecurrentConfig, TransformerConfig
 from dragoman.models.cost import cost
 
 PIECES = 37_000
@@ -72,3 +72,16 @@ def test_operations_of_a_recurrent_model_agree_with_a_count_by_hand() -> None:
     biases = 2 * n * 8 * d
     matrices = 2 * n * gates + d * d + 2 * d * d + 3 * pieces * d
     assert counted.total_parameters == matrices + biases
+
+
+def test_operations_of_convolutions_agree_with_a_count_by_hand() -> None:
+    n, d, h, k, source, target, pieces = 2, 8, 12, 3, 5, 7, 31
+    config = ConvS2SConfig(encoder_layers=n, decoder_layers=n, d_model=d, d_hidden=h)
+    layer = k * h * 2 * h
+    encoder = source * (2 * d * h + n * layer)
+    attention = 2 * d * h + 2 * source * d
+    decoder = target * (2 * d * h + n * (layer + attention) + d * pieces)
+    counted = cost(config, pieces, pieces, source, target)
+    by_hand = 2 * (encoder + decoder) / target
+    assert counted.forward_flops_per_target_token == pytest.approx(by_hand)
+    assert counted.flops_per_target_token == pytest.approx(3 * by_hand, rel=0.01)

@@ -47,6 +47,17 @@ def test_equals_pytorch_on_separate_tensors(kind: str, theirs: type) -> None:
         torch.testing.assert_close(a, b)
 
 
+def test_lengths_of_normalised_weights_do_not_decay() -> None:
+    """Their gradient is zero here, so that only decay could move them."""
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 5))
+    parts = layer.parametrizations.weight
+    length, direction = parts.original0.detach().clone(), parts.original1.detach().clone()
+    flat = FlatOptimizer(layer, OptimizerConfig(kind="adamw", weight_decay=0.1), torch.float32)
+    flat.step(0.01)
+    torch.testing.assert_close(parts.original0, length, rtol=0, atol=0)
+    torch.testing.assert_close(parts.original1, direction * (1 - 0.01 * 0.1))
+
+
 def test_clipping_is_pytorchs() -> None:
     ours, reference = network(), network()
     flat = FlatOptimizer(ours, OptimizerConfig(clip_norm=0.3), torch.float32)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from dragoman.models.bytenet import ByteNet, ByteNetConfig
+from dragoman.models.convs2s import ConvS2S, ConvS2SConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.models.recurrent import Recurrent, RecurrentConfig
 from dragoman.models.transformer import Transformer, TransformerConfig
 
 
-def _named(values: Any) -> Any:
-    """A Transformer where ``family`` is left out."""
-    if isinstance(values, dict) and "family" not in values:
-        return {"family": "transformer", **values}
-    return values
+def _with_family(values: Any) -> Any:
+    """A configuration that names no family is a Transformer's."""
+    return {"family": "transformer", **values} if isinstance(values, dict) else values
 
 
 ModelConfig = Annotated[
-    TransformerConfig | RecurrentConfig, Field(discriminator="family"), BeforeValidator(_named)
+    TransformerConfig | RecurrentConfig | ConvS2SConfig | ByteNetConfig,
+    Field(discriminator="family"),
+    BeforeValidator(_with_family),
 ]
 """The configuration of any family, told apart by its key ``family``."""
 
-FAMILIES: dict[str, Callable[[Any, int, int], TranslationModel]] = {
+FAMILIES: dict[str, type[TranslationModel]] = {
     "transformer": Transformer,
     "recurrent": Recurrent,
+    "convs2s": ConvS2S,
+    "bytenet": ByteNet,
 }
+"""Every family by its name; each is made of (config, source_vocabulary, target_vocabulary)."""

@@ -37,6 +37,11 @@ class OptimizerConfig(Config):
     """Longest gradient allowed; a longer one is scaled down. The paper does not clip."""
 
 
+def _is_matrix(parameter: Tensor) -> bool:
+    """Whether decay concerns it; the lengths of weight normalisation are ``(outputs, 1)``."""
+    return parameter.dim() >= 2 and parameter.numel() > parameter.shape[0]
+
+
 class FlatOptimizer:
     """Owns the memory of a model's parameters and gradients, and updates them.
 
@@ -50,7 +55,7 @@ class FlatOptimizer:
         self.config = config
         named = list(model.named_parameters())
         # Decayed parameters first, so that either kind is one slice.
-        named.sort(key=lambda item: item[1].dim() < 2)
+        named.sort(key=lambda item: not _is_matrix(item[1]))
         self._names = [name for name, _ in named]
         self._shapes = [parameter.shape for _, parameter in named]
         device = named[0][1].device
@@ -70,7 +75,7 @@ class FlatOptimizer:
         for buffer in model.buffers():  # tables of positions, which must not promote activations
             if buffer.is_floating_point():
                 buffer.data = buffer.to(precision)
-        decayed = sum(p.numel() for _, p in named if p.dim() >= 2)
+        decayed = sum(p.numel() for _, p in named if _is_matrix(p))
         slices = [
             nn.Parameter(part) for part in self.master.split([decayed, len(self.master) - decayed])
         ]

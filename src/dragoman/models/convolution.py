@@ -1,0 +1,99 @@
+"""What the convolutional families share: convolutions over (rows, length, channels).
+
+A causal convolution reads any number of positions at a time and keeps only its left context, so
+that a step of search costs the same however long the target already is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.parametrizations import weight_norm
+
+
+class Convolution(nn.Module):
+    """A 1-d convolution: ``y_t = sum_j W_j x_(t + j * dilation) + b``, without padding.
+
+    Windows are laid out and multiplied as one matrix.  On a CPU this takes half the time of
+    PyTorch's convolution or less where a single position is read, as in each step of search.
+    """
+
+    def __init__(self, channels: int, output: int, kernel_width: int, dilation: int = 1) -> None:
+        super().__init__()
+        self.kernel_width, self.dilation = kernel_width, dilation
+        self.weight = nn.Parameter(torch.empty(output, kernel_width, channels))
+        self.bias = nn.Parameter(torch.zeros(output))
+        nn.init.xavier_uniform_(self.weight.transpose(1, 2))  # as (output, channels, width)
+
+    @property
+    def reach(self) -> int:
+        """Positions that a window has beside its first one."""
+        return (self.kernel_width - 1) * self.dilation
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(rows, reach + length, channels)`` to ``(rows, length, output)``."""
+        length = x.shape[1] - self.reach
+        starts = range(0, self.reach + 1, self.dilation)
+        windows = torch.cat([x[:, start : start + length] for start in starts], dim=2)
+        return functional.linear(windows, self.weight.flatten(1), self.bias)
+
+
+class CausalConvolution(Convolution):
+    """A convolution in which no position sees a later one; before the first come zeros."""
+
+    def start(self, rows: int, like: Tensor) -> Tensor:
+        """The left context of the first position: zeros ``(rows, reach, channels)``."""
+        return like.new_zeros(rows, self.reach, self.weight.shape[2])
+
+    def extend(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        """Read further positions.
+
+        Args:
+            x: ``(rows, length, channels)``.
+            context: ``(rows, reach, channels)``: what came before, or :meth:`start`.
+
+        Returns:
+            ``(rows, length, output)``, and the context of what comes next.
+        """
+        x = torch.cat([context, x], dim=1)
+        return self(x), x[:, x.shape[1] - self.reach :]
+
+
+class CentredConvolution(Convolution):
+    """A convolution that sees as far to the left as to the right; the length stays.
+
+    Args:
+        channels: of the input.
+        output: channels of the output.
+        kernel_width: odd, so that a window has a middle.
+        dilation: distance between the positions of a window.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(rows, length, channels)``, zero where padding is, to ``(rows, length, output)``."""
+        return super().forward(functional.pad(x, (0, 0, self.reach // 2, self.reach // 2)))
+
+
+Layer = TypeVar("Layer", bound=nn.Module)
+
+
+def weight_normalised(layer: Layer, variance: float = 1.0) -> Layer:
+    """``W = g v / ||v||`` for each output (Salimans & Kingma 2016), initialised anew.
+
+    Weights come from ``N(0, sqrt(variance / n))``, where ``n`` inputs reach an output; biases are
+    zero (Gehring et al. 2017, section 3.5).
+
+    Args:
+        layer: linear or convolutional, axis 0 of its weight is outputs; changed in place.
+        variance: 4 in front of a gated linear unit, 1 elsewhere; times the share of the input
+            that dropout retains.
+    """
+    parameters: Any = layer
+    inputs = parameters.weight[0].numel()
+    nn.init.normal_(parameters.weight, std=(variance / inputs) ** 0.5)
+    nn.init.zeros_(parameters.bias)
+    weight_norm(layer)
+    return layer
