@@ -26,6 +26,10 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, separate embeddings": TransformerConfig(**_SMALL, embeddings="separate"),
     "transformer, tied target": TransformerConfig(**_SMALL, embeddings="target"),
     "transformer, narrow keys": TransformerConfig(**_SMALL, d_k=3, d_v=7),
+    "transformer, gelu": TransformerConfig(**_SMALL, activation="gelu"),
+    "transformer, swiglu": TransformerConfig(**_SMALL, activation="swiglu"),
+    "transformer, rms": TransformerConfig(**_SMALL, normalization="rms"),
+    "transformer, pre-rms": TransformerConfig(**_SMALL, normalization="rms", norm="pre"),
 }
 
 

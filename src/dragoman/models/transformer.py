@@ -26,7 +26,14 @@ from dragoman.models.attention import (
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.positions import LearnedPositions, SinusoidalPositions
-from dragoman.models.sublayers import FeedForward, Norm, Residual, final_norm
+from dragoman.models.sublayers import (
+    Activation,
+    Norm,
+    Normalization,
+    Residual,
+    feed_forward,
+    final_norm,
+)
 
 
 class TransformerConfig(FamilyConfig):
@@ -40,6 +47,9 @@ class TransformerConfig(FamilyConfig):
     """Layers of the decoder."""
     d_ff: int = Field(2048, ge=1)
     """Width inside the feed-forward sublayers."""
+    activation: Activation = "relu"
+    """Of the feed-forward sublayers: relu (the paper), gelu or swiglu (Shazeer 2020), which has
+    a third matrix; it is as large as the others at 2/3 of their d_ff."""
     heads: int = Field(8, ge=1)
     """Attention heads (h in the paper)."""
     d_k: int | None = Field(None, ge=1)
@@ -54,6 +64,9 @@ class TransformerConfig(FamilyConfig):
     """Dropout inside the feed-forward sublayer; not in the paper."""
     norm: Norm = "post"
     """Layer normalisation after the residual sum (the paper) or before the sublayer."""
+    normalization: Normalization = "layer"
+    """Layer normalisation (the paper) or by the root mean square alone (Zhang and Sennrich
+    2019)."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """Fixed sine and cosine (the paper) or learned vectors (Table 3 row E)."""
     max_positions: int = Field(1024, ge=1)
@@ -106,11 +119,11 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
 
 
 def _residual(config: TransformerConfig) -> Residual:
-    return Residual(config.d_model, config.dropout, config.norm)
+    return Residual(config.d_model, config.dropout, config.norm, config.normalization)
 
 
-def _feed_forward(config: TransformerConfig) -> FeedForward:
-    return FeedForward(config.d_model, config.d_ff, config.feed_forward_dropout)
+def _feed_forward(config: TransformerConfig) -> nn.Module:
+    return feed_forward(config.d_model, config.d_ff, config.feed_forward_dropout, config.activation)
 
 
 class EncoderLayer(nn.Module):
@@ -217,8 +230,8 @@ class Transformer(TranslationModel):
             self.output.weight = self.target_embedding.weight
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        self.encoder_norm = final_norm(config.d_model, config.norm)
-        self.decoder_norm = final_norm(config.d_model, config.norm)
+        self.encoder_norm = final_norm(config.d_model, config.norm, config.normalization)
+        self.decoder_norm = final_norm(config.d_model, config.norm, config.normalization)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
