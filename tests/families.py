@@ -26,6 +26,14 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, separate embeddings": TransformerConfig(**_SMALL, embeddings="separate"),
     "transformer, tied target": TransformerConfig(**_SMALL, embeddings="target"),
     "transformer, narrow keys": TransformerConfig(**_SMALL, d_k=3, d_v=7),
+    "transformer, dot": TransformerConfig(**_SMALL, attention="dot"),
+    "transformer, additive": TransformerConfig(**_SMALL, attention="additive"),
+    "transformer, relative": TransformerConfig(
+        **_SMALL, positions="relative", relative_distance=2, attention="dot"
+    ),
+    "transformer, rotary": TransformerConfig(**_SMALL, positions="rotary", d_k=6),
+    "transformer, alibi": TransformerConfig(**_SMALL, positions="alibi"),
+    "transformer, no positions": TransformerConfig(**_SMALL, positions="none"),
     "transformer, gelu": TransformerConfig(**_SMALL, activation="gelu"),
     "transformer, swiglu": TransformerConfig(**_SMALL, activation="swiglu"),
     "transformer, rms": TransformerConfig(**_SMALL, normalization="rms"),

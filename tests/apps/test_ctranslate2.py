@@ -160,6 +160,12 @@ def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: Co
     [
         {"activation": "swiglu"},
         {"normalization": "rms"},
+        {"attention": "dot"},
+        {"attention": "additive"},
+        {"positions": "relative"},
+        {"positions": "rotary"},
+        {"positions": "alibi"},
+        {"positions": "none"},
     ],
 )
 def test_variations_that_it_lacks_are_refused(variation: dict[str, Any], tmp_path: Path) -> None:

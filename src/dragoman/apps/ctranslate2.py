@@ -47,6 +47,8 @@ _ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activat
 _EXPRESSED: dict[str, Sequence[object]] = {
     "activation": list(_ACTIVATIONS),
     "normalization": ["layer"],
+    "attention": ["scaled_dot"],
+    "positions": ["sinusoidal", "learned"],
 }
 _POSITIONS = 1280  # sources of max_source_pieces' default, and what may be put out for them
 
@@ -231,7 +233,7 @@ def _specification(model: Transformer) -> Any:
         part = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
         part.weight = _array(embedding.weight)
         side.scale_embeddings = True
-        positions = embedding.positions
+        positions: Any = embedding.positions
         table = (
             sinusoids(_POSITIONS, config.d_model).float()
             if isinstance(positions, SinusoidalPositions)
