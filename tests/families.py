@@ -34,6 +34,17 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, rotary": TransformerConfig(**_SMALL, positions="rotary", d_k=6),
     "transformer, alibi": TransformerConfig(**_SMALL, positions="alibi"),
     "transformer, no positions": TransformerConfig(**_SMALL, positions="none"),
+    "transformer, window": TransformerConfig(**_SMALL, window=5),
+    "transformer, additive in a window": TransformerConfig(
+        **_SMALL, window=3, attention="additive"
+    ),
+    "transformer, relative in a window": TransformerConfig(
+        **_SMALL, window=3, positions="relative", relative_distance=1
+    ),
+    "transformer, rotary in a window": TransformerConfig(
+        **_SMALL, window=3, positions="rotary", d_k=6
+    ),
+    "transformer, alibi in a window": TransformerConfig(**_SMALL, window=3, positions="alibi"),
     "transformer, gelu": TransformerConfig(**_SMALL, activation="gelu"),
     "transformer, swiglu": TransformerConfig(**_SMALL, activation="swiglu"),
     "transformer, rms": TransformerConfig(**_SMALL, normalization="rms"),

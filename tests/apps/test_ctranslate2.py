@@ -166,6 +166,7 @@ def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: Co
         {"positions": "rotary"},
         {"positions": "alibi"},
         {"positions": "none"},
+        {"window": 3},
     ],
 )
 def test_variations_that_it_lacks_are_refused(variation: dict[str, Any], tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from families import VARIATIONS, VOCABULARY, build
 
-from dragoman.models import TransformerConfig
+from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.models.cost import cost
 
 PIECES = 37_000
@@ -58,3 +59,10 @@ def test_operations_agree_with_a_count_by_hand() -> None:
     assert counted.forward_flops_per_target_token == pytest.approx(by_hand)
     assert counted.flops_per_target_token == pytest.approx(3 * by_hand, rel=0.01)
     assert counted.training_flops(1000) == 1000 * counted.flops_per_target_token
+
+
+@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+def test_every_family_can_be_counted_without_data(config: ModelConfig) -> None:
+    counted = cost(config, VOCABULARY, VOCABULARY, 11, 13)
+    assert counted.total_parameters == sum(p.numel() for p in build(config).parameters())
+    assert 0 < counted.forward_flops_per_target_token < counted.flops_per_target_token

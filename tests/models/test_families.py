@@ -109,3 +109,17 @@ def test_gradients_reach_every_parameter(config: ModelConfig) -> None:
         name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0
     ]
     assert silent == []
+
+
+@every_family
+def test_bfloat16_goes_through(config: ModelConfig) -> None:
+    """Nothing on the way, such as a table of positions, makes it another type."""
+    model = build(config).bfloat16()
+    source, target = random_ids(3, 5), random_ids(3, 6, seed=2)
+    memory = model.encode(source, full_mask(source))
+    hidden, _ = model.decode(target, memory, model.start(memory))
+    assert memory.hidden.dtype == hidden.dtype == torch.bfloat16
+    exact = build(config)
+    known = exact.encode(source, full_mask(source))
+    expected, _ = exact.decode(target, known, exact.start(known))
+    assert (hidden - expected).abs().mean() < 0.1 * expected.abs().mean()

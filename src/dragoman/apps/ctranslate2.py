@@ -49,6 +49,7 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "normalization": ["layer"],
     "attention": ["scaled_dot"],
     "positions": ["sinusoidal", "learned"],
+    "window": [None],
 }
 _POSITIONS = 1280  # sources of max_source_pieces' default, and what may be put out for them
 
@@ -209,7 +210,8 @@ def _check(config: TransformerConfig) -> None:
         if value not in expressed:
             raise ConfigError(
                 f"the engine ctranslate2 has no model.{name}: {value}, only "
-                f"{' or '.join(map(str, expressed))}; leave out --engine"
+                f"{' or '.join('null' if v is None else str(v) for v in expressed)}; "
+                "leave out --engine"
             )
 
 

@@ -25,7 +25,7 @@ from dragoman.models.attention import (
 )
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
-from dragoman.models.neighbourhood import Everywhere, Neighbourhood
+from dragoman.models.neighbourhood import Everywhere, Neighbourhood, Window
 from dragoman.models.positions import (
     DistancePenalty,
     LearnedPositions,
@@ -84,6 +84,9 @@ class TransformerConfig(FamilyConfig):
     In self-attention alone: learned vectors of distances (relative, Shaw et al. 2018), queries
     and keys turned (rotary, Su et al. 2021), scores lowered by distance (alibi, Press et al.
     2022, on both sides in the encoder).  Or none."""
+    window: int | None = Field(None, ge=3)
+    """Self-attention sees so many positions, an odd number (section 4): centred at its own in the
+    encoder, up to its own in the decoder, at a cost linear in the length; all if not given."""
     max_positions: int = Field(1024, ge=1)
     """Longest sentence in pieces that learned positions allow; the others have no limit."""
     relative_distance: int = Field(16, ge=1)
@@ -109,6 +112,8 @@ class TransformerConfig(FamilyConfig):
             )
         if self.positions == "rotary" and self.head_widths[0] % 2:
             raise ValueError(f"positions: rotary needs an even d_k, found {self.head_widths[0]}")
+        if self.window is not None and self.window % 2 == 0:
+            raise ValueError(f"window {self.window} has no centre; make it odd")
         return self
 
     @property
@@ -172,7 +177,8 @@ def _self_attention(config: TransformerConfig, causal: bool) -> MultiHeadAttenti
 
 
 def _neighbourhood(config: TransformerConfig) -> Neighbourhood:
-    return Everywhere(DistancePenalty(config.heads) if config.positions == "alibi" else None)
+    penalty = DistancePenalty(config.heads) if config.positions == "alibi" else None
+    return Everywhere(penalty) if config.window is None else Window(config.window, penalty)
 
 
 def _added_positions(config: TransformerConfig) -> nn.Module | None:
