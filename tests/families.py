@@ -7,6 +7,7 @@ from torch import Tensor
 
 from dragoman.models import FAMILIES, ModelConfig, TransformerConfig
 from dragoman.models.interface import TranslationModel
+from dragoman.models.mixture import MixtureConfig
 
 VOCABULARY = 23
 
@@ -45,6 +46,9 @@ VARIATIONS: dict[str, ModelConfig] = {
         **_SMALL, window=3, positions="rotary", d_k=6
     ),
     "transformer, alibi in a window": TransformerConfig(**_SMALL, window=3, positions="alibi"),
+    "transformer, experts": TransformerConfig(
+        **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2)
+    ),
     "transformer, gelu": TransformerConfig(**_SMALL, activation="gelu"),
     "transformer, swiglu": TransformerConfig(**_SMALL, activation="swiglu"),
     "transformer, rms": TransformerConfig(**_SMALL, normalization="rms"),
@@ -55,7 +59,11 @@ VARIATIONS: dict[str, ModelConfig] = {
 def build(config: ModelConfig, seed: int = 0) -> TranslationModel:
     """A model in float64 and evaluation mode, so that truths hold to many digits."""
     torch.manual_seed(seed)
-    return FAMILIES[config.family](config, VOCABULARY, VOCABULARY).double().eval()
+    model = FAMILIES[config.family](config, VOCABULARY, VOCABULARY).double().eval()
+    for parameter in model.parameters():  # a matrix that starts at zero would hide what it does
+        if parameter.dim() == 2 and not parameter.any():
+            torch.nn.init.normal_(parameter)
+    return model
 
 
 def random_ids(rows: int, length: int, seed: int = 1) -> Tensor:

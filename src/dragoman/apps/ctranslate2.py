@@ -50,6 +50,7 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "attention": ["scaled_dot"],
     "positions": ["sinusoidal", "learned"],
     "window": [None],
+    "mixture": [None],
 }
 _POSITIONS = 1280  # sources of max_source_pieces' default, and what may be put out for them
 

@@ -25,6 +25,7 @@ from dragoman.models.attention import (
 )
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.mixture import Mixture, MixtureConfig
 from dragoman.models.neighbourhood import Everywhere, Neighbourhood, Window
 from dragoman.models.positions import (
     DistancePenalty,
@@ -63,6 +64,8 @@ class TransformerConfig(FamilyConfig):
     """Width of a head's queries and keys; d_model / heads if not given."""
     d_v: int | None = Field(None, ge=1)
     """Width of a head's values; d_model / heads if not given."""
+    mixture: MixtureConfig | None = None
+    """Experts in the place of every feed-forward sublayer (Shazeer et al. 2017)."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout on sublayer outputs and on the sum of embedding and position (section 5.4)."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
@@ -195,6 +198,13 @@ def _residual(config: TransformerConfig) -> Residual:
 
 
 def _feed_forward(config: TransformerConfig) -> nn.Module:
+    expert = partial(_one_feed_forward, config)
+    if config.mixture is None:
+        return expert()
+    return Mixture(config.d_model, config.mixture, expert)
+
+
+def _one_feed_forward(config: TransformerConfig) -> nn.Module:
     return feed_forward(config.d_model, config.d_ff, config.feed_forward_dropout, config.activation)
 
 
@@ -341,6 +351,15 @@ class Transformer(TranslationModel):
             x, now = layer(x, past, causal, source, memory.bias, start=state.length)
             layers.append(self.neighbourhood.kept(now))
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
+
+    def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
+        """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
+        if self.config.mixture is None or not self.training:
+            return None
+        layers = [(layer, source_mask) for layer in self.encoder]
+        layers += [(layer, target_mask) for layer in self.decoder]
+        losses = [cast(Mixture, layer.feed_forward).balancing_loss(mask) for layer, mask in layers]
+        return torch.stack(losses).sum()
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Weights over the source; see :meth:`TranslationModel.attention_weights`."""
