@@ -141,10 +141,10 @@ class TransformerMemory(Memory):
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """Keys and values of the target positions read so far, one entry a layer."""
+    """Keys and values of the target positions that a next one sees, one entry a layer."""
 
     layers: list[KeysValues]
-    length: int
+    length: int  # target positions read so far
 
 
 def _attention(
