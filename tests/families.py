@@ -14,6 +14,7 @@ from dragoman.models import (
     TransformerConfig,
 )
 from dragoman.models.interface import TranslationModel
+from dragoman.models.mixture import MixtureConfig
 
 VOCABULARY = 23
 
@@ -64,6 +65,32 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, separate embeddings": TransformerConfig(**_SMALL, embeddings="separate"),
     "transformer, tied target": TransformerConfig(**_SMALL, embeddings="target"),
     "transformer, narrow keys": TransformerConfig(**_SMALL, d_k=3, d_v=7),
+    "transformer, dot": TransformerConfig(**_SMALL, attention="dot"),
+    "transformer, additive": TransformerConfig(**_SMALL, attention="additive"),
+    "transformer, relative": TransformerConfig(
+        **_SMALL, positions="relative", relative_distance=2, attention="dot"
+    ),
+    "transformer, rotary": TransformerConfig(**_SMALL, positions="rotary", d_k=6),
+    "transformer, alibi": TransformerConfig(**_SMALL, positions="alibi"),
+    "transformer, no positions": TransformerConfig(**_SMALL, positions="none"),
+    "transformer, window": TransformerConfig(**_SMALL, window=5),
+    "transformer, additive in a window": TransformerConfig(
+        **_SMALL, window=3, attention="additive"
+    ),
+    "transformer, relative in a window": TransformerConfig(
+        **_SMALL, window=3, positions="relative", relative_distance=1
+    ),
+    "transformer, rotary in a window": TransformerConfig(
+        **_SMALL, window=3, positions="rotary", d_k=6
+    ),
+    "transformer, alibi in a window": TransformerConfig(**_SMALL, window=3, positions="alibi"),
+    "transformer, experts": TransformerConfig(
+        **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2)
+    ),
+    "transformer, gelu": TransformerConfig(**_SMALL, activation="gelu"),
+    "transformer, swiglu": TransformerConfig(**_SMALL, activation="swiglu"),
+    "transformer, rms": TransformerConfig(**_SMALL, normalization="rms"),
+    "transformer, pre-rms": TransformerConfig(**_SMALL, normalization="rms", norm="pre"),
     "recurrent": RecurrentConfig(**_RECURRENT),
     "recurrent, without input feeding": RecurrentConfig(
         **_RECURRENT, input_feeding=False, attention="dot", embeddings="target"
@@ -101,7 +128,11 @@ VARIATIONS: dict[str, ModelConfig] = {
 def build(config: ModelConfig, seed: int = 0) -> TranslationModel:
     """A model in float64 and evaluation mode, so that truths hold to many digits."""
     torch.manual_seed(seed)
-    return FAMILIES[config.family](config, VOCABULARY, VOCABULARY).double().eval()
+    model = FAMILIES[config.family](config, VOCABULARY, VOCABULARY).double().eval()
+    for parameter in model.parameters():  # a matrix that starts at zero would hide what it does
+        if parameter.dim() == 2 and not parameter.any():
+            torch.nn.init.normal_(parameter)
+    return model
 
 
 def random_ids(rows: int, length: int, seed: int = 1) -> Tensor:

@@ -34,6 +34,7 @@ SIZES: dict[str, Any] = {
 VARIATIONS: list[dict[str, Any]] = [
     {},
     {"norm": "pre", "positions": "learned", "embeddings": "separate"},
+    {"activation": "gelu"},
 ]
 
 
@@ -152,3 +153,26 @@ def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: Co
     odd = write_model(tmp_path / "odd", d_k=4)
     with pytest.raises(ConfigError, match="d_k and d_v"):
         load(odd)
+
+
+@pytest.mark.parametrize(
+    "variation",
+    [
+        {"activation": "swiglu"},
+        {"normalization": "rms"},
+        {"attention": "dot"},
+        {"attention": "additive"},
+        {"positions": "relative"},
+        {"positions": "rotary"},
+        {"positions": "alibi"},
+        {"positions": "none"},
+        {"window": 3},
+        {"mixture": {"experts": 4}},
+    ],
+)
+def test_variations_that_it_lacks_are_refused(variation: dict[str, Any], tmp_path: Path) -> None:
+    (name,) = variation
+    model = Transformer(TransformerConfig(**SIZES, **variation), 11, 11)
+    vocabularies: Any = None  # it is refused before they are looked at
+    with pytest.raises(ConfigError, match=rf"model\.{name}: "):
+        convert(tmp_path, model, vocabularies)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from families import VARIATIONS, VOCABULARY, build
 
-from dragoman.models import ConvS2SConfig, RecurrentConfig, TransformerConfig
+from dragoman.models import ConvS2SConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from dragoman.models.cost import cost
 
 PIECES = 37_000
@@ -85,3 +86,10 @@ def test_operations_of_convolutions_agree_with_a_count_by_hand() -> None:
     by_hand = 2 * (encoder + decoder) / target
     assert counted.forward_flops_per_target_token == pytest.approx(by_hand)
     assert counted.flops_per_target_token == pytest.approx(3 * by_hand, rel=0.01)
+
+
+@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+def test_every_family_can_be_counted_without_data(config: ModelConfig) -> None:
+    counted = cost(config, VOCABULARY, VOCABULARY, 11, 13)
+    assert counted.total_parameters == sum(p.numel() for p in build(config).parameters())
+    assert 0 < counted.forward_flops_per_target_token < counted.flops_per_target_token

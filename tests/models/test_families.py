@@ -64,7 +64,8 @@ def test_later_target_positions_change_nothing(config: ModelConfig) -> None:
     other[:, 4:] = random_ids(2, 3, seed=9)
     first = teacher_force(model, source, full_mask(source), target)
     second = teacher_force(model, source, full_mask(source), other)
-    torch.testing.assert_close(first[:, :4], second[:, :4], rtol=0, atol=0)
+    # Not wholly equal: an expert of a mixture reads other rows besides, in other kernels.
+    torch.testing.assert_close(first[:, :4], second[:, :4], rtol=0, atol=1e-12)
     assert not torch.equal(first[:, 4:], second[:, 4:])
 
 
@@ -109,3 +110,17 @@ def test_gradients_reach_every_parameter(config: ModelConfig) -> None:
         name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0
     ]
     assert silent == []
+
+
+@every_family
+def test_bfloat16_goes_through(config: ModelConfig) -> None:
+    """Nothing on the way, such as a table of positions, makes it another type."""
+    model = build(config).bfloat16()
+    source, target = random_ids(3, 5), random_ids(3, 6, seed=2)
+    memory = model.encode(source, full_mask(source))
+    hidden, _ = model.decode(target, memory, model.start(memory))
+    assert memory.hidden.dtype == hidden.dtype == torch.bfloat16
+    exact = build(config)
+    known = exact.encode(source, full_mask(source))
+    expected, _ = exact.decode(target, known, exact.start(known))
+    assert (hidden - expected).abs().mean() < 0.1 * expected.abs().mean()

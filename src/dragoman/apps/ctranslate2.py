@@ -43,6 +43,15 @@ except ImportError as error:
 Compute = Literal["float32", "int8"]
 CONVERTED_DIRECTORY = "ctranslate2"
 _NOTE = "converted_from.json"
+_ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU}
+_EXPRESSED: dict[str, Sequence[object]] = {
+    "activation": list(_ACTIVATIONS),
+    "normalization": ["layer"],
+    "attention": ["scaled_dot"],
+    "positions": ["sinusoidal", "learned"],
+    "window": [None],
+    "mixture": [None],
+}
 _POSITIONS = 1280  # sources of max_source_pieces' default, and what may be put out for them
 
 
@@ -197,6 +206,14 @@ def _check(config: TransformerConfig) -> None:
             f"the engine ctranslate2 needs d_k and d_v of d_model / heads = {width}, not "
             f"{config.head_widths}; leave out --engine"
         )
+    for name, expressed in _EXPRESSED.items():
+        value = getattr(config, name)
+        if value not in expressed:
+            raise ConfigError(
+                f"the engine ctranslate2 has no model.{name}: {value}, only "
+                f"{' or '.join('null' if v is None else str(v) for v in expressed)}; "
+                "leave out --engine"
+            )
 
 
 def _names(vocabulary: Vocabulary) -> list[str]:
@@ -210,7 +227,7 @@ def _specification(model: Transformer) -> Any:
         (config.encoder_layers, config.decoder_layers),
         config.heads,
         pre_norm=config.norm == "pre",
-        activation=common_spec.Activation.RELU,
+        activation=_ACTIVATIONS[config.activation],
     )
     for side, embedding in (
         (spec.encoder, model.source_embedding),
@@ -219,7 +236,7 @@ def _specification(model: Transformer) -> Any:
         part = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
         part.weight = _array(embedding.weight)
         side.scale_embeddings = True
-        positions = embedding.positions
+        positions: Any = embedding.positions
         table = (
             sinusoids(_POSITIONS, config.d_model).float()
             if isinstance(positions, SinusoidalPositions)

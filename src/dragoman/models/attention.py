@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.models.dropout import Dropout
+from dragoman.models.positions import Rotation
 
 _LONG = 1024
 """From this many keys on a CPU takes PyTorch's fused kernel, which never holds all scores.  Below,
@@ -45,22 +47,34 @@ def causal_bias(start: int, length: int, like: Tensor) -> Tensor | None:
     return bias.triu_(start + 1)
 
 
-def attention_weights(query: Tensor, keys: Tensor, bias: Tensor | None) -> Tensor:
+def normalized(scores: Tensor, bias: Tensor | None) -> Tensor:
+    """``softmax(scores + bias)`` over keys; ``scores`` are overwritten."""
+    if bias is not None:
+        scores += bias
+    return scores.softmax(-1)
+
+
+def attention_weights(
+    query: Tensor, keys: Tensor, bias: Tensor | None, scale: float | None = None
+) -> Tensor:
     """``softmax(Q K^T / sqrt(d_k) + bias)``, equation 1: ``(batch, heads, query, key)``.
 
     Args:
         query: ``(batch, heads, query, d_k)``.
         keys: ``(batch, heads, key, d_k)``.
         bias: broadcastable to the scores, from :func:`mask_bias` or :func:`causal_bias`.
+        scale: instead of ``1 / sqrt(d_k)``.
     """
-    scores = (query * query.shape[-1] ** -0.5) @ keys.transpose(-1, -2)
-    if bias is not None:
-        scores += bias
-    return scores.softmax(-1)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    return normalized((query * scale) @ keys.transpose(-1, -2), bias)
 
 
 def attend(
-    query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout | None = None
+    query: Tensor,
+    memory: KeysValues,
+    bias: Tensor | None,
+    dropout: Dropout | None = None,
+    scale: float | None = None,
 ) -> Tensor:
     """``softmax(Q K^T / sqrt(d_k) + bias) V``, equation 1: ``(batch, heads, query, d_v)``.
 
@@ -70,10 +84,53 @@ def attend(
     dropping = dropout is not None and dropout.training and dropout.rate > 0
     if not dropping and (query.device.type != "cpu" or memory.keys.shape[2] >= _LONG):
         return functional.scaled_dot_product_attention(
-            query, memory.keys, memory.values, attn_mask=bias
+            query, memory.keys, memory.values, attn_mask=bias, scale=scale
         )
-    weights = attention_weights(query, memory.keys, bias)
+    weights = attention_weights(query, memory.keys, bias, scale)
     return (dropout(weights) if dropout is not None else weights) @ memory.values
+
+
+class Scoring(nn.Module, ABC):
+    """How much each query takes of each value: what the heads of an attention have in common."""
+
+    @abstractmethod
+    def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
+        """Weights ``(rows, heads, query, key)`` that sum to 1 over keys.
+
+        Args:
+            query: ``(rows, heads, query, d_k)``.
+            keys: ``(rows, heads, key, d_k)``.
+            bias: broadcastable to the weights, from :func:`mask_bias` or :func:`causal_bias`.
+            first: in self-attention, which key stands where the first query stands.
+        """
+
+    def forward(
+        self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
+    ) -> Tensor:
+        """Values by their weights, ``(rows, heads, query, d_v)``; see :meth:`weights`."""
+        return dropout(self.weights(query, memory.keys, bias, first)) @ memory.values
+
+
+class DotProduct(Scoring):
+    """``softmax(s Q K^T + bias)``, with ``s = 1 / sqrt(d_k)`` (equation 1) if none is given.
+
+    ``s = 1`` is the dot-product attention of section 3.2.1, whose softmax the paper suspects to
+    have small gradients where d_k is large.
+    """
+
+    def __init__(self, scale: float | None = None) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
+        """See :meth:`Scoring.weights`."""
+        return attention_weights(query, keys, bias, self.scale)
+
+    def forward(
+        self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
+    ) -> Tensor:
+        """See :meth:`Scoring.forward`."""
+        return attend(query, memory, bias, dropout, self.scale)
 
 
 class MultiHeadAttention(nn.Module):
@@ -81,9 +138,28 @@ class MultiHeadAttention(nn.Module):
 
     Keys and values are projected apart from queries, since they live longer: those of the
     source for all of decoding, those of earlier target positions in the state.
+
+    Args:
+        d_model: width of what comes in and goes out.
+        heads: their number.
+        d_k: width of a head's queries and keys.
+        d_v: width of a head's values.
+        dropout: on the weights.
+        scoring: how queries meet keys; the paper's scaled dot product if not given.
+        rotation: turns queries and keys by their positions.
     """
 
-    def __init__(self, d_model: int, heads: int, d_k: int, d_v: int, dropout: float) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        d_k: int,
+        d_v: int,
+        dropout: float,
+        *,
+        scoring: Scoring | None = None,
+        rotation: Rotation | None = None,
+    ) -> None:
         super().__init__()
         self.heads, self.d_k, self.d_v = heads, d_k, d_v
         self.query = nn.Linear(d_model, heads * d_k, bias=False)
@@ -91,27 +167,32 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(d_model, heads * d_v, bias=False)
         self.output = nn.Linear(heads * d_v, d_model, bias=False)
         self.dropout = Dropout(dropout)
+        self.scoring = scoring or DotProduct()
+        self.rotation = rotation
         for projection in (self.query, self.key, self.value):
             # The three as one matrix, as PyTorch's MultiheadAttention has it: with a gain of 1
             # self-attention outgrew the residual of a post-norm encoder (docs/results.md).
             nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.output.weight)
 
-    def queries(self, x: Tensor) -> Tensor:
-        """``(rows, length, d_model)`` to ``(rows, heads, length, d_k)``."""
-        return self._split(self.query(x), self.d_k)
+    def queries(self, x: Tensor, start: int = 0) -> Tensor:
+        """``(rows, length, d_model)`` from ``start`` on to ``(rows, heads, length, d_k)``."""
+        return self._turned(self._split(self.query(x), self.d_k), start)
 
-    def keys_values(self, x: Tensor) -> KeysValues:
+    def keys_values(self, x: Tensor, start: int = 0) -> KeysValues:
         """Project ``(rows, length, d_model)`` once, to be looked at by many queries."""
-        return KeysValues(self._split(self.key(x), self.d_k), self._split(self.value(x), self.d_v))
+        keys = self._turned(self._split(self.key(x), self.d_k), start)
+        return KeysValues(keys, self._split(self.value(x), self.d_v))
 
-    def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None, start: int = 0) -> Tensor:
         """Let each position of ``x`` look at ``memory``.
 
         Args:
             x: ``(rows, length, d_model)``.
             memory: of ``rows / beam`` rows: a sentence's beams share its keys, uncopied.
             bias: broadcastable to ``(rows / beam, heads, beam * length, keys)``.
+            start: position of the first of ``x``; in self-attention, whose last position is
+                the last of ``memory``.
 
         Returns:
             ``(rows, length, d_model)``.
@@ -119,8 +200,12 @@ class MultiHeadAttention(nn.Module):
         rows, length, d_model = x.shape
         sentences = memory.keys.shape[0]
         x = x.reshape(sentences, -1, d_model)  # a sentence's beams become query positions
-        context = attend(self.queries(x), memory, bias, self.dropout)
+        first = memory.keys.shape[2] - length
+        context = self.scoring(self.queries(x, start), memory, bias, self.dropout, first)
         return self.output(context.transpose(1, 2).reshape(rows, length, -1))
+
+    def _turned(self, x: Tensor, start: int) -> Tensor:
+        return x if self.rotation is None else self.rotation(x, start)
 
     def _split(self, x: Tensor, width: int) -> Tensor:
         return x.view(x.shape[0], x.shape[1], self.heads, width).transpose(1, 2)

@@ -119,6 +119,20 @@ class TranslationModel(nn.Module, ABC):
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores before the softmax: ``(..., d_model)`` to ``(..., target_vocabulary)``."""
 
+    def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
+        """What training minimises beside the loss of the target, for each target position.
+
+        It is of the last pass in training mode, which may be asked once.
+
+        Args:
+            source_mask: ``(batch, source)`` of that pass, True is a real token.
+            target_mask: ``(batch, target)`` of that pass, True is a real token.
+
+        Returns:
+            A scalar with gradient; None if there is nothing, or outside of training.
+        """
+        return None
+
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Where each target position looks: ``(batch, layers, heads, target, source)``.
 

@@ -1,4 +1,8 @@
-"""Position information added to embeddings (Vaswani et al. 2017, section 3.5)."""
+"""Where a piece stands.
+
+Vectors added to embeddings (Vaswani et al. 2017, section 3.5), queries and keys turned by their
+position, scores lowered by distance.
+"""
 
 from __future__ import annotations
 
@@ -59,3 +63,49 @@ class LearnedPositions(nn.Module):
                 f"{len(self.table)}; shorten it or train with a larger model.max_positions"
             )
         return self.table[start : start + length]
+
+
+class Rotation(nn.Module):
+    """Queries and keys turned by their position (RoFormer, Su et al. 2021, equation 34).
+
+    Pair ``i`` of the ``d_k / 2`` pairs of neighbouring elements is turned in its plane by the
+    angle ``position / 10000^(2i / d_k)``; a product of two depends on their distance alone.
+    """
+
+    def __init__(self, d_k: int) -> None:
+        super().__init__()
+        self.angles = SinusoidalPositions(d_k)
+
+    def forward(self, x: Tensor, start: int) -> Tensor:
+        """``(rows, heads, length, d_k)`` at positions from ``start`` on, to the same shape."""
+        table = self.angles(start, x.shape[2])
+        sine, cosine = table[:, 0::2], table[:, 1::2]
+        even, odd = x[..., 0::2], x[..., 1::2]
+        turned = torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1)
+        return turned.flatten(-2)
+
+
+class DistancePenalty:
+    """ALiBi: ``-m |i - j|`` added to scores (Press et al. 2022, section 3).
+
+    Head ``h`` of ``n`` has the slope ``m = 2^(-8h / n)``, counted from 1.  The paper has a decoder
+    alone, where ``j <= i``; in an encoder the distance counts alike in both directions.
+    """
+
+    def __init__(self, heads: int) -> None:
+        self.slopes = [2 ** (-8 * head / heads) for head in range(1, heads + 1)]
+
+    def __call__(self, queries: int, keys: int, first: int, like: Tensor) -> Tensor:
+        """The bias, ``(1, heads, queries, keys)``, with the type and device of ``like``.
+
+        Args:
+            queries: how many.
+            keys: how many.
+            first: which key stands where the first query stands.
+            like: any tensor.
+        """
+        i = torch.arange(queries, device=like.device).unsqueeze(1)
+        j = torch.arange(keys, device=like.device)
+        wide = torch.promote_types(like.dtype, torch.float32)
+        slopes = torch.tensor(self.slopes, dtype=wide, device=like.device).view(1, -1, 1, 1)
+        return (-slopes * (j - (i + first)).abs()).to(like.dtype)

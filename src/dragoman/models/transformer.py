@@ -17,16 +17,31 @@ from torch.nn import functional
 
 from dragoman.errors import ConfigError
 from dragoman.models.attention import (
+    DotProduct,
     KeysValues,
     MultiHeadAttention,
-    attention_weights,
-    causal_bias,
+    Scoring,
     mask_bias,
 )
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
-from dragoman.models.positions import LearnedPositions, SinusoidalPositions
-from dragoman.models.sublayers import FeedForward, Norm, Residual, final_norm
+from dragoman.models.mixture import Mixture, MixtureConfig
+from dragoman.models.neighbourhood import Everywhere, Neighbourhood, Window
+from dragoman.models.positions import (
+    DistancePenalty,
+    LearnedPositions,
+    Rotation,
+    SinusoidalPositions,
+)
+from dragoman.models.scoring import Additive, RelativePositions
+from dragoman.models.sublayers import (
+    Activation,
+    Norm,
+    Normalization,
+    Residual,
+    feed_forward,
+    final_norm,
+)
 
 
 class TransformerConfig(FamilyConfig):
@@ -40,12 +55,17 @@ class TransformerConfig(FamilyConfig):
     """Layers of the decoder."""
     d_ff: int = Field(2048, ge=1)
     """Width inside the feed-forward sublayers."""
+    activation: Activation = "relu"
+    """Of the feed-forward sublayers: relu (the paper), gelu or swiglu (Shazeer 2020), which has
+    a third matrix; it is as large as the others at 2/3 of their d_ff."""
     heads: int = Field(8, ge=1)
     """Attention heads (h in the paper)."""
     d_k: int | None = Field(None, ge=1)
     """Width of a head's queries and keys; d_model / heads if not given."""
     d_v: int | None = Field(None, ge=1)
     """Width of a head's values; d_model / heads if not given."""
+    mixture: MixtureConfig | None = None
+    """Experts in the place of every feed-forward sublayer (Shazeer et al. 2017)."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout on sublayer outputs and on the sum of embedding and position (section 5.4)."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
@@ -54,10 +74,26 @@ class TransformerConfig(FamilyConfig):
     """Dropout inside the feed-forward sublayer; not in the paper."""
     norm: Norm = "post"
     """Layer normalisation after the residual sum (the paper) or before the sublayer."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """Fixed sine and cosine (the paper) or learned vectors (Table 3 row E)."""
+    normalization: Normalization = "layer"
+    """Layer normalisation (the paper) or by the root mean square alone (Zhang and Sennrich
+    2019)."""
+    attention: Literal["scaled_dot", "dot", "additive"] = "scaled_dot"
+    """How queries meet keys (section 3.2.1): dot products divided by sqrt(d_k) (the paper), the
+    same undivided, or a hidden layer (Bahdanau et al. 2015), which takes d_k times the memory."""
+    positions: Literal["sinusoidal", "learned", "relative", "rotary", "alibi", "none"] = (
+        "sinusoidal"
+    )
+    """Added to embeddings: fixed sine and cosine (the paper) or learned vectors (Table 3 row E).
+    In self-attention alone: learned vectors of distances (relative, Shaw et al. 2018), queries
+    and keys turned (rotary, Su et al. 2021), scores lowered by distance (alibi, Press et al.
+    2022, on both sides in the encoder).  Or none."""
+    window: int | None = Field(None, ge=3)
+    """Self-attention sees so many positions, an odd number (section 4): centred at its own in the
+    encoder, up to its own in the decoder, at a cost linear in the length; all if not given."""
     max_positions: int = Field(1024, ge=1)
-    """Longest sentence in pieces that learned positions allow; sinusoids have no limit."""
+    """Longest sentence in pieces that learned positions allow; the others have no limit."""
+    relative_distance: int = Field(16, ge=1)
+    """Distance from which on relative positions are no longer told apart (k in Shaw et al.)."""
     embeddings: Literal["shared", "target", "separate"] = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
@@ -69,6 +105,18 @@ class TransformerConfig(FamilyConfig):
                 f"d_model {self.d_model} is not divisible by heads {self.heads}; "
                 "change one of them or give d_k and d_v"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _combine(self) -> TransformerConfig:
+        if self.attention == "additive" and self.positions in {"relative", "rotary"}:
+            raise ValueError(
+                f"positions: {self.positions} is made for dot products, not for attention: additive"
+            )
+        if self.positions == "rotary" and self.head_widths[0] % 2:
+            raise ValueError(f"positions: rotary needs an even d_k, found {self.head_widths[0]}")
+        if self.window is not None and self.window % 2 == 0:
+            raise ValueError(f"window {self.window} has no centre; make it odd")
         return self
 
     @property
@@ -98,24 +146,71 @@ class TransformerMemory(Memory):
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """Keys and values of the target positions read so far, one entry a layer."""
+    """Keys and values of the target positions that a next one sees, one entry a layer."""
 
     layers: list[KeysValues]
-    length: int
+    length: int  # target positions read so far
 
 
-def _attention(config: TransformerConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        config.d_model, config.heads, *config.head_widths, config.attention_dropout
-    )
+def _attention(
+    config: TransformerConfig, scoring: Scoring, rotation: Rotation | None = None
+) -> MultiHeadAttention:
+    sizes = (config.d_model, config.heads, *config.head_widths)
+    return MultiHeadAttention(*sizes, config.attention_dropout, scoring=scoring, rotation=rotation)
+
+
+def _scoring(config: TransformerConfig) -> Scoring:
+    if config.attention == "additive":
+        return Additive(config.heads, config.head_widths[0])
+    return DotProduct(_scale(config))
+
+
+def _scale(config: TransformerConfig) -> float | None:
+    return 1.0 if config.attention == "dot" else None
+
+
+def _cross_attention(config: TransformerConfig) -> MultiHeadAttention:
+    return _attention(config, _scoring(config))
+
+
+def _self_attention(config: TransformerConfig, causal: bool) -> MultiHeadAttention:
+    """With positions, which attention over the source has not."""
+    scoring = _scoring(config)
+    if config.positions == "relative":
+        before = config.relative_distance
+        after = 0 if causal else before
+        scoring = RelativePositions(*config.head_widths, before, after, _scale(config))
+    rotation = Rotation(config.head_widths[0]) if config.positions == "rotary" else None
+    return _attention(config, _neighbourhood(config).restricted(scoring, causal), rotation)
+
+
+def _neighbourhood(config: TransformerConfig) -> Neighbourhood:
+    penalty = DistancePenalty(config.heads) if config.positions == "alibi" else None
+    return Everywhere(penalty) if config.window is None else Window(config.window, penalty)
+
+
+def _added_positions(config: TransformerConfig) -> nn.Module | None:
+    """What gives vectors to be added to embeddings, if the positions are of this kind."""
+    if config.positions == "sinusoidal":
+        return SinusoidalPositions(config.d_model)
+    if config.positions == "learned":
+        return LearnedPositions(config.d_model, config.max_positions)
+    return None
 
 
 def _residual(config: TransformerConfig) -> Residual:
-    return Residual(config.d_model, config.dropout, config.norm)
+    return Residual(config.d_model, config.dropout, config.norm, config.normalization)
 
 
-def _feed_forward(config: TransformerConfig) -> FeedForward:
-    return FeedForward(config.d_model, config.d_ff, config.feed_forward_dropout)
+def _feed_forward(config: TransformerConfig) -> nn.Module:
+    expert = partial(_one_feed_forward, config)
+    if config.mixture is None:
+        return expert()
+    return Mixture(config.d_model, config.mixture, expert)
+
+
+def _one_feed_forward(config: TransformerConfig) -> nn.Module:
+    return feed_forward(config.d_model, config.d_ff, config.feed_forward_dropout, config.activation)
 
 
 class EncoderLayer(nn.Module):
@@ -123,7 +218,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = _attention(config)
+        self.attention = _self_attention(config, causal=False)
         self.feed_forward = _feed_forward(config)
         self.residuals = nn.ModuleList(_residual(config) for _ in range(2))
 
@@ -142,8 +237,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
-        self.cross_attention = _attention(config)
+        self.self_attention = _self_attention(config, causal=True)
+        self.cross_attention = _cross_attention(config)
         self.feed_forward = _feed_forward(config)
         self.residuals = nn.ModuleList(_residual(config) for _ in range(3))
 
@@ -158,15 +253,17 @@ class DecoderLayer(nn.Module):
         causal: Tensor | None,
         source: KeysValues,
         source_bias: Tensor,
+        *,
+        start: int,
     ) -> tuple[Tensor, KeysValues]:
-        """``(rows, target, d_model)`` to the same shape, and the past with these positions."""
+        """``(rows, target, d_model)`` from ``start`` on to the same shape, and the new past."""
         attend_self, attend_source, feed = self.residuals
         now = past
 
         def self_attention(x: Tensor) -> Tensor:
             nonlocal now
-            now = past.extended(self.self_attention.keys_values(x))
-            return self.self_attention(x, now, causal)
+            now = past.extended(self.self_attention.keys_values(x, start))
+            return self.self_attention(x, now, causal, start)
 
         x = attend_self(x, self_attention)
         x = attend_source(x, partial(self.cross_attention, memory=source, bias=source_bias))
@@ -180,17 +277,15 @@ class Embedding(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocabulary, config.d_model))
         nn.init.normal_(self.weight, std=config.d_model**-0.5)
-        self.positions = (
-            SinusoidalPositions(config.d_model)
-            if config.positions == "sinusoidal"
-            else LearnedPositions(config.d_model, config.max_positions)
-        )
+        self.positions = _added_positions(config)
         self.dropout = Dropout(config.dropout)
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """``(rows, length)`` at positions from ``start`` on, to ``(rows, length, d_model)``."""
         vectors = functional.embedding(ids, self.weight) * self.weight.shape[1] ** 0.5
-        return self.dropout(vectors + self.positions(start, ids.shape[1]))
+        if self.positions is not None:
+            vectors = vectors + self.positions(start, ids.shape[1])
+        return self.dropout(vectors)
 
 
 class Transformer(TranslationModel):
@@ -205,6 +300,7 @@ class Transformer(TranslationModel):
     ) -> None:
         super().__init__()
         self.config = config
+        self.neighbourhood = _neighbourhood(config)
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
         if config.embeddings == "shared":
@@ -222,18 +318,19 @@ class Transformer(TranslationModel):
             self.output.weight = self.target_embedding.weight
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        self.encoder_norm = final_norm(config.d_model, config.norm)
-        self.decoder_norm = final_norm(config.d_model, config.norm)
+        self.encoder_norm = final_norm(config.d_model, config.norm, config.normalization)
+        self.decoder_norm = final_norm(config.d_model, config.norm, config.normalization)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
         x = self.source_embedding(source)
-        bias = mask_bias(source_mask, x.dtype)[:, None, None, :]
+        bias = self.neighbourhood.encoder_bias(source_mask, x)
         for layer in self.encoder:
             x = layer(x, bias)
         x = self.encoder_norm(x)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
-        return TransformerMemory(x, source_mask, layers, bias)
+        seen = mask_bias(source_mask, x.dtype)[:, None, None, :]
+        return TransformerMemory(x, source_mask, layers, seen)
 
     def start(self, memory: Memory, beam: int = 1) -> TransformerState:
         """No target positions yet, for ``beam`` rows a sentence."""
@@ -251,13 +348,23 @@ class Transformer(TranslationModel):
         """Read further target positions; see :meth:`TranslationModel.decode`."""
         assert isinstance(memory, TransformerMemory)
         assert isinstance(state, TransformerState)
+        rows, length = target.shape
         x = self.target_embedding(target, state.length)
-        causal = causal_bias(state.length, target.shape[1], x)
+        causal = self.neighbourhood.decoder_bias(rows, state.length, length, x)
         layers = []
         for layer, past, source in zip(self.decoder, state.layers, memory.layers, strict=True):
-            x, now = layer(x, past, causal, source, memory.bias)
-            layers.append(now)
-        return self.decoder_norm(x), TransformerState(layers, state.length + target.shape[1])
+            x, now = layer(x, past, causal, source, memory.bias, start=state.length)
+            layers.append(self.neighbourhood.kept(now))
+        return self.decoder_norm(x), TransformerState(layers, state.length + length)
+
+    def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
+        """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
+        if self.config.mixture is None or not self.training:
+            return None
+        layers = [(layer, source_mask) for layer in self.encoder]
+        layers += [(layer, target_mask) for layer in self.decoder]
+        losses = [cast(Mixture, layer.feed_forward).balancing_loss(mask) for layer, mask in layers]
+        return torch.stack(losses).sum()
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Weights over the source; see :meth:`TranslationModel.attention_weights`."""
@@ -269,7 +376,8 @@ class Transformer(TranslationModel):
         ) -> None:
             assert isinstance(attention, MultiHeadAttention)
             keys, bias = options["memory"].keys, options["bias"]
-            seen.append(attention_weights(attention.queries(inputs[0]), keys, bias))
+            queries = attention.queries(inputs[0])
+            seen.append(attention.scoring.weights(queries, keys, bias, first=0))
 
         layers = [cast(DecoderLayer, layer).cross_attention for layer in self.decoder]
         hooks = [layer.register_forward_pre_hook(watch, with_kwargs=True) for layer in layers]

@@ -27,7 +27,7 @@ GPU_CHUNK_SCORES = 1 << 27
 class Loss:
     """Sums over target positions, padding left out; tensors without gradient."""
 
-    smoothed: Tensor  # scalar, what training minimises
+    smoothed: Tensor  # scalar, what training minimises, with the model's auxiliary loss
     nll: Tensor  # scalar, negative log-likelihood in nats: perplexity is exp(nll / tokens)
 
 
@@ -81,7 +81,10 @@ def backward(model: TranslationModel, batch: Batch, smoothing: float) -> Loss:
     memory = model.encode(batch.source, batch.source_mask)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
     real = batch.target_output != PAD
-    return chunked_backward(hidden[real], batch.target_output[real], model.logits, smoothing)
+    auxiliary = model.auxiliary_loss(batch.source_mask, real)
+    return chunked_backward(
+        hidden[real], batch.target_output[real], model.logits, smoothing, auxiliary
+    )
 
 
 def chunked_backward(
@@ -89,6 +92,7 @@ def chunked_backward(
     gold: Tensor,
     logits: Callable[[Tensor], Tensor],
     smoothing: float,
+    auxiliary: Tensor | None = None,
 ) -> Loss:
     """Loss of all positions and, if ``hidden`` carries a gradient, its backward pass.
 
@@ -100,6 +104,7 @@ def chunked_backward(
         gold: ids ``(positions,)``.
         logits: ``TranslationModel.logits``.
         smoothing: label smoothing.
+        auxiliary: added to the loss of each position, from ``TranslationModel.auxiliary_loss``.
     """
     training = hidden.requires_grad
     leaf = hidden.detach().requires_grad_(training)
@@ -113,6 +118,8 @@ def chunked_backward(
             part_loss.backward()
         smoothed = smoothed + part_loss.detach()
         nll = nll + part_nll.detach()
+    others = [] if auxiliary is None else [auxiliary * len(gold)]
     if training:
-        hidden.backward(leaf.grad)
+        torch.autograd.backward([hidden, *others], [leaf.grad, *(None for _ in others)])
+    smoothed = sum((other.detach() for other in others), smoothed)
     return Loss(smoothed, nll)
