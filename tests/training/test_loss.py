@@ -39,8 +39,13 @@ def test_gradient_is_the_numerical_one(smoothing: float) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(positions=st.integers(1, 13), chunk=st.integers(1, 15), smoothing=smoothings)
-def test_chunks_change_nothing(positions: int, chunk: int, smoothing: float) -> None:
+@given(
+    positions=st.integers(1, 13),
+    chunk=st.integers(1, 15),
+    cached=st.integers(1, 15),
+    smoothing=smoothings,
+)
+def test_chunks_change_nothing(positions: int, chunk: int, cached: int, smoothing: float) -> None:
     """Loss, gradients of the projection and of what lies before it, whatever the chunk."""
     torch.manual_seed(positions)
     vocabulary = 7
@@ -55,6 +60,7 @@ def test_chunks_change_nothing(positions: int, chunk: int, smoothing: float) -> 
     expected = torch.autograd.grad(whole, parameters)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_module, "CHUNK_SCORES", chunk * vocabulary)
+        patch.setattr(loss_module, "CACHED_SCORES", cached * vocabulary)
         found = chunked_backward(first(x), gold, projection, smoothing)
     torch.testing.assert_close(found.smoothed, whole.detach())
     for parameter, gradient in zip(parameters, expected, strict=True):

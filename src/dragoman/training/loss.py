@@ -17,10 +17,13 @@ from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
 from dragoman.text.vocabulary import PAD
 
-CHUNK_SCORES = 1 << 22
-"""Scores (positions times vocabulary) held at once on a CPU; few, to stay in its cache."""
+CHUNK_SCORES = 1 << 23
+"""Scores (positions times vocabulary) held at once on a CPU."""
+CACHED_SCORES = 1 << 20
+"""Of these, so many at a time become probabilities: few enough to stay in a CPU's cache."""
 GPU_CHUNK_SCORES = 1 << 27
-"""The same on a GPU, where each chunk costs the start of a dozen kernels; not tuned on one yet."""
+"""Scores held at once on a GPU, where each chunk costs the start of a dozen kernels; not tuned
+on one yet."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +42,22 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         ctx: FunctionCtx, logits: Tensor, gold: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         accurate = torch.promote_types(logits.dtype, torch.float32)
-        log_p = logits.log_softmax(-1, dtype=accurate)
         vocabulary = logits.shape[-1]
-        index = gold.unsqueeze(-1)
-        nll = -log_p.gather(-1, index).sum()
-        uniform = -log_p.sum() / vocabulary
-        if ctx.needs_input_grad[0]:  # type: ignore[attr-defined]
-            gradient = log_p.exp_().sub_(smoothing / vocabulary)
-            gradient.scatter_add_(-1, index, gradient.new_full(index.shape, smoothing - 1))
-            ctx.save_for_backward(gradient.to(logits.dtype))
+        at_once = CACHED_SCORES if logits.device.type == "cpu" else logits.numel()
+        gradient = torch.empty_like(logits) if ctx.needs_input_grad[0] else None  # type: ignore[attr-defined]
+        nll = uniform = logits.new_zeros((), dtype=accurate)
+        for start in range(0, len(logits), rows := max(1, at_once // vocabulary)):
+            part = slice(start, start + rows)
+            index = gold[part].unsqueeze(-1)
+            log_p = logits[part].log_softmax(-1, dtype=accurate)
+            nll = nll - log_p.gather(-1, index).sum()
+            uniform = uniform - log_p.sum() / vocabulary
+            if gradient is not None:
+                p_minus_q = log_p.exp_().sub_(smoothing / vocabulary)
+                p_minus_q.scatter_add_(-1, index, log_p.new_full(index.shape, smoothing - 1))
+                gradient[part] = p_minus_q
+        if gradient is not None:
+            ctx.save_for_backward(gradient)
         ctx.mark_non_differentiable(nll)
         return (1 - smoothing) * nll + smoothing * uniform, nll
 

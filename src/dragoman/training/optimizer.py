@@ -66,6 +66,7 @@ class FlatOptimizer:
         self.gradient = (
             self._working_gradient if same else torch.zeros_like(self.master, device=device)
         )
+        self._empty = True  # whether a pass has added to the gradient since the last step
         views = zip(
             named, self._split(self._working), self._split(self._working_gradient), strict=True
         )
@@ -98,9 +99,14 @@ class FlatOptimizer:
 
     def collect(self) -> None:
         """Add the gradients of one backward pass to :attr:`gradient`, in float32."""
-        if self._working_gradient is not self.gradient:
+        if self._working_gradient is self.gradient:
+            return
+        if self._empty:  # a third of the time of adding to zeros
+            self.gradient.copy_(self._working_gradient)
+            self._empty = False
+        else:
             self.gradient += self._working_gradient
-            self._working_gradient.zero_()
+        self._working_gradient.zero_()
 
     def scale(self, factor: float) -> float:
         """Multiply the gradient by ``factor``, clip it, and return its norm before clipping."""
@@ -123,8 +129,8 @@ class FlatOptimizer:
 
     def clear(self) -> None:
         """Forget the gradient."""
-        self.gradient.zero_()
         self._working_gradient.zero_()
+        self._empty = True
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters in float32, by name; views, not copies."""

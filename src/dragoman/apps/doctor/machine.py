@@ -23,7 +23,7 @@ from dragoman.experiment import ExperimentConfig
 from dragoman.models.cost import cost
 from dragoman.models.interface import TranslationModel
 from dragoman.saved import build_model
-from dragoman.training.loss import CHUNK_SCORES, backward
+from dragoman.training.loss import CACHED_SCORES, CHUNK_SCORES, backward
 from dragoman.training.optimizer import FlatOptimizer
 
 _TIMED_STEPS = 3
@@ -78,8 +78,8 @@ def _check_disk(config: ExperimentConfig, parameters: int, run: Path) -> Finding
 
 def _static_memory(parameters: int) -> float:
     """Weights, gradient and two moments in float32; PyTorch; one chunk of the loss."""
-    # Of a chunk: the scores, their probabilities and the gradient.
-    return 16 * parameters + _LIBRARIES + 12 * CHUNK_SCORES
+    # Of a chunk: the scores and their gradient, and the probabilities of a part of them.
+    return 16 * parameters + _LIBRARIES + 8 * CHUNK_SCORES + 4 * CACHED_SCORES
 
 
 def _check_memory(
