@@ -27,7 +27,7 @@ GROWTH = {
     "training: pieces a sentence": ("train", "length", (8, 16, 32, 64, 128, 256)),
     "training: vocabulary": ("train", "vocabulary", (1000, 4000, 16000, 64000)),
     "search: beam": ("decode", "beam", (1, 2, 4, 8, 16)),
-    "preparing: sentences": ("prepare", "pairs", (10_000, 100_000, 1_000_000, 5_000_000)),
+    "preparing: pairs": ("prepare", "pairs", (10_000, 100_000, 1_000_000, 5_000_000)),
 }
 
 

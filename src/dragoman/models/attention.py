@@ -14,7 +14,8 @@ from dragoman.models.positions import Rotation
 
 _LONG = 1024
 """From this many keys on a CPU takes PyTorch's fused kernel, which never holds all scores.  Below,
-plain products are two to six times faster in bfloat16, and as fast in float32."""
+plain products are two to nine times faster to train with in bfloat16, and about as fast in
+float32 (docs/performance.md)."""
 
 
 @dataclass(frozen=True)
