@@ -14,7 +14,6 @@ from pydantic import Field, field_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.errors import ConfigError
 from dragoman.models.attention import mask_bias
 from dragoman.models.averaging import AveragingEncoder
 from dragoman.models.convolution import CausalConvolution, CentredConvolution, weight_normalised
@@ -221,16 +220,11 @@ class ConvS2S(TranslationModel):
         self, config: ConvS2SConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
         super().__init__()
+        config.check_vocabularies(source_vocabulary, target_vocabulary)
         self.config = config
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
         if config.embeddings == "shared":
-            if source_vocabulary != target_vocabulary:
-                raise ConfigError(
-                    f"model.embeddings: shared needs one vocabulary, found {source_vocabulary} "
-                    f"source and {target_vocabulary} target pieces; set vocabulary.joint: true "
-                    "or model.embeddings: target"
-                )
             self.target_embedding.weight = self.source_embedding.weight
         self.encoder = (
             ConvolutionalEncoder(config)

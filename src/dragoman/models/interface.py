@@ -21,6 +21,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.config import Config
+from dragoman.errors import ConfigError
 
 
 class FamilyConfig(Config):
@@ -33,6 +34,18 @@ class FamilyConfig(Config):
     def needs_joint_vocabulary(self) -> bool:
         """Whether source and target must share one vocabulary."""
         return False
+
+    def check_vocabularies(self, source: int, target: int) -> None:
+        """Whether vocabularies of so many pieces fit this model.
+
+        Raises:
+            ConfigError: one embedding matrix is to serve both and their sizes differ.
+        """
+        if self.needs_joint_vocabulary and source != target:
+            raise ConfigError(
+                f"model.embeddings: shared needs one vocabulary, found {source} source and "
+                f"{target} target pieces; set vocabulary.joint: true or model.embeddings: target"
+            )
 
     @property
     def position_limit(self) -> int | None:

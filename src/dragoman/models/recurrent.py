@@ -15,7 +15,6 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dragoman.errors import ConfigError
 from dragoman.models.attention import mask_bias
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
@@ -260,6 +259,7 @@ class Recurrent(TranslationModel):
         self, config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
         super().__init__()
+        config.check_vocabularies(source_vocabulary, target_vocabulary)
         self.config = config
         self.source_embedding = nn.Embedding(source_vocabulary, config.d_model)
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
@@ -275,19 +275,13 @@ class Recurrent(TranslationModel):
         self.first_state = nn.Identity() if config.copies_state else FirstState(config)
         attended_from = TopAttention if config.attention_from == "top" else BottomAttention
         self.decoder: Decoder = attended_from(config)
-        self._tie(source_vocabulary, target_vocabulary)
+        self._tie()
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -_INITIAL_RANGE, _INITIAL_RANGE)
 
-    def _tie(self, source_vocabulary: int, target_vocabulary: int) -> None:
+    def _tie(self) -> None:
         embeddings = self.config.embeddings
         if embeddings == "shared":
-            if source_vocabulary != target_vocabulary:
-                raise ConfigError(
-                    f"model.embeddings: shared needs one vocabulary, found {source_vocabulary} "
-                    f"source and {target_vocabulary} target pieces; set vocabulary.joint: true "
-                    "or model.embeddings: target"
-                )
             self.target_embedding.weight = self.source_embedding.weight
         if embeddings != "separate":
             self.output.weight = self.target_embedding.weight

@@ -15,7 +15,6 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.errors import ConfigError
 from dragoman.models.attention import (
     DotProduct,
     KeysValues,
@@ -299,17 +298,12 @@ class Transformer(TranslationModel):
         self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int
     ) -> None:
         super().__init__()
+        config.check_vocabularies(source_vocabulary, target_vocabulary)
         self.config = config
         self.neighbourhood = _neighbourhood(config)
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
         if config.embeddings == "shared":
-            if source_vocabulary != target_vocabulary:
-                raise ConfigError(
-                    f"model.embeddings: shared needs one vocabulary, found {source_vocabulary} "
-                    f"source and {target_vocabulary} target pieces; set vocabulary.joint: true "
-                    "or model.embeddings: target"
-                )
             self.target_embedding.weight = self.source_embedding.weight
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
         if config.embeddings == "separate":
