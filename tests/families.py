@@ -95,7 +95,7 @@ VARIATIONS: dict[str, ModelConfig] = {
     "recurrent, without input feeding": RecurrentConfig(
         **_RECURRENT, input_feeding=False, attention="dot", embeddings="target"
     ),
-    "recurrent, Bahdanau": RecurrentConfig(
+    "recurrent, bidirectional, additive": RecurrentConfig(
         encoder_layers=1,
         decoder_layers=1,
         d_model=7,

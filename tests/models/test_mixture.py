@@ -72,7 +72,7 @@ def test_training_adds_noise_and_balances() -> None:
     importance, load = np.zeros(EXPERTS), np.zeros(EXPERTS)
     for place in np.ndindex(2, 6):
         x = inputs()[place].numpy()
-        clean, deviation = w @ x, np.log1p(np.exp(w_noise @ x))
+        clean, deviation = w @ x, np.log1p(np.exp(w_noise @ x)) + 0.01
         h = clean + noise[place] * deviation
         np.testing.assert_allclose(found[place], combined(layer, x, gates(h)), rtol=1e-10)
         if mask[place]:
@@ -136,3 +136,13 @@ def test_training_minimises_the_balancing_loss_too() -> None:
 def test_some_experts_rest() -> None:
     with pytest.raises(ValidationError, match="experts_per_token 3 must be less than experts 3"):
         MixtureConfig(experts=3, experts_per_token=3)
+
+
+def test_gradient_is_finite_however_little_noise_there_is() -> None:
+    mixture = Mixture(4, CONFIG, lambda: nn.Linear(4, 4)).train()
+    nn.init.constant_(mixture.noise.weight, -60.0)
+    torch.manual_seed(1)
+    mixture(torch.ones(1, 3, 4) + 0.1 * torch.rand(1, 3, 4))
+    mixture.balancing_loss(torch.ones(1, 3, dtype=torch.bool)).backward()
+    for parameter in (mixture.noise.weight, mixture.gate.weight):
+        assert parameter.grad is not None and parameter.grad.isfinite().all()

@@ -111,3 +111,13 @@ def test_nothing_but_distances_counts(positions: str) -> None:
 def test_what_does_not_go_together_is_refused(choices: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         config(**choices)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_a_table_that_grew_in_search_serves_in_training(positions: str) -> None:
+    model = build(TransformerConfig(d_model=8, d_ff=7, heads=2, positions=positions))
+    long = random_ids(1, 300)
+    with torch.inference_mode():
+        model.encode(long, torch.ones_like(long, dtype=torch.bool))
+    source = random_ids(2, 5)
+    model.train().encode(source, torch.ones_like(source, dtype=torch.bool)).hidden.sum().backward()

@@ -190,7 +190,7 @@ class PaperDecoder:
             yield self.weights["output.weight"] @ fed
 
     def bottom(self, target: Array, memory: Array, state: list[list[Array]]) -> Iterator[Array]:
-        """Wu et al. 2016, section 3 and equation 6."""
+        """Wu et al. 2016, section 3 and equation 6, but with the present output as the query."""
         context = np.zeros(memory.shape[1])
         for piece in target:
             x = self.weights["target_embedding.weight"][piece]

@@ -11,6 +11,7 @@ import torch
 from torch.func import functional_call
 from torch.nn import functional
 
+from dragoman.models import attention
 from dragoman.models.attention import DotProduct, KeysValues, Scoring, causal_bias, mask_bias
 from dragoman.models.dropout import Dropout
 from dragoman.models.scoring import Additive, RelativePositions
@@ -76,10 +77,11 @@ def test_dot_products(scale: float | None, factor: float) -> None:
     np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_dot_products_of_long_inputs() -> None:
+def test_dot_products_of_long_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch's fused kernel, taken for many keys, is not scaled either."""
-    query, memory = inputs(2, 300)
-    bias = torch.zeros(2, 1, 1, 300, dtype=torch.float64)
+    query, memory = inputs(2, 30)
+    bias = torch.zeros(2, 1, 1, 30, dtype=torch.float64)
+    monkeypatch.setattr(attention, "_LONG", 30)
     short = DotProduct(1.0).weights(query, memory.keys, bias, 0) @ memory.values
     np.testing.assert_allclose(found(DotProduct(1.0), query, memory, bias), short, rtol=1e-9)
     scaled = functional.scaled_dot_product_attention(query, memory.keys, memory.values)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,3 +42,12 @@ def test_what_is_forbidden_comes_last(seed: int, allowed: int) -> None:
 
 def test_zeros_of_either_sign_are_equal() -> None:
     assert best(torch.tensor([[-0.0, 0.0, -1.0, -0.0]]), 3)[1].tolist() == [[0, 1, 3]]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_no_number_is_not_hidden(sign: int) -> None:
+    scores = torch.full((1, 700), -torch.inf)
+    scores[0, 300], scores[0, 500] = sign * torch.tensor(torch.nan), -1.0
+    values, ids = best(scores, 2)
+    assert ids.tolist() == [[300, 500]]
+    assert values[0, 0].isnan()

@@ -129,3 +129,23 @@ def test_shared_tensors_stay_shared() -> None:
     flat = FlatOptimizer(model, OptimizerConfig(), torch.float32)
     assert model[1].weight is model[0].weight
     assert len(flat.master) == 16
+
+
+def test_a_step_has_its_own_gradient_in_bfloat16_too() -> None:
+    layer = nn.Linear(1, 1, bias=False)
+    flat = FlatOptimizer(layer, OptimizerConfig(), torch.bfloat16)
+
+    def collect(value: float) -> float:
+        assert layer.weight.grad is not None
+        layer.weight.grad.fill_(value)
+        flat.collect()
+        return flat.gradient.item()
+
+    assert collect(2.0) == 2
+    assert collect(3.0) == 5
+    flat.clear()
+    assert collect(float("nan")) != 0
+    flat.clear()
+    assert collect(4.0) == 4
+    flat.restore(flat.weights(), flat.moments())
+    assert collect(5.0) == 5

@@ -73,21 +73,43 @@ def test_learns_in_bfloat16_what_it_learns_in_float32(trainer: MakeTrainer, tmp_
     assert losses["float32"][-1] < 0.9 * losses["float32"][0]
 
 
-@pytest.mark.parametrize("batches", [Reversal(5), Reversal(2, parts=2)], ids=["one", "windows"])
+@pytest.mark.parametrize(
+    ("batches", "accumulation", "epochs"),
+    [(Reversal(5), 1, 2), (Reversal(2, parts=3), 1, 1), (Reversal(3, parts=2), 2, 2)],
+    ids=["one window", "windows", "windows that accumulation does not divide"],
+)
 @pytest.mark.parametrize("stop", [1, 4, 5, 10])
 def test_resumed_equals_uninterrupted(
-    trainer: MakeTrainer, tmp_path: Path, batches: Reversal, stop: int
+    trainer: MakeTrainer,
+    tmp_path: Path,
+    batches: Reversal,
+    accumulation: int,
+    epochs: int,
+    stop: int,
 ) -> None:
     """Also when the stop is at the end of an epoch, of a window or at a checkpoint."""
     whole, parted = tmp_path / "whole", tmp_path / "parted"
-    run = trainer(whole, batches=batches)
+    run = trainer(whole, batches=batches, accumulation=accumulation)
     run.train()
-    assert run.progress.epoch == 12 // (batches.batches * batches.parts)
-    trainer(parted, batches=batches, max_steps=stop).train()
-    second = trainer(parted, batches=batches)
+    assert run.progress.epoch == epochs
+    trainer(parted, batches=batches, accumulation=accumulation, max_steps=stop).train()
+    second = trainer(parted, batches=batches, accumulation=accumulation)
     assert second.resume()
     second.train()
     assert_same(weights(parted, 12), weights(whole, 12))
+
+
+def test_a_step_that_is_done_is_saved_before_the_next_batch(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    class Breaks(Reversal):
+        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+            yield from super().window(epoch, window, start)
+            raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="gone"):
+        trainer(batches=Breaks(4), checkpoint_steps=4).train()
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-000004"]
 
 
 def test_accumulation_equals_a_larger_batch(trainer: MakeTrainer, tmp_path: Path) -> None:
@@ -167,7 +189,7 @@ def test_a_signal_saves_and_says_how_to_go_on(trainer: MakeTrainer, tmp_path: Pa
     assert signal.getsignal(signal.SIGTERM) is handler
     progress, _, _ = read_checkpoint(checkpoints(tmp_path)[-1])
     assert 1 <= progress.step <= 5
-    assert progress.batch == progress.step % 5
+    assert progress.epoch * 5 + progress.batch == progress.step
 
 
 def poison(trainer: Trainer, steps: set[int]) -> None:

@@ -173,8 +173,9 @@ class Batches:
         """
         plan = self._plan(epoch, window)
         if self._sampler is None:
-            return map(self._read, plan[start:])
-        return self._sample(self._sampler, plan, start, epoch, window)
+            yield from map(self._read, plan[start:])
+        else:
+            yield from self._sample(self._sampler, plan, start, epoch, window)
 
     def _read(self, rows: IntArray) -> Batch:
         source, target = self._store.gather("source", rows), self._store.gather("target", rows)

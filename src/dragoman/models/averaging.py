@@ -1,4 +1,4 @@
-"""The averaging encoder: attention over smoothed embeddings (Ranzato et al. 2016, section 3.1).
+"""The averaging encoder: attention over smoothed embeddings (Ranzato et al. 2016).
 
 It reads a source without any layer that learns how positions depend on each other.  After Rush
 et al. (2015) and Ranzato et al. (arXiv:1511.06732), as Gehring et al. (arXiv:1611.02344, section

@@ -31,7 +31,7 @@ class ConvS2SConfig(FamilyConfig):
     """Which family of models this is."""
     encoder: Literal["convolution", "averaging"] = "convolution"
     """Convolutional layers (the paper), or attention over embeddings smoothed by a window
-    (Ranzato et al. 2016, section 3.1)."""
+    (Ranzato et al. 2016)."""
     encoder_layers: int = Field(20, ge=1)
     """Convolutional layers of the encoder; the averaging encoder has none."""
     decoder_layers: int = Field(20, ge=1)

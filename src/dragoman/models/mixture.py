@@ -12,6 +12,9 @@ from torch.nn import functional
 
 from dragoman.config import Config
 
+_LEAST_DEVIATION = 1e-2
+"""Of the noise; not in equation 4, but the load loss divides by its square."""
+
 
 class MixtureConfig(Config):
     """Several feed-forward sublayers in the place of one, few of them used by each position."""
@@ -47,8 +50,9 @@ class Mixture(nn.Module):
     """``sum_i G(x)_i E_i(x)`` over the k experts with the highest gates (equation 1).
 
     ``G(x) = softmax(KeepTopK(H(x), k))`` and, in training, ``H(x)_i = (x W_g)_i + noise *
-    softplus((x W_noise)_i)`` with normal noise (equations 3 to 5); without noise otherwise.  No
-    expert is ever full, so that a position's result does not depend on its neighbours.
+    softplus((x W_noise)_i)`` with normal noise (equations 3 to 5, the deviation raised by 0.01);
+    without noise otherwise.  No expert is ever full, so that a position's result does not depend
+    on its neighbours.
 
     Args:
         d_model: width of what comes in and goes out.
@@ -95,7 +99,7 @@ class Mixture(nn.Module):
         if not self.training:
             best = clean.topk(k, dim=-1)
             return best.values, best.indices
-        deviation = functional.softplus(self.noise(x).to(wide))
+        deviation = functional.softplus(self.noise(x).to(wide)) + _LEAST_DEVIATION
         noisy = clean + torch.randn_like(clean) * deviation
         best = noisy.topk(k + 1, dim=-1)
         values, chosen = best.values[:, :k], best.indices[:, :k]

@@ -39,7 +39,9 @@ class SinusoidalPositions(nn.Module):
         """Vectors of positions ``start`` to ``start + length``, ``(length, d_model)``."""
         end = start + length
         if end > len(self.table):
-            self.table = sinusoids(2 * end, self.d_model).to(self.table)
+            # A table made while searching must serve in training too, see torch.inference_mode.
+            with torch.inference_mode(mode=False):
+                self.table = sinusoids(2 * end, self.d_model).to(self.table)
         return self.table[start:end]
 
 

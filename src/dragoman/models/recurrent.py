@@ -3,6 +3,11 @@
 Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation", whose
 model the defaults are; Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to
 Align and Translate"; Wu et al. 2016, "Google's Neural Machine Translation System" (GNMT).
+
+Attention always follows Luong's order: the present output of a layer is the query.  Bahdanau et
+al. and GNMT query with the output of the position before.  Of Bahdanau et al. there are the
+additive score, the bidirectional encoder and the decoder's first state, but not the context as
+an input of the cell nor the maxout layer before the softmax.
 """
 
 from __future__ import annotations
@@ -222,7 +227,12 @@ class TopAttention(Decoder):
 
 
 class BottomAttention(Decoder):
-    """The bottom layer looks at the source for all layers above (Wu et al. 2016, section 3)."""
+    """The bottom layer looks at the source for all layers above (after Wu et al. 2016, section 3).
+
+    The paper's query is the bottom layer's output at the position before, here it is the present
+    one; and what was seen is fed to the bottom layer only with input feeding, which the paper
+    has not.
+    """
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__(config)

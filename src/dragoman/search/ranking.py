@@ -53,6 +53,8 @@ def _keys(scores: Tensor, ids: Tensor) -> Tensor:
 
     The bits of a positive float32 rise with it as an integer; those of a negative one fall.
     """
+    infinity = float("inf")  # which a number that is none counts as, whatever its sign
+    scores = scores.nan_to_num(nan=infinity, posinf=infinity, neginf=-infinity)
     bits = (scores + 0.0).view(torch.int32)  # -0.0 becomes 0.0
     ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
     return (ordered.long() << 32) - ids

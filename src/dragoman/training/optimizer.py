@@ -110,6 +110,7 @@ class FlatOptimizer:
 
     def scale(self, factor: float) -> float:
         """Multiply the gradient by ``factor``, clip it, and return its norm before clipping."""
+        assert not self._empty or self._working is self.master, "collect() comes first"
         norm = float(self.gradient.norm()) * factor
         limit = self.config.clip_norm
         if limit is not None and norm > limit:

@@ -191,18 +191,12 @@ class Trainer:
     def _one_window(self) -> None:
         """The rest of the present window, or up to a limit, a rollback or a signal."""
         progress, k = self.progress, self._config.accumulation
+        started = time.perf_counter()  # a step's time has its wait for data in it
         present = self._batches.window(progress.epoch, progress.window, progress.batch)
         with prefetch(present) as batches:
-            started = time.perf_counter()
-            group = list(islice(batches, k))
-            if not group:
-                self._next_window()
-            while group:
+            while group := list(islice(batches, k)):
                 finite = self._step([batch.to(self._world.device) for batch in group])
                 progress.batch += len(group)
-                group = list(islice(batches, k))
-                if not group:
-                    self._next_window()
                 self._step_seconds = time.perf_counter() - started
                 self._averages.wait(self._step_seconds)
                 if not finite and self._non_finite >= self._config.non_finite_steps:
@@ -212,9 +206,6 @@ class Trainer:
                 if self._limit_reached() is not None:
                     return
                 started = time.perf_counter()
-
-    def _next_window(self) -> None:
-        progress = self.progress
         progress.window, progress.batch = progress.window + 1, 0
         if progress.window >= self._batches.windows(progress.epoch):
             progress.epoch, progress.window = progress.epoch + 1, 0
