@@ -90,7 +90,7 @@ def training(
                 click.echo(f"{speed.tokens_per_second:,.0f} tokens/s", err=True)
                 speeds[trainer.label].append(speed)
         peak = {kind: max(found[kind] for found in peaks) for kind in peaks[0]}
-        save(f"training-{size}", training_table(size, speeds, peak))
+        save(f"training-{size}", training_table(size, speeds, peak), only)
 
 
 @bench.command()
@@ -127,7 +127,7 @@ def decoding(
                     continue
                 click.echo(f"{speed[0]:,.1f} sentences/s", err=True)
                 found[decoder.label].append(speed)
-        save(f"decoding-{size}", decoding_table(size, found))
+        save(f"decoding-{size}", decoding_table(size, found), only)
 
 
 def decoding_table(size: str, found: dict[str, list[tuple[float, int]]]) -> list[str]:
@@ -138,7 +138,7 @@ def decoding_table(size: str, found: dict[str, list[tuple[float, int]]]) -> list
     lines = [
         f"Decoding, {size}, beam 4, outputs of 15 pieces: {machine()}",
         "",
-        "| contender | sentences/s | of the fastest PyTorch peer | memory, GiB |",
+        "| contender | sentences/s | of the fastest PyTorch peer | largest process, GiB |",
         "|---|---:|---:|---:|",
     ]
     for label, rate in rates.items():
@@ -287,13 +287,15 @@ def measure_peak(log: Path) -> dict[str, float]:
 
 def training_table(size: str, speeds: dict[str, list[Speed]], peak: dict[str, float]) -> list[str]:
     """Rows of Markdown."""
-    ours = median(s.tokens_per_second for s in speeds[f"{Dragoman.name} {Dragoman.dtype}"])
+    ours = median(
+        [s.tokens_per_second for s in speeds[f"{Dragoman.name} {Dragoman.dtype}"]] or [float("nan")]
+    )
     best, flops = max(peak.values()), flops_a_token(size)
     lines = [
         f"Training, {size}: {machine()}; matrix-product peak "
         + ", ".join(f"{kind} {value:,.0f} GFLOP/s" for kind, value in peak.items()),
         "",
-        "| contender | target tokens/s | Dragoman is | of the peak | memory, GiB |",
+        "| contender | target tokens/s | Dragoman is | of the peak | largest process, GiB |",
         "|---|---:|---:|---:|---:|",
     ]
     for label, found in speeds.items():
@@ -324,8 +326,9 @@ def machine() -> str:
     )
 
 
-def save(name: str, lines: Iterable[str]) -> None:
-    """Print a table and keep it."""
+def save(name: str, lines: Iterable[str], only: tuple[str, ...] = ()) -> None:
+    """Print a table and keep it, one of some contenders only beside that of all."""
+    name = "-".join([name, *(["some"] if only else [])])
     text = "\n".join(lines) + "\n"
     click.echo("\n" + text)
     RESULTS.mkdir(exist_ok=True)

@@ -45,14 +45,18 @@ def plain(run: Path, steps: int, log: Path) -> Curve:
 
 
 def table(curves: dict[int, tuple[Curve, Curve]]) -> Iterable[str]:
-    """Rows of Markdown: means over the seeds, and how far apart."""
-    yield "| step | Dragoman | plain | difference | spread over seeds, plain |"
-    yield "|---:|---:|---:|---:|---:|"
+    """Rows of Markdown: means over the seeds, and how far apart the pairs and the seeds are."""
+    yield "| step | Dragoman | plain | difference | its spread | spread of plain over seeds |"
+    yield "|---:|---:|---:|---:|---:|---:|"
     for point in range(len(next(iter(curves.values()))[0])):
         fast = [one[point] for one, _ in curves.values()]
         slow = [other[point] for _, other in curves.values()]
-        apart = mean(a - b for a, b in zip(fast, slow, strict=True))
+        apart = [a - b for a, b in zip(fast, slow, strict=True)]
         yield (
-            f"| {EVERY * (point + 1)} | {mean(fast):.4f} | {mean(slow):.4f} | {apart:+.4f} "
-            f"| {stdev(slow):.4f} |"
+            f"| {EVERY * (point + 1)} | {mean(fast):.4f} | {mean(slow):.4f} | {mean(apart):+.4f} "
+            f"| {_spread(apart)} | {_spread(slow)} |"
         )
+
+
+def _spread(values: list[float]) -> str:
+    return f"{stdev(values):.4f}" if len(values) > 1 else ""

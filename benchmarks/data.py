@@ -2,7 +2,7 @@
 
 data.py encode PAIRS RUN           sentences a second of sentencepiece's own threads
 data.py prepare PAIRS RUN STORE    sentences a second from text to a store, everything counted
-data.py resume STORE               seconds to the a batch in the middle of an epoch
+data.py resume STORE               seconds to a batch in the middle of an epoch
 
 PAIRS.en and PAIRS.de are the text, RUN has the vocabulary.  Each prints a JSON line with ``value``
 and its peak ``memory`` in bytes.
@@ -27,7 +27,7 @@ from dragoman.text.vocabulary import Vocabularies
 
 
 def encode(pairs: str, run: str) -> float:
-    """Text already in memory and normalized; nothing but sentencepiece is timed."""
+    """Text that lies in memory; nothing but sentencepiece is timed."""
     part = CorpusPart(source=f"{pairs}.en", target=f"{pairs}.de")
     lines = [side for pair in read_pairs(part) for side in (pair.source, pair.target)]
     processor = Vocabularies.load(run).source._processor

@@ -110,7 +110,16 @@ class TunedMarian(Marian):
     name, environment = "HF generate, memory kept", MEMORY_KEPT
 
 
-class Fairseq(Decoder):
+class Toolkit(Decoder):
+    """A toolkit that decodes in float32 unless the hook puts it under autocast."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:  # type: ignore[override]
+        """With the C library told to keep freed memory."""
+        return {**MEMORY_KEPT, **({"BENCH_BFLOAT16": "1"} if "bfloat16" in self.options else {})}
+
+
+class Fairseq(Toolkit):
     name = "fairseq"
 
     def command(self, size: str, source: Path) -> list[object]:
@@ -137,7 +146,7 @@ class Fairseq(Decoder):
         ]
 
 
-class OpenNMT(Decoder):
+class OpenNMT(Toolkit):
     name = "OpenNMT-py"
 
     def command(self, size: str, source: Path) -> list[object]:
@@ -150,7 +159,7 @@ class OpenNMT(Decoder):
         ]
 
 
-class Eole(Decoder):
+class Eole(Toolkit):
     name = "Eole"
 
     def command(self, size: str, source: Path) -> list[object]:
@@ -180,8 +189,8 @@ def decoders(material: Material, peers: Path, log: Path) -> list[Decoder]:
     for options in OURS:
         found.append(Dragoman(material, peers, log))
         found[-1].options = options
-    for kind in (Marian, TunedMarian):
+    for kind in (Marian, TunedMarian, Fairseq, OpenNMT, Eole):
         for precision in ("float32", "bfloat16"):
             found.append(kind(material, peers, log))
             found[-1].options = (precision,)
-    return [*found, *(kind(material, peers, log) for kind in (Fairseq, OpenNMT, Eole))]
+    return found

@@ -12,8 +12,9 @@ import torch
 
 from dragoman.data.batches import make_batch
 from dragoman.device import keep_freed_memory, working_precision
+from dragoman.engine import SourceBatch, TorchEngine
 from dragoman.models.transformer import Transformer, TransformerConfig
-from dragoman.search import ModelScorer, SearchConfig, search
+from dragoman.search import SearchConfig
 from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 
@@ -53,13 +54,13 @@ def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VO
 def decode(beam: int) -> float:
     """Sentences a second: 256 sources of 15 pieces, outputs of 15 pieces, weights fresh."""
     torch.manual_seed(1)
-    scorer = ModelScorer(Transformer(TINY, VOCABULARY, VOCABULARY).eval())
+    engine = TorchEngine([Transformer(TINY, VOCABULARY, VOCABULARY)])
     lines = torch.randint(4, VOCABULARY, (256, LENGTH - 1)).tolist()
-    batch = make_batch(lines, lines)
+    batch = SourceBatch(list(range(len(lines))), lines)
     config = SearchConfig(beam=beam, minimum_length=LENGTH, maximum_length=LENGTH)
 
     def run() -> None:
-        search(scorer, batch.source, batch.source_mask, config)
+        next(engine.search([batch], config))
 
     return len(lines) / _best(run, 2)
 
