@@ -111,7 +111,7 @@ class Trainer(ABC):
         times.unlink(missing_ok=True)
         more = {"BENCH_TIMES": str(times)}
         if self.dtype == "bfloat16" and self.autocast:
-            more["BENCH_BFLOAT16"] = "1"
+            more["BENCH_BFLOAT16"] = "training"
         finished = start(self.command(size, WARM + steps), folder, log, more | self.environment)
         moments = json.loads(times.read_text())
         tokens = self.tokens(finished.output)[-steps:]

@@ -116,7 +116,10 @@ class Toolkit(Decoder):
     @property
     def environment(self) -> Mapping[str, str]:  # type: ignore[override]
         """With the C library told to keep freed memory."""
-        return {**MEMORY_KEPT, **({"BENCH_BFLOAT16": "1"} if "bfloat16" in self.options else {})}
+        return {
+            **MEMORY_KEPT,
+            **({"BENCH_BFLOAT16": "search"} if "bfloat16" in self.options else {}),
+        }
 
 
 class Fairseq(Toolkit):

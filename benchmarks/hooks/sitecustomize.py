@@ -1,7 +1,8 @@
 """Loaded by every Python process of a benchmark: times optimizer steps, of ours and theirs alike.
 
 BENCH_TIMES=FILE    at exit, write the moments at which optimizer steps ended, as JSON
-BENCH_BFLOAT16=1    put the whole process under CPU autocast, for trainers that do not offer it
+BENCH_BFLOAT16=training|search      put the whole process under CPU autocast, for toolkits that
+                    do not offer it; weights that stay as they are then need rounding once only
 """
 
 import os
@@ -16,7 +17,7 @@ if os.environ.get("BENCH_TIMES") or os.environ.get("BENCH_BFLOAT16"):
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     if os.environ.get("BENCH_BFLOAT16"):
-        torch.set_autocast_cache_enabled(False)  # weights change from step to step
+        torch.set_autocast_cache_enabled(os.environ["BENCH_BFLOAT16"] == "search")
         torch.autocast("cpu", dtype=torch.bfloat16).__enter__()
 
     if target := os.environ.get("BENCH_TIMES"):
