@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 
 import pytest
 import torch
 
+from dragoman.errors import ConfigError
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
 from dragoman.text.vocabulary import VocabularyConfig, train_vocabularies
@@ -33,3 +35,14 @@ def test_processes_give_what_one_gives_in_order(model: Path) -> None:
     assert shared.translate(LINES) == alone.translate(LINES)
     draws = {"sampling": {"seed": 3}, "nbest": 2}
     assert shared.translate_nbest(LINES, **draws) == alone.translate_nbest(LINES, **draws)
+
+
+def test_a_worker_that_was_ended_is_told(model: Path) -> None:
+    others = set(multiprocessing.active_children())
+    translator = Translator.load(model, device="cpu", workers=1)
+    assert translator.translate(["a"])
+    (worker,) = set(multiprocessing.active_children()) - others
+    worker.kill()
+    worker.join()
+    with pytest.raises(ConfigError, match="fewer workers"):
+        translator.translate(["a"])

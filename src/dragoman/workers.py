@@ -9,6 +9,8 @@ import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import torch
 
 from dragoman.device import Precision, working_precision
 from dragoman.engine import SourceBatch, TorchEngine
+from dragoman.errors import ConfigError
 from dragoman.saved import load_model
 from dragoman.search import Hypothesis, SearchConfig
 
@@ -48,20 +51,31 @@ class WorkerEngine:
             initializer=_begin,
             initargs=(tuple(paths), device, precision),
         )
-        for _ in range(workers):  # a pool starts a process for a task that finds none idle
-            self._pool.submit(_begun)
+        with suppress(BrokenProcessPool):  # which the first search will find too
+            for _ in range(workers):  # a pool starts a process for a task that finds none idle
+                self._pool.submit(_begun)
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`dragoman.engine.Engine.search`."""
+        """See :meth:`dragoman.engine.Engine.search`.
+
+        Raises:
+            ConfigError: besides, a worker was ended from outside.
+        """
         pending: deque[Future[list[list[Hypothesis]]]] = deque()
-        for batch in batches:
-            pending.append(self._pool.submit(_search, batch, config))
-            if len(pending) > self._ahead:
+        try:
+            for batch in batches:
+                pending.append(self._pool.submit(_search, batch, config))
+                if len(pending) > self._ahead:
+                    yield pending.popleft().result()
+            while pending:
                 yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
+        except BrokenProcessPool as error:
+            raise ConfigError(
+                "a process that translates was ended from outside, perhaps for want of memory; "
+                "repeat with fewer workers"
+            ) from error
 
 
 def _begin(
