@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dragoman.config import parse
-from dragoman.data.batches import make_batch
+from dragoman.data.batches import make_batch, pad_sources
 from dragoman.errors import ConfigError
 from dragoman.models.interface import TranslationModel
+from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.search import (
     Ensemble,
     Hypothesis,
@@ -302,3 +303,19 @@ def test_the_maximum_holds_whatever_the_source(
     assert {len(h.ids) for hypotheses in found for h in hypotheses} == {3}
     assert config.longest(2) == 3
     assert vary(config, maximum_length=None).longest(2) == 11
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 3}, {"sampling": {}}])
+def test_outputs_stay_within_the_positions_that_a_model_has_learned(
+    options: dict[str, object],
+) -> None:
+    torch.manual_seed(1)
+    config = TransformerConfig(
+        d_model=6, d_ff=7, heads=2, positions="learned", max_positions=5, dropout=0.0
+    )
+    scorer = ModelScorer(Transformer(config, 11, 11).eval())
+    source, mask = pad_sources([[4, 5, 6, 7], [8]])
+    wanted = SearchConfig(minimum_length=9, **options)
+    for scorers in (scorer, Ensemble([scorer, scorer])):
+        for found in search(scorers, source, mask, wanted):
+            assert len(found[0].ids) == 4

@@ -222,6 +222,7 @@ class ConvS2S(TranslationModel):
         super().__init__()
         config.check_vocabularies(source_vocabulary, target_vocabulary)
         self.config = config
+        self.position_limit = config.position_limit
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
         if config.embeddings == "shared":

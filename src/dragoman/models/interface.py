@@ -101,6 +101,9 @@ class TranslationModel(nn.Module, ABC):
     Every method is per position and per sentence: padding and batch neighbours change nothing.
     """
 
+    position_limit: int | None = None
+    """Most positions of a target that can be read; None: any number."""
+
     @abstractmethod
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
         """Read the source.

@@ -300,6 +300,7 @@ class Transformer(TranslationModel):
         super().__init__()
         config.check_vocabularies(source_vocabulary, target_vocabulary)
         self.config = config
+        self.position_limit = config.position_limit
         self.neighbourhood = _neighbourhood(config)
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)

@@ -26,6 +26,10 @@ _ELEMENTS_AT_ONCE = 1 << 24
 class Scorer(Protocol):
     """A source of log-probabilities, decoded any number of positions at a time."""
 
+    @property
+    def position_limit(self) -> int | None:
+        """Most positions that can be read, the begin symbol's among them; None: any number."""
+
     def encode(self, source: Tensor, source_mask: Tensor) -> Any:
         """The memory of ``source`` ``(batch, source)``; axis 0 of every tensor is sentences."""
 
@@ -51,6 +55,11 @@ class ModelScorer:
 
     def __init__(self, model: TranslationModel) -> None:
         self.model = model
+
+    @property
+    def position_limit(self) -> int | None:
+        """The model's."""
+        return self.model.position_limit
 
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
         """The model's memory of the source."""
@@ -94,6 +103,12 @@ class Ensemble:
         self.scorers = list(scorers)
         self.weights = [weight / sum(weights) for weight in weights]
         self.kind = kind
+
+    @property
+    def position_limit(self) -> int | None:
+        """The lowest of the scorers'."""
+        limits = [scorer.position_limit for scorer in self.scorers]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
         """One memory for each scorer."""

@@ -100,7 +100,9 @@ def search(
     """
     if not len(source):
         return []
-    rules = build_rules(source_mask, config, prefixes=prefixes, never=never)
+    rules = build_rules(
+        source_mask, config, prefixes=prefixes, never=never, positions=scorer.position_limit
+    )
     alpha = config.length_penalty
     if config.sampling is not None:
         return sample(
@@ -126,8 +128,12 @@ def build_rules(
     *,
     prefixes: Sequence[Sequence[int]] | None = None,
     never: Sequence[int] = (),
+    positions: int | None = None,
 ) -> Rules:
-    """The constraints and limits that ``config`` asks for; arguments as of :func:`search`."""
+    """The constraints and limits that ``config`` asks for.
+
+    Arguments as of :func:`search`; ``positions`` are the most that the scorer can read.
+    """
     device = source_mask.device
     symbols = [PAD, BOS, *never] if config.allow_unknown else [PAD, UNK, BOS, *never]
     constraints: list[Constraint] = [Never(torch.tensor(symbols, device=device))]
@@ -138,6 +144,8 @@ def build_rules(
 
     pieces = (source_mask.sum(1) - 1).tolist()  # the end symbol is no piece
     limits = torch.tensor([config.longest(count) for count in pieces], device=device)
+    if positions is not None:  # one of them is the begin symbol's
+        limits = limits.clamp(max=positions - 1)
     requirements: list[Requirement] = []
     if prefixes is not None:
         lengths = torch.tensor([len(prefix) for prefix in prefixes], device=device)
