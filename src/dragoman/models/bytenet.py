@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.models.convolution import CausalConvolution, CentredConvolution
+from dragoman.models.convolution import CausalConvolution, CentredConvolution, OddWidth
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
 
@@ -34,7 +34,7 @@ class ByteNetConfig(FamilyConfig):
     """Residual blocks over the target."""
     layers_per_set: int = Field(5, ge=1)
     """Dilation starts at 1 and doubles from block to block; after so many it starts again."""
-    encoder_kernel_width: int = Field(5, ge=1)
+    encoder_kernel_width: OddWidth = Field(5, ge=1)
     """Positions that an encoder block sees at once; odd."""
     decoder_kernel_width: int = Field(3, ge=1)
     """Positions that a decoder block sees at once: its own and earlier ones."""
@@ -52,13 +52,6 @@ class ByteNetConfig(FamilyConfig):
     def _even(cls, width: int) -> int:
         if width % 2:
             raise ValueError("must be even: blocks work on half of it")
-        return width
-
-    @field_validator("encoder_kernel_width")
-    @classmethod
-    def _odd(cls, width: int) -> int:
-        if width % 2 == 0:
-            raise ValueError("must be odd, to see as far to the left as to the right")
         return width
 
     def columns(self, source: int) -> int:

@@ -6,12 +6,23 @@ that a step of search costs the same however long the target already is.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import torch
+from pydantic import AfterValidator
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.parametrizations import weight_norm
+
+
+def _odd(width: int) -> int:
+    if width % 2 == 0:
+        raise ValueError("must be odd, to see as far to the left as to the right")
+    return width
+
+
+OddWidth = Annotated[int, AfterValidator(_odd)]
+"""Of a configuration: positions that are seen at once, as many on either side."""
 
 
 class Convolution(nn.Module):

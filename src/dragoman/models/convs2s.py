@@ -10,13 +10,18 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
-from pydantic import Field, field_validator
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.models.attention import mask_bias
 from dragoman.models.averaging import AveragingEncoder
-from dragoman.models.convolution import CausalConvolution, CentredConvolution, weight_normalised
+from dragoman.models.convolution import (
+    CausalConvolution,
+    CentredConvolution,
+    OddWidth,
+    weight_normalised,
+)
 from dragoman.models.dropout import Dropout
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.positions import LearnedPositions
@@ -38,11 +43,11 @@ class ConvS2SConfig(FamilyConfig):
     """Layers of the decoder, each with attention over the source."""
     d_hidden: int = Field(512, ge=1)
     """Channels inside the layers; gates double them. d_model is the width of embeddings."""
-    encoder_kernel_width: int = Field(3, ge=1)
+    encoder_kernel_width: OddWidth = Field(3, ge=1)
     """Positions that an encoder layer sees at once; odd."""
     decoder_kernel_width: int = Field(3, ge=1)
     """Positions that a decoder layer sees at once: its own and earlier ones."""
-    averaging_window: int = Field(5, ge=1)
+    averaging_window: OddWidth = Field(5, ge=1)
     """Positions that the averaging encoder takes the mean of; odd."""
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, on inputs of convolutions and on the decoder's output."""
@@ -51,13 +56,6 @@ class ConvS2SConfig(FamilyConfig):
     embeddings: Literal["separate", "target", "shared"] = "separate"
     """separate: three matrices (the paper); target: one for target and output; shared: one for
     source, target and output (needs a joint vocabulary)."""
-
-    @field_validator("encoder_kernel_width", "averaging_window")
-    @classmethod
-    def _odd(cls, width: int) -> int:
-        if width % 2 == 0:
-            raise ValueError("must be odd, to see as far to the left as to the right")
-        return width
 
     @property
     def needs_joint_vocabulary(self) -> bool:

@@ -66,7 +66,7 @@ class FlatOptimizer:
         self.gradient = (
             self._working_gradient if same else torch.zeros_like(self.master, device=device)
         )
-        self._empty = True  # whether a pass has added to the gradient since the last step
+        self._empty = True  # no pass has added to the gradient since the last step
         views = zip(
             named, self._split(self._working), self._split(self._working_gradient), strict=True
         )
