@@ -232,3 +232,53 @@ def test_configuration_errors_are_one_line(corpus: Path, setting: str, message: 
         read_experiment(path, [setting])
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(str(path))
+
+
+class TestBase:
+    """A recipe that says what differs from another."""
+
+    def based(self, corpus: Path, folder: Path, text: str, name: str = "other.yaml") -> Path:
+        folder.mkdir(exist_ok=True)
+        path = folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def test_only_the_differences_stand_in_it(self, corpus: Path, tmp_path: Path) -> None:
+        base = configuration(corpus)
+        text = f"base: {base}\nmodel: {{heads: 4}}\ntraining: {{max_steps: 3}}\n"
+        other = read_experiment(self.based(corpus, tmp_path, text), ["model.dropout=0.4"])
+        whole = read_experiment(
+            base, ["model.heads=4", "model.dropout=0.4", "training.max_steps=3"]
+        )
+        assert other == whole
+
+    def test_paths_start_from_the_file_that_names_them(self, corpus: Path, tmp_path: Path) -> None:
+        folder = corpus / "variants"
+        text = f"base: ../{configuration(corpus).name}\n"
+        text += "data: {dev: {path: dev.tsv, source: a, target: b}}"
+        data = read_experiment(self.based(corpus, folder, text)).data
+        assert data.train == read_experiment(configuration(corpus)).data.train
+        assert data.dev.files() == [folder / "dev.tsv"]
+        assert data.dev.source == "a"
+
+    def test_another_family_keeps_nothing_of_the_first(self, corpus: Path, tmp_path: Path) -> None:
+        text = f"base: {configuration(corpus)}\nmodel: {{family: convs2s, d_hidden: 24}}"
+        config = read_experiment(self.based(corpus, tmp_path, text))
+        assert config.model == ConvS2SConfig(d_hidden=24)
+
+    def test_a_base_may_have_a_base(self, corpus: Path, tmp_path: Path) -> None:
+        middle = f"base: {configuration(corpus)}\nseed: 5\nmodel: {{heads: 4}}"
+        self.based(corpus, tmp_path, middle, "middle.yaml")
+        config = read_experiment(self.based(corpus, tmp_path, "base: middle.yaml\nseed: 7"))
+        assert (config.seed, config.model.heads) == (7, 4)
+
+    def test_wrong_bases_are_told(self, corpus: Path, tmp_path: Path) -> None:
+        path = self.based(corpus, tmp_path, "base: none.yaml")
+        with pytest.raises(ConfigError, match=r"none.yaml: no such configuration file"):
+            read_experiment(path)
+        self.based(corpus, tmp_path, "base: other.yaml", "first.yaml")
+        path = self.based(corpus, tmp_path, "base: first.yaml")
+        with pytest.raises(ConfigError, match=r"base: other.yaml is based on this file"):
+            read_experiment(path)
+        with pytest.raises(ConfigError, match=r"base: expected the name of a file, found 3"):
+            read_experiment(self.based(corpus, tmp_path, "base: 3"))

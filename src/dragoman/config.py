@@ -8,6 +8,7 @@ range is a :class:`~dragoman.errors.ConfigError` of one line that names the key 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -82,6 +83,57 @@ def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> d
         except yaml.YAMLError as error:
             raise ConfigError(f"--set {setting}: the value is not valid YAML") from error
     return result
+
+
+def on_base(
+    values: dict[str, Any],
+    path: Path,
+    relocate: Callable[[dict[str, Any], Path], dict[str, Any]],
+    replaced: Collection[str] = (),
+) -> dict[str, Any]:
+    """``values`` laid over those of the file that their key ``base`` names, and of its base.
+
+    Sections are laid over one another key by key; lists and single values replace, and so do
+    the sections in ``replaced`` and one that names another ``family``.
+
+    Args:
+        values: of the file ``path``.
+        path: a base is looked for beside it.
+        relocate: from values and the folder of their file to values whose paths are absolute.
+        replaced: sections that only make sense as a whole, such as ``data.dev``.
+
+    Raises:
+        ConfigError: a base is missing, wrong in itself, or based on a file that it is a base of.
+    """
+    seen = [path.resolve()]
+    whole = relocate(values, seen[-1].parent)
+    while (base := whole.pop("base", None)) is not None:
+        if not isinstance(base, str):
+            raise ConfigError(f"{seen[-1]}: base: expected the name of a file, found {base!r:.80}")
+        file = (seen[-1].parent / Path(base).expanduser()).resolve()
+        if file in seen:
+            raise ConfigError(f"{seen[-1]}: base: {base} is based on this file; break the circle")
+        seen.append(file)
+        whole = _laid_over(relocate(read_yaml(file), file.parent), whole, replaced)
+    return whole
+
+
+def _laid_over(
+    below: dict[str, Any], above: dict[str, Any], replaced: Collection[str], section: str = ""
+) -> dict[str, Any]:
+    result = _copy(below)
+    for key, value in above.items():
+        name, present = f"{section}{key}", result.get(key)
+        sections = isinstance(present, dict) and isinstance(value, dict)
+        if sections and name not in replaced and _same_family(present, value):
+            result[key] = _laid_over(present, value, replaced, f"{name}.")
+        else:
+            result[key] = value
+    return result
+
+
+def _same_family(below: dict[str, Any], above: dict[str, Any]) -> bool:
+    return above.get("family") in (None, below.get("family"))
 
 
 def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> ConfigType:

@@ -11,11 +11,12 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from pydantic import Field, model_validator
 
-from dragoman.config import Config, override, parse, read_yaml, to_yaml
+from dragoman.config import Config, on_base, override, parse, read_yaml, to_yaml
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
@@ -36,7 +37,7 @@ from dragoman.saved import (
 )
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import CorpusPart, read_pairs, relocate_part
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
 from dragoman.training.checkpoint import checkpoints, path_of, read_progress
 from dragoman.training.distributed import World
@@ -110,6 +111,8 @@ class ExperimentConfig(Config):
 def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
     """The experiment that a YAML file describes, with paths made absolute.
 
+    Its key ``base`` may name another such file, of which it then says the differences only.
+
     Args:
         path: the file.
         settings: overrides such as ``training.batches.batch_tokens=4096``.
@@ -119,16 +122,23 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
     """
     path = Path(path)
     values = override(read_yaml(path), list(settings))
-    config = parse(ExperimentConfig, values, path)
-    folder = path.resolve().parent
-    data = config.data.model_copy(
-        update={
-            "train": tuple(part.resolve(folder) for part in config.data.train),
-            "dev": config.data.dev.resolve(folder),
-            "test": {name: part.resolve(folder) for name, part in config.data.test.items()},
-        }
-    )
-    return config.model_copy(update={"data": data})
+    whole = on_base(values, path, _relocate, replaced=("data.dev", "data.test"))
+    return parse(ExperimentConfig, whole, path)
+
+
+def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Relative paths of corpora made absolute; what is misplaced is left for ``parse`` to tell."""
+    data = values.get("data")
+    if not isinstance(data, dict):
+        return dict(values)
+    data = dict(data)
+    if isinstance(data.get("train"), list):
+        data["train"] = [relocate_part(part, folder) for part in data["train"]]
+    if isinstance(data.get("test"), dict):
+        data["test"] = {name: relocate_part(part, folder) for name, part in data["test"].items()}
+    if "dev" in data:
+        data["dev"] = relocate_part(data["dev"], folder)
+    return {**values, "data": data}
 
 
 @dataclass(frozen=True)

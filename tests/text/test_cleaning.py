@@ -282,7 +282,8 @@ class TestScale:
 @pytest.mark.skipif(not DATA.exists(), reason="needs the shared corpora")
 def test_the_defaults_leave_multi30k_as_it_is_but_for_leaks_and_duplicates():
     def part(name: str) -> CorpusPart:
-        return CorpusPart(source=f"{name}.en.gz", target=f"{name}.de.gz").resolve(DATA / "multi30k")
+        files = {side: str(DATA / "multi30k" / f"{name}.{side}.gz") for side in ("en", "de")}
+        return CorpusPart(source=files["en"], target=files["de"])
 
     report = CleaningReport()
     evaluation = chain.from_iterable(

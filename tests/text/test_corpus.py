@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.config import parse
 from dragoman.errors import ConfigError, DataError
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs, relocate_part
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="needs the shared corpora")
@@ -102,10 +102,15 @@ class TestPart:
 
     def test_relative_paths_start_from_the_folder(self, monkeypatch):
         monkeypatch.setenv("HOME", "/home/ada")
-        table = CorpusPart(path="x/a.tsv", source="en", target="de").resolve(Path("/corpora"))
-        assert (table.path, table.source) == ("/corpora/x/a.tsv", "en")
-        files = CorpusPart(source="/a.en", target="~/a.de").resolve(Path("/corpora"))
-        assert files.files() == [Path("/a.en"), Path("/home/ada/a.de")]
+        folder = Path("/corpora")
+        table = relocate_part({"path": "x/a.tsv", "source": "en", "target": "de"}, folder)
+        assert table == {"path": "/corpora/x/a.tsv", "source": "en", "target": "de"}
+        files = relocate_part({"source": "/a.en", "target": "~/a.de", "weight": 2}, folder)
+        assert files == {"source": "/a.en", "target": "/home/ada/a.de", "weight": 2}
+
+    @pytest.mark.parametrize("values", [None, 3, ["a.en"], {"source": 3}])
+    def test_what_is_no_part_is_left_for_the_check(self, values):
+        assert relocate_part(values, Path("/corpora")) == values
 
     def test_names_are_short_and_tell_folders_apart(self):
         assert CorpusPart(source="/d/tok/a.en", target="/d/tok/a.de").name == "tok/a.en + a.de"
@@ -114,12 +119,13 @@ class TestPart:
 
 @needs_data
 def test_multi30k_has_29_000_pairs():
-    part = CorpusPart(source="train.en.gz", target="train.de.gz").resolve(DATA / "multi30k")
+    folder = DATA / "multi30k"
+    part = CorpusPart(source=str(folder / "train.en.gz"), target=str(folder / "train.de.gz"))
     assert sum(1 for pair in read_pairs(part) if pair.source and pair.target) == 29_000
 
 
 @needs_data
 @pytest.mark.parametrize("corpus", ["homeassistant", "libreoffice", "pydocs", "wesnoth"])
 def test_the_shared_tables_are_read(corpus):
-    part = CorpusPart(path=f"{corpus}/dev.tsv.gz", source="en", target="ko").resolve(DATA)
+    part = CorpusPart(path=str(DATA / corpus / "dev.tsv.gz"), source="en", target="ko")
     assert any(pair.target for pair in read_pairs(part))

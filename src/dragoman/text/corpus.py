@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,7 +14,15 @@ from dragoman.errors import DataError
 from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines
 from dragoman.text.readers import Pair, read_jsonl, read_po, read_tmx, read_tsv
 
-__all__ = ["CorpusPart", "Format", "Pair", "decode_lines", "read_lines", "read_pairs"]
+__all__ = [
+    "CorpusPart",
+    "Format",
+    "Pair",
+    "decode_lines",
+    "read_lines",
+    "read_pairs",
+    "relocate_part",
+]
 
 Format = Literal["plain", "tsv", "jsonl", "tmx", "po"]
 
@@ -87,15 +95,21 @@ class CorpusPart(Config):
         names = (self.source, self.target) if self.path is None else (self.path,)
         return [Path(name) for name in names if name is not None]
 
-    def resolve(self, folder: Path) -> CorpusPart:
-        """The same part with paths made absolute; relative ones start from ``folder``."""
 
-        def absolute(name: str | None) -> str:
-            assert name is not None
-            return str((folder / Path(name).expanduser()).absolute())
+def relocate_part(values: Any, folder: Path) -> Any:
+    """The plain values of a :class:`CorpusPart` with relative paths starting from ``folder``.
 
-        keys = ("source", "target") if self.path is None else ("path",)
-        return self.model_copy(update={key: absolute(getattr(self, key)) for key in keys})
+    What is no such mapping is given back as it is: it is not checked yet.
+    """
+    if not isinstance(values, dict):
+        return values
+    keys = ("source", "target") if values.get("path") is None else ("path",)
+    files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
+    return values | {key: _absolute(name, folder) for key, name in files.items()}
+
+
+def _absolute(name: str, folder: Path) -> str:
+    return str((folder / Path(name).expanduser()).absolute())
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:
