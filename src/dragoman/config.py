@@ -124,16 +124,16 @@ def _laid_over(
     result = _copy(below)
     for key, value in above.items():
         name, present = f"{section}{key}", result.get(key)
-        sections = isinstance(present, dict) and isinstance(value, dict)
-        if sections and name not in replaced and _same_family(present, value):
-            result[key] = _laid_over(present, value, replaced, f"{name}.")
+        if name not in replaced and _are_sections_of_one_kind(present, value):
+            result[key] = _laid_over(result[key], value, replaced, f"{name}.")
         else:
             result[key] = value
     return result
 
 
-def _same_family(below: dict[str, Any], above: dict[str, Any]) -> bool:
-    return above.get("family") in (None, below.get("family"))
+def _are_sections_of_one_kind(below: Any, above: Any) -> bool:
+    sections = isinstance(below, dict) and isinstance(above, dict)
+    return sections and above.get("family") in (None, below.get("family"))
 
 
 def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> ConfigType:

@@ -32,8 +32,8 @@ looks it over first. Only keys that differ from their default need to stand in i
 or a value of the wrong type is an error that names the key. Relative paths start at the file's
 own folder. With `base: other.yaml` a file says only what differs from another one; a section that
 names another `family`, `data.dev`, `data.test` and lists replace those of the base, everything
-else is laid over it key by key. `--set training.max_steps=500` overrides a value for one command. What ran is written
-back to `config.yaml` in the run directory, defaults filled in.
+else is laid over it key by key. `--set training.max_steps=500` overrides a value for one command.
+What ran is written back to `config.yaml` in the run directory, defaults filled in.
 """
 
 EXAMPLE = """\
