@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import click
 
 import dragoman
+from dragoman.apps.comparison_commands import compare
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.inspection_commands import cost, doctor
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
@@ -68,7 +69,19 @@ def commands(context: click.Context, debug: bool) -> None:
         click.echo(context.get_help())
 
 
-for _command in (demo, doctor, prepare, train, resume, translate, evaluate, score, average, cost):
+for _command in (
+    demo,
+    doctor,
+    prepare,
+    train,
+    resume,
+    translate,
+    evaluate,
+    score,
+    average,
+    compare,
+    cost,
+):
     commands.add_command(_command)
 
 

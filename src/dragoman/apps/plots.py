@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,38 @@ def draw_scores(axes: Axes, records: Records) -> None:
     _finish(axes, "Dev set")
 
 
+def comparison_picture(found: Mapping[str, Any]) -> Figure:
+    """Scores with their intervals beside the speeds, a line for each system.
+
+    Args:
+        found: what ``comparison.json`` says.
+    """
+    rows = found["rows"][::-1]  # the first on top
+    places = range(len(rows))
+    figure = Figure(figsize=(9, 1.2 + 0.36 * len(rows)), layout="constrained")
+    score, training, translating = figure.subplots(1, 3, sharey=True, width_ratios=[2, 1, 1])
+    scores = [row["scores"][0] for row in rows]
+    margins = [value.get("confidence", {}).get("margin", 0.0) for value in scores]
+    score.errorbar(
+        [value["value"] for value in scores],
+        places,
+        xerr=margins,
+        fmt="o",
+        color=VALIDATION,
+        ecolor=TRAINING,
+        capsize=3,
+        markersize=5,
+    )
+    score.set_yticks(places, [row["name"] for row in rows], fontsize=8)
+    _frame(score, f"{scores[0]['name']} on {found['test']}, 95 % interval")
+    speeds = [row["speed"] for row in rows]
+    training.barh(places, [s["tokens_per_second"] or 0 for s in speeds], color=TRAINING)
+    _frame(training, "Training, tokens/s")
+    translating.barh(places, [s["sentences_per_second"] for s in speeds], color=TRAINING)
+    _frame(translating, "Translating, sentences/s")
+    return figure
+
+
 class _PlainTicks(LogFormatter):
     """Labels where matplotlib would put them, as 0.2 and not as 2e-01."""
 
@@ -136,10 +168,14 @@ def _line(
 
 
 def _finish(axes: Axes, title: str) -> None:
-    axes.set_title(title, loc="left", fontsize=10)
+    _frame(axes, title)
     axes.set_xlabel("step", fontsize=8)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8, frameon=False)
+
+
+def _frame(axes: Axes, title: str) -> None:
+    axes.set_title(title, loc="left", fontsize=10)
     axes.tick_params(which="both", labelsize=8)
     axes.grid(alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=8, frameon=False)

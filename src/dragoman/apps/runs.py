@@ -28,7 +28,7 @@ def prepare_run(experiment: Experiment) -> Prepared:
 
 
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
-    """Prepare if need be, train, and print the scores."""
+    """Prepare if need be, and train."""
     observe = _observers(experiment, tensorboard)
     if world.leads:
         prepared = prepare_run(experiment)
@@ -37,12 +37,11 @@ def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False
         world.wait()
         prepared = experiment.prepare()
     experiment.train(prepared, world, observe)
-    if world.leads:
-        click.echo(scores_table(read_scores(experiment.run)))
 
 
 def conclude_run(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> None:
-    """Write the report, if what draws it is installed, and say where everything is."""
+    """Print the scores, write the report if what draws it is installed, say where all is."""
+    click.echo(scores_table(read_scores(experiment.run)))
     try:
         from dragoman.apps.report import write_report
 

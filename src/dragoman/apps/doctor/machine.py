@@ -21,10 +21,10 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.device import best_device, working_precision
 from dragoman.experiment import ExperimentConfig
 from dragoman.models.cost import cost
-from dragoman.models.interface import TranslationModel
 from dragoman.saved import build_model
-from dragoman.training.loss import CACHED_SCORES, CHUNK_SCORES, backward
+from dragoman.training.loss import CACHED_SCORES, CHUNK_SCORES
 from dragoman.training.optimizer import FlatOptimizer
+from dragoman.training.step import take_step
 
 _TIMED_STEPS = 3
 _MEASURED_TOKENS = 1024
@@ -146,22 +146,13 @@ def _measure(config: ExperimentConfig, encoded: Encoded, device: torch.device) -
     smoothing = config.training.label_smoothing
     saved = _SavedTensors()
     with saved_tensors_hooks(saved.keep, lambda tensor: tensor):
-        _step(model, optimizer, batch, smoothing)  # this one also warms up
+        take_step(model, optimizer, batch, smoothing)  # this one also warms up
     best = float("inf")
     for _ in range(_TIMED_STEPS):
         started = time.perf_counter()
-        _step(model, optimizer, batch, smoothing)
+        take_step(model, optimizer, batch, smoothing)
         best = min(best, time.perf_counter() - started)
     return Measured(batch.target_tokens / best, saved.bytes / batch.target_output.numel())
-
-
-def _step(
-    model: TranslationModel, optimizer: FlatOptimizer, batch: Batch, smoothing: float
-) -> None:
-    backward(model, batch, smoothing)
-    optimizer.collect()
-    optimizer.scale(1 / batch.target_tokens)  # reads a number back, so the device has finished
-    optimizer.step(0.0)
 
 
 def _typical_batch(config: ExperimentConfig, encoded: Encoded) -> Batch:

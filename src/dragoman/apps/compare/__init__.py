@@ -1,0 +1,8 @@
+"""Several recipes under one budget, scored on one test set: the paper's Tables 2 and 3."""
+
+from __future__ import annotations
+
+from dragoman.apps.compare.comparison import Comparison, compare
+from dragoman.apps.compare.plan import Budget
+
+__all__ = ["Budget", "Comparison", "compare"]

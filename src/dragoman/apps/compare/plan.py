@@ -1,0 +1,209 @@
+"""The same budget for every recipe: operations or minutes become steps of training.
+
+A budget holds for training steps alone.  Operations are those of the pieces themselves, counted
+at the mean lengths of the training text; padding is nobody's gain and is not counted.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+from dragoman.apps.compare.speed import Rehearsal
+from dragoman.data.batches import Batches
+from dragoman.data.store import Store
+from dragoman.errors import ConfigError, SavedError
+from dragoman.experiment import Experiment, ExperimentConfig, Prepared
+from dragoman.files import write_json
+from dragoman.models.cost import Cost, cost
+from dragoman.saved import CONFIG_FILE
+from dragoman.text.vocabulary import Vocabularies
+
+log = logging.getLogger(__name__)
+
+BUDGET_FILE = "budget.json"
+_CALIBRATION_SECONDS = 15.0
+_CALIBRATION_STEPS = 5
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What each recipe may spend on training; with neither, its own limits hold."""
+
+    flops: float | None = None
+    minutes: float | None = None
+
+    def __str__(self) -> str:
+        if self.flops is not None:
+            return f"{self.flops:.3g} training FLOPs each"
+        if self.minutes is not None:
+            return f"{self.minutes:g} minutes of training each"
+        return "each recipe's own limits"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A recipe, its run, and what a step of it costs."""
+
+    name: str
+    experiment: Experiment
+    cost: Cost
+    tokens_per_step: float
+    """Target tokens, padding left out."""
+
+    @property
+    def vocabularies(self) -> Vocabularies:
+        """Of the run."""
+        return Vocabularies.load(self.experiment.run)
+
+
+Prepare = Callable[[Experiment], Prepared]
+
+
+def keep_budget(output: Path, budget: Budget) -> None:
+    """Write the budget down; a comparison that goes on must have the same.
+
+    Raises:
+        ConfigError: another comparison was begun here.
+    """
+    path = output / BUDGET_FILE
+    if not path.exists():
+        write_json(path, asdict(budget))
+        return
+    try:
+        present = Budget(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise SavedError(f"{path}: damaged; choose another --output") from error
+    if present != budget:
+        raise ConfigError(
+            f"{output}: a comparison with {present} was begun here; go on with that budget or "
+            "choose another --output"
+        )
+
+
+def plan(
+    configs: dict[str, ExperimentConfig], output: Path, budget: Budget, prepare: Prepare
+) -> list[Planned]:
+    """Runs of all recipes, begun where they were not yet.
+
+    Args:
+        configs: recipes by name.
+        output: where their runs live, each in a directory of its name.
+        budget: what each may spend.
+        prepare: makes text and vocabularies of a run.
+
+    Raises:
+        ConfigError: a recipe was changed since its run began, or the budget is less than a step.
+    """
+    keep_budget(output, budget)
+    return [_plan(name, config, output / name, budget, prepare) for name, config in configs.items()]
+
+
+def _plan(
+    name: str, config: ExperimentConfig, run: Path, budget: Budget, prepare: Prepare
+) -> Planned:
+    if budget != Budget():
+        config = _limited(config, None)
+    begun = (run / CONFIG_FILE).exists()
+    if begun:
+        experiment = Experiment.open(run)
+        _check_same(experiment.config, config, budget, run)
+    else:
+        experiment = Experiment(config, run)
+    prepared = prepare(experiment)
+    tokens, found = _tokens_per_step(config, prepared.store), _cost(config, prepared)
+    if not begun:
+        steps = _steps(config, prepared, budget, found, tokens)
+        experiment = Experiment.create(_limited(config, steps) if steps else config, run)
+        _warn_of_a_short_schedule(name, experiment.config)
+    return Planned(name, experiment, found, tokens)
+
+
+def _limited(config: ExperimentConfig, steps: int | None) -> ExperimentConfig:
+    """The same recipe with so many steps as its only limit."""
+    limits: dict[str, int | None] = {"max_minutes": None, "max_epochs": None, "patience": None}
+    if steps is not None:
+        limits["max_steps"] = steps
+    training = config.training.model_copy(update=limits)
+    return config.model_copy(update={"training": training})
+
+
+def _check_same(
+    present: ExperimentConfig, wanted: ExperimentConfig, budget: Budget, run: Path
+) -> None:
+    steps = present.training.max_steps
+    if present != (wanted if budget == Budget() else _limited(wanted, steps)):
+        raise ConfigError(
+            f"{run}: begun with another recipe than it has now; choose another --output, or "
+            "remove this run to begin it anew"
+        )
+
+
+def _steps(
+    config: ExperimentConfig, prepared: Prepared, budget: Budget, found: Cost, tokens: float
+) -> int | None:
+    if budget.flops is not None:
+        steps = budget.flops / (found.flops_per_target_token * tokens)
+    elif budget.minutes is not None:
+        steps = 60 * budget.minutes / _seconds_per_step(config, prepared)
+    else:
+        return None
+    if steps < 1:
+        raise ConfigError(f"a budget of {budget} is less than one step of training; raise it")
+    return round(steps)
+
+
+def _seconds_per_step(config: ExperimentConfig, prepared: Prepared) -> float:
+    """By real steps with a fresh model, which is thrown away."""
+    rehearsal = Rehearsal(config, prepared)
+    rehearsal.step()  # warms up
+    taken: list[float] = []
+    started = time.perf_counter()
+    while len(taken) < _CALIBRATION_STEPS or time.perf_counter() - started < _CALIBRATION_SECONDS:
+        before = time.perf_counter()
+        rehearsal.step()
+        taken.append(time.perf_counter() - before)
+    return sum(taken) / len(taken) * config.training.accumulation
+
+
+def _tokens_per_step(config: ExperimentConfig, store: Store) -> float:
+    """Mean over the first batches of an epoch."""
+    batches = Batches(store, config.training.batches, seed=config.seed)
+    sizes = [batch.target_tokens for batch in islice(batches.epoch(0), 200)]
+    return sum(sizes) / len(sizes) * config.training.accumulation
+
+
+def _cost(config: ExperimentConfig, prepared: Prepared) -> Cost:
+    """Of a sentence as long as the training text's are on average."""
+    store, vocabularies = prepared.store, prepared.vocabularies
+    source, target = (
+        max(1, round(float(lengths.mean()))) + 1
+        for lengths in (store.source_lengths, store.target_lengths)
+    )
+    return cost(config.model, len(vocabularies.source), len(vocabularies.target), source, target)
+
+
+def _warn_of_a_short_schedule(name: str, config: ExperimentConfig) -> None:
+    training = config.training
+    steps, warmup = training.max_steps, training.schedule.warmup_steps
+    averaged = training.average_checkpoints * training.checkpoint_steps
+    if steps is not None and warmup > steps / 2:
+        log.warning(
+            "%s: the learning rate rises for %d of %d steps; lower training.schedule.warmup_steps",
+            name,
+            min(warmup, steps),
+            steps,
+        )
+    if steps is not None and averaged > steps / 2:
+        log.warning(
+            "%s: the mean of %d checkpoints reaches over more than half of %d steps; lower "
+            "training.checkpoint_steps",
+            name,
+            training.average_checkpoints,
+            steps,
+        )

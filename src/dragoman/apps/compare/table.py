@@ -1,0 +1,92 @@
+"""A comparison as a table for people, and its files."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from dragoman.apps.compare.comparison import Comparison, Row
+from dragoman.errors import MissingExtraError
+from dragoman.evaluation.metrics import Score
+from dragoman.files import atomic_write, write_json
+
+log = logging.getLogger(__name__)
+
+JSON_FILE, TABLE_FILE, PICTURE_FILE = "comparison.json", "comparison.md", "comparison.svg"
+
+
+def write_comparison(found: Comparison, output: Path) -> list[Path]:
+    """Write figures, table and picture; the last only where matplotlib is installed."""
+    write_json(output / JSON_FILE, found.to_json())
+    with atomic_write(output / TABLE_FILE) as stream:
+        stream.write(table(found) + "\n")
+    paths = [output / JSON_FILE, output / TABLE_FILE]
+    try:
+        from dragoman.apps.plots import comparison_picture, to_svg
+
+        with atomic_write(output / PICTURE_FILE) as stream:
+            stream.write(to_svg(comparison_picture(found.to_json()), text_as_paths=True))
+        paths.append(output / PICTURE_FILE)
+    except MissingExtraError as error:
+        log.warning("no picture was drawn: %s", error)
+    return paths
+
+
+def table(found: Comparison) -> str:
+    """Markdown: what is common to all rows, the rows, and how they were measured."""
+    metrics = [score.name for score in found.rows[0].scores]
+    first, *others = metrics
+    head = [
+        "system",
+        f"{first} (95 %)",
+        "to the first (p)",
+        *others,
+        "parameters",
+        "steps",
+        "target tokens",
+        "FLOPs, counted",
+        "FLOPs, time x peak",
+        "training tokens/s",
+        "sentences/s",
+    ]
+    lines = [" | ".join(head), "|".join(["---", *["---:"] * (len(head) - 1)])]
+    lines += [" | ".join(_cells(row)) for row in found.rows]
+    machine = found.machine
+    signatures = "; ".join(score.signature for score in found.rows[0].scores)
+    notes = (
+        f"{found.sentences:,} sentences of {found.test}; {found.budget}. {machine.device}, "
+        f"{machine.threads} threads, {machine.precision}, matrix products at "
+        f"{machine.peak / 1e9:,.0f} GFLOP/s. p by paired bootstrap, * below 0.05. {signatures}"
+    )
+    return "\n".join([notes, "", *(f"| {line} |" for line in lines)])
+
+
+def _cells(row: Row) -> list[str]:
+    first, *others = row.scores
+    tokens = row.speed.tokens_per_second
+    return [
+        row.name,
+        _with_interval(first),
+        _difference(row),
+        *(f"{score.value:.2f}" for score in others),
+        f"{row.parameters / 1e6:.2f} M",
+        f"{row.steps:,}",
+        f"{row.target_tokens / 1e6:.1f} M",
+        f"{row.flops:.2e}",
+        f"{row.estimated_flops:.2e}",
+        "" if tokens is None else f"{tokens:,.0f}",
+        f"{row.speed.sentences_per_second:,.0f}",
+    ]
+
+
+def _with_interval(score: Score) -> str:
+    margin = f" ± {score.confidence.margin:.2f}" if score.confidence else ""
+    return f"{score.value:.2f}{margin}"
+
+
+def _difference(row: Row) -> str:
+    if not row.differences:
+        return ""
+    difference = row.differences[0]
+    star = "*" if difference.is_significant() else ""
+    return f"{difference.difference:+.2f}{star} ({difference.p_value:.3f})"

@@ -1,0 +1,94 @@
+"""The command that sets recipes against one another: compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dragoman.apps.options import EXISTING, set_option
+
+
+@click.command()
+@click.argument("recipes", metavar="RECIPE...", type=EXISTING, nargs=-1, required=True)
+@click.option(
+    "--flops", type=click.FloatRange(min=0, min_open=True), help="Training FLOPs of each recipe."
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Minutes of training of each, turned into steps by a trial on this machine.",
+)
+@click.option(
+    "--output",
+    metavar="DIRECTORY",
+    type=EXISTING,
+    default=Path("runs/comparison"),
+    show_default=True,
+    help="Where runs, table and picture go.",
+)
+@click.option(
+    "--ensemble",
+    "ensembles",
+    metavar="NAME+NAME",
+    multiple=True,
+    help="A further row: these recipes together; may be repeated.",
+)
+@click.option(
+    "--test-set", metavar="NAME", help="What to compare on.  [default: the first recipe's first]"
+)
+@click.option(
+    "--plan", "only_plan", is_flag=True, help="Begin the runs and stop; train none of them."
+)
+@set_option
+def compare(
+    recipes: tuple[Path, ...],
+    settings: tuple[str, ...],
+    *,
+    flops: float | None,
+    minutes: float | None,
+    output: Path,
+    ensembles: tuple[str, ...],
+    test_set: str | None,
+    only_plan: bool,
+) -> None:
+    """Train several RECIPEs under one budget, and say which is better, by how much, at what price.
+
+    Each gets the same training FLOPs or minutes, or with neither what it asks for itself.  The
+    table has scores with confidence intervals, their difference to the first recipe with its
+    p-value, parameters, operations and speeds.  After an interruption the same command goes on.
+    A run that was only begun may as well be carried out by 'dragoman resume', here or elsewhere.
+
+    \b
+    Examples:
+      dragoman compare recipes/multi30k-ende-{tiny,recurrent,convs2s}.yaml --flops 3e14
+      dragoman compare a.yaml b.yaml --minutes 20 --ensemble a+b --output runs/a-or-b
+    """
+    from dragoman.apps.compare import Budget
+    from dragoman.apps.compare import compare as carry_out
+    from dragoman.apps.compare.table import table, write_comparison
+    from dragoman.errors import ConfigError
+    from dragoman.experiment import read_experiment
+
+    if flops is not None and minutes is not None:
+        raise click.UsageError("--flops and --minutes exclude one another")
+    configs = {}
+    for recipe in recipes:
+        if recipe.stem in configs:
+            raise ConfigError(f"{recipe}: two recipes of the name {recipe.stem}; rename one")
+        configs[recipe.stem] = read_experiment(recipe, settings)
+    found = carry_out(
+        configs,
+        output,
+        Budget(flops, minutes),
+        ensembles=[names.split("+") for names in ensembles],
+        test_set=test_set,
+        only_plan=only_plan,
+    )
+    if found is None:
+        click.echo(f"Begun in {output}; train them with 'dragoman resume', or repeat this command")
+        click.echo("\n".join(f"  dragoman resume {output / name}" for name in configs))
+        return
+    paths = write_comparison(found, output)
+    click.echo(table(found))
+    click.echo("\n" + "\n".join(f"Written: {path}" for path in paths))

@@ -1,0 +1,200 @@
+"""``dragoman compare``: equal budgets, resuming, honest figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine, Outcome, one_error
+
+from dragoman.apps.compare import speed
+from dragoman.apps.compare.plan import Budget, Planned, plan
+from dragoman.apps.runs import prepare_run
+from dragoman.experiment import read_experiment
+from dragoman.saved import MODEL_DIRECTORY
+from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.translator import Translator
+
+
+@pytest.fixture(autouse=True)
+def soon_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "SECONDS", 0.01)
+
+
+@pytest.fixture(scope="module")
+def recipes(config: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two families that see the same text."""
+    folder = tmp_path_factory.mktemp("recipes")
+    wide, recurrent = folder / "wide.yaml", folder / "recurrent.yaml"
+    wide.write_text(f"base: {config}\nmodel: {{d_model: 32}}\n", encoding="utf-8")
+    recurrent.write_text(
+        f"base: {config}\n"
+        "model: {family: recurrent, d_model: 16, encoder_layers: 1, decoder_layers: 1}\n",
+        encoding="utf-8",
+    )
+    return [wide, recurrent]
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("comparisons") / "all"
+
+
+FLOPS = 3e9
+
+
+def planned(recipes: list[Path], output: Path, budget: Budget) -> list[Planned]:
+    configs = {recipe.stem: read_experiment(recipe) for recipe in recipes}
+    return plan(configs, output, budget, prepare_run)
+
+
+class TestBudget:
+    def test_equal_operations(self, recipes: list[Path], tmp_path: Path) -> None:
+        for one in planned(recipes, tmp_path, Budget(flops=FLOPS)):
+            steps = one.experiment.config.training.max_steps
+            assert steps is not None
+            step = one.cost.flops_per_target_token * one.tokens_per_step
+            assert abs(steps * step - FLOPS) <= step / 2
+
+    def test_minutes_become_steps_by_a_trial(
+        self, recipes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = iter(range(10_000))
+        monkeypatch.setattr("dragoman.apps.compare.plan.time.perf_counter", lambda: next(clock))
+        (one,) = planned(recipes[:1], tmp_path, Budget(minutes=3))
+        assert one.experiment.config.training.max_steps == 180  # the clock says a second a step
+
+    def test_without_one_a_recipe_has_its_own(self, recipes: list[Path], tmp_path: Path) -> None:
+        (one,) = planned(recipes[:1], tmp_path, Budget())
+        assert one.experiment.config == read_experiment(recipes[0])
+
+    def test_less_than_a_step_is_told(
+        self, recipes: list[Path], tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        outcome = dragoman("compare", *recipes, "--flops", 10, "--output", tmp_path / "x")
+        assert "less than one step of training; raise it" in one_error(outcome, 2)
+
+    def test_other_limits_do_not_hold(self, recipes: list[Path], tmp_path: Path) -> None:
+        config = read_experiment(recipes[0], ["training.max_epochs=1", "training.patience=1"])
+        (one,) = plan({"a": config}, tmp_path, Budget(flops=FLOPS), prepare_run)
+        training = one.experiment.config.training
+        assert (training.max_epochs, training.patience, training.max_minutes) == (None, None, None)
+
+
+@pytest.fixture(scope="module")
+def finished(recipes: list[Path], output: Path) -> Outcome:
+    """A whole comparison, one of whose runs was carried out by 'dragoman resume'."""
+    from command_line import call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speed, "SECONDS", 0.01)
+        arguments = ["compare", *recipes, "--flops", FLOPS, "--output", output]
+        begun = call(*arguments, "--plan")
+        assert begun.code == 0, begun.err
+        assert f"dragoman resume {output / 'recurrent'}" in begun.out
+        assert call("resume", output / "recurrent").code == 0
+        outcome = call(*arguments, "--ensemble", "wide+recurrent")
+    assert outcome.code == 0, outcome.err
+    return outcome
+
+
+class TestComparison:
+    def figures(self, output: Path) -> dict[str, dict[str, object]]:
+        rows = json.loads((output / "comparison.json").read_text(encoding="utf-8"))["rows"]
+        return {row["name"]: row for row in rows}
+
+    def test_scores_are_those_of_the_models(
+        self, finished: Outcome, output: Path, dragoman: CommandLine, text: Path, tmp_path: Path
+    ) -> None:
+        rows = self.figures(output)
+        assert list(rows) == ["wide", "recurrent", "wide+recurrent"]
+        lines = (text / "test.tsv").read_text(encoding="utf-8").splitlines()
+        head, *pairs = [line.split("\t") for line in lines]
+        sources = [pair[head.index("en")] for pair in pairs]
+        references = tmp_path / "references"
+        german = (pair[head.index("de")] for pair in pairs)
+        references.write_text("\n".join(german) + "\n", encoding="utf-8")
+        for name, members in {"wide": ["wide"], "wide+recurrent": ["wide", "recurrent"]}.items():
+            translator = Translator.load(*(output / member for member in members))
+            path = output / "translations" / f"{name}.news"
+            assert path.read_text(encoding="utf-8").splitlines() == translator.translate(sources)
+            outcome = dragoman("evaluate", path, references, "--metric", "chrf", "--json")
+            expected = json.loads(outcome.out)["scores"][0]["value"]
+            assert rows[name]["scores"][1]["value"] == pytest.approx(expected)
+
+    def test_cost_is_what_was_learned_from(self, finished: Outcome, output: Path) -> None:
+        rows = self.figures(output)
+        for name in ("wide", "recurrent"):
+            progress = read_progress(checkpoints(output / name)[-1])
+            assert rows[name]["target_tokens"] == progress.target_tokens
+            assert rows[name]["flops"] == pytest.approx(FLOPS, rel=0.2)  # batches differ in size
+        for sum_ in ("flops", "parameters", "target_tokens"):
+            assert rows["wide+recurrent"][sum_] == pytest.approx(
+                rows["wide"][sum_] + rows["recurrent"][sum_]
+            )
+
+    def test_table_and_picture(self, finished: Outcome, output: Path) -> None:
+        table = (output / "comparison.md").read_text(encoding="utf-8")
+        assert finished.out.startswith(table)
+        assert table.count("\n| wide") == 2
+        assert "news; 3e+09 training FLOPs each" in table
+        assert "<svg" in (output / "comparison.svg").read_text(encoding="utf-8")
+
+    def test_what_is_finished_is_not_trained_again(
+        self, finished: Outcome, recipes: list[Path], output: Path, dragoman: CommandLine
+    ) -> None:
+        models = [output / name / MODEL_DIRECTORY / "model.safetensors" for name in ("wide",)]
+        before = [path.stat().st_mtime_ns for path in models]
+        outcome = dragoman("compare", *recipes, "--flops", FLOPS, "--output", output)
+        assert outcome.code == 0, outcome.err
+        assert [path.stat().st_mtime_ns for path in models] == before
+
+    def test_another_recipe_or_budget_is_refused(
+        self, finished: Outcome, recipes: list[Path], output: Path, dragoman: CommandLine
+    ) -> None:
+        arguments = ["compare", *recipes, "--output", output]
+        line = one_error(dragoman(*arguments, "--flops", 2 * FLOPS), 2)
+        assert "a comparison with 3e+09 training FLOPs each was begun here" in line
+        line = one_error(dragoman(*arguments, "--flops", FLOPS, "--set", "seed=4"), 2)
+        assert "begun with another recipe" in line
+
+
+class TestMistakes:
+    def test_recipes_must_have_the_test_set_in_common(
+        self, recipes: list[Path], tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        other = tmp_path / "other.yaml"
+        other.write_text(
+            f"base: {recipes[0]}\ndata: {{test: {{news: {{path: x.tsv, source: a, target: b}}}}}}",
+            encoding="utf-8",
+        )
+        output = tmp_path / "output"
+        line = one_error(dragoman("compare", recipes[0], other, "--output", output), 2)
+        assert "other: its news is not the first recipe's" in line
+        line = one_error(dragoman("compare", recipes[0], "--test-set", "x", "--output", output), 2)
+        assert "--test-set x: not among the test sets of the recipe (news)" in line
+
+    @pytest.mark.parametrize(
+        ("ensemble", "problem"), [("wide+x", "x is not among"), ("wide", "two members or more")]
+    )
+    def test_ensembles_are_of_the_recipes(
+        self,
+        ensemble: str,
+        problem: str,
+        recipes: list[Path],
+        tmp_path: Path,
+        dragoman: CommandLine,
+    ) -> None:
+        arguments = ["compare", *recipes, "--ensemble", ensemble, "--output", tmp_path]
+        assert problem in one_error(dragoman(*arguments), 2)
+
+    def test_names_must_differ(
+        self, recipes: list[Path], tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        line = one_error(dragoman("compare", recipes[0], recipes[0], "--output", tmp_path), 2)
+        assert "two recipes of the name wide" in line
+
+    def test_one_budget_only(self, recipes: list[Path], dragoman: CommandLine) -> None:
+        outcome = dragoman("compare", recipes[0], "--flops", 1e9, "--minutes", 1)
+        assert "exclude one another" in one_error(outcome, 2)
