@@ -22,7 +22,6 @@ from dragoman.experiment import Experiment, ExperimentConfig, Prepared
 from dragoman.files import write_json
 from dragoman.models.cost import Cost, cost
 from dragoman.saved import CONFIG_FILE
-from dragoman.text.vocabulary import Vocabularies
 
 log = logging.getLogger(__name__)
 
@@ -55,11 +54,6 @@ class Planned:
     cost: Cost
     tokens_per_step: float
     """Target tokens, padding left out."""
-
-    @property
-    def vocabularies(self) -> Vocabularies:
-        """Of the run."""
-        return Vocabularies.load(self.experiment.run)
 
 
 Prepare = Callable[[Experiment], Prepared]
