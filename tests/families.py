@@ -11,7 +11,9 @@ from dragoman.models import (
     ConvS2SConfig,
     ModelConfig,
     RecurrentConfig,
+    RecurrentLMConfig,
     TransformerConfig,
+    TransformerLMConfig,
 )
 from dragoman.models.interface import TranslationModel
 from dragoman.models.mixture import MixtureConfig
@@ -57,6 +59,10 @@ _SMALL_BYTENET = {
     "encoder_kernel_width": 3,
     "dropout": 0.0,
 }
+
+_SMALL_LM = {"layers": 3, "d_model": 10, "d_ff": 13, "heads": 2, "dropout": 0.0}
+
+_RECURRENT_LM = {"layers": 3, "d_model": 7, "dropout": 0.0}
 
 VARIATIONS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(**_SMALL),
@@ -122,6 +128,31 @@ VARIATIONS: dict[str, ModelConfig] = {
     ),
     "bytenet": ByteNetConfig(**_SMALL_BYTENET),
     "bytenet, as many columns as pieces": ByteNetConfig(**_SMALL_BYTENET, unfold_ratio=1),
+    "transformer_lm": TransformerLMConfig(**_SMALL_LM),
+    "transformer_lm, pre-norm, rotary": TransformerLMConfig(
+        **_SMALL_LM, norm="pre", positions="rotary", d_k=6, embeddings="separate"
+    ),
+    "transformer_lm, alibi in a window": TransformerLMConfig(
+        **_SMALL_LM, window=3, positions="alibi"
+    ),
+    "transformer_lm, experts": TransformerLMConfig(
+        **_SMALL_LM, mixture=MixtureConfig(experts=3, experts_per_token=2)
+    ),
+    "transformer_lm, source": TransformerLMConfig(**_SMALL_LM, source="causal"),
+    "transformer_lm, whole source": TransformerLMConfig(
+        **_SMALL_LM, source="full", positions="learned", attention="dot", embeddings="shared"
+    ),
+    "transformer_lm, source, rotary": TransformerLMConfig(
+        **_SMALL_LM, source="causal", norm="pre", positions="rotary", d_k=6, embeddings="separate"
+    ),
+    "recurrent_lm": RecurrentLMConfig(**_RECURRENT_LM),
+    "recurrent_lm, tied GRU": RecurrentLMConfig(**_RECURRENT_LM, cell="gru", embeddings="target"),
+    "recurrent_lm, source": RecurrentLMConfig(
+        **_RECURRENT_LM, source="forward", embeddings="shared"
+    ),
+    "recurrent_lm, source reversed": RecurrentLMConfig(
+        **_RECURRENT_LM, source="reversed", source_layers="own"
+    ),
 }
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import yaml
 
 import dragoman
 from dragoman.config import to_yaml
@@ -16,8 +18,10 @@ from dragoman.experiment import Experiment, read_experiment
 from dragoman.models import ConvS2SConfig, TransformerConfig
 from dragoman.saved import load_model
 from dragoman.text import synthetic
+from dragoman.text.corpus import read_pairs
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
+from dragoman.translator import Translator
 
 CPU = World(0, 1, torch.device("cpu"))
 
@@ -115,6 +119,8 @@ def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
 FAMILIES = {
     "convs2s": "encoder_layers: 1, decoder_layers: 1, d_model: 8, d_hidden: 8",
     "bytenet": "encoder_layers: 2, decoder_layers: 2, d_model: 16",
+    "transformer_lm": "layers: 1, d_model: 16, d_ff: 16, heads: 2, source: causal",
+    "recurrent_lm": "layers: 1, d_model: 8, source: reversed",
 }
 
 
@@ -126,6 +132,106 @@ def test_every_family_trains_and_translates(family: str, corpus: Path, tmp_path:
     translator = dragoman.load(str(tmp_path / "run"))
     assert len(translator.translate(["three o'clock", ""])) == 2
     assert f"family `{family}`" in (tmp_path / "run" / "model" / "README.md").read_text()
+
+
+LANGUAGE_MODELS = {
+    "transformer_lm": "layers: 1, d_model: 16, d_ff: 16, heads: 2",
+    "recurrent_lm": "layers: 1, d_model: 8",
+}
+TARGETS = {
+    name: {"path": f"{file}.tsv", "target": "de"}
+    for name, file in {"train": "train", "dev": "dev", "unseen": "test"}.items()
+}
+
+
+def language_model(corpus: Path, family: str = "recurrent_lm", **training: Any) -> Path:
+    path = configuration(corpus, best_metric="loss", **training)
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    values["data"] = {
+        "train": [TARGETS["train"]],
+        "dev": TARGETS["dev"],
+        "test": {"unseen": TARGETS["unseen"]},
+    }
+    values["model"] = yaml.safe_load(f"{{family: {family}, {LANGUAGE_MODELS[family]}}}")
+    values["evaluation"] = {"metrics": []}
+    path.write_text(to_yaml(values), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("family", LANGUAGE_MODELS)
+def test_a_language_model_learns_from_targets_alone(
+    family: str, corpus: Path, tmp_path: Path
+) -> None:
+    path = language_model(corpus, family, max_steps=4, validation_steps=2)
+    config = read_experiment(path, ["vocabulary.sampling=0.1"])
+    train(Experiment.create(config, tmp_path / "run"))
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert scores["dev"].keys() == scores["unseen"].keys() == {"loss", "perplexity"}
+    translator = dragoman.load(str(tmp_path / "run"))
+    targets = [pair.target for pair in read_pairs(config.data.test["unseen"])]
+    scored = translator.score(None, targets)
+    loss = -sum(line.log_probability for line in scored) / sum(line.tokens for line in scored)
+    assert scores["unseen"]["loss"] == pytest.approx(loss)
+    with pytest.raises(ConfigError, match="a language model reads no source"):
+        translator.score(targets, targets)
+    assert "A language model of the family" in (tmp_path / "run/model/README.md").read_text()
+
+
+def test_a_language_model_continues_lines(corpus: Path, tmp_path: Path) -> None:
+    train(Experiment.create(read_experiment(language_model(corpus)), tmp_path))
+    translator = dragoman.load(str(tmp_path))
+    beginnings = ["drei Uhr", "", "hundert"]
+    for options in ({}, {"sampling": {"seed": 3}}, {"beam": 1}):
+        found = translator.translate_nbest(beginnings, extra_length=5, **options)
+        for beginning, (first, *_) in zip(beginnings, found, strict=True):
+            pieces = translator.vocabularies.target.encode(beginning)
+            assert first.pieces[: len(pieces)] == translator.vocabularies.target.pieces(pieces)
+            assert len(first.pieces) <= len(pieces) + 5
+        alone = translator.translate_nbest(beginnings[:1], extra_length=5, **options)
+        assert alone[0][0].text == found[0][0].text
+
+
+def test_a_language_model_and_a_translator_are_no_ensemble(corpus: Path, tmp_path: Path) -> None:
+    translating = read_experiment(configuration(corpus, max_steps=1))
+    model = read_experiment(language_model(corpus, max_steps=1))
+    train(Experiment.create(translating, tmp_path / "a"))
+    (tmp_path / "b").mkdir()
+    shutil.copy(tmp_path / "a" / "vocabulary.model", tmp_path / "b")
+    train(Experiment.create(model, tmp_path / "b"))
+    vocabularies = [(tmp_path / run / "vocabulary.model").read_bytes() for run in "ab"]
+    assert vocabularies[0] == vocabularies[1]  # one that lies there is used as it is
+    with pytest.raises(ConfigError, match="no ensemble"):
+        dragoman.load(str(tmp_path / "a"), str(tmp_path / "b"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["evaluation.metrics=[bleu]"], r"metrics are of translations; set them to \[\]"),
+        (["data.dev={source: a, target: b}"], r"data.dev has a source, which a language model"),
+        (["data.test.unseen={path: a.po}"], r"data.test.unseen has a source"),
+        (["vocabulary.joint=false"], r"vocabulary.joint: false is for two sides"),
+        (["data.cleaning.source_scripts=[Latin]"], r"source_scripts are of a source"),
+        (["model.source=forward"], r"data.train.0 has no source, which this model reads"),
+        (["training.best_metric=bleu"], r"or set training.best_metric: loss"),
+    ],
+)
+def test_what_a_language_model_does_not_read_is_refused(
+    corpus: Path, settings: list[str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        read_experiment(language_model(corpus), settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_metrics_nothing_is_translated(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = configuration(corpus, best_metric="loss", max_steps=1)
+    monkeypatch.delattr(Translator, "stream_nbest")
+    train(Experiment.create(read_experiment(path, ["evaluation.metrics=[]"]), tmp_path))
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    assert scores["dev"].keys() == {"loss", "perplexity"}
 
 
 def test_opened_again_it_is_the_same(corpus: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class SourceBatch(NamedTuple):
     """Of the sentences in the whole input."""
 
     sources: list[list[int]]
-    """Ids of each, without end symbol; none is empty."""
+    """Ids of each, without end symbol; none is empty but a language model's."""
 
 
 class Engine(Protocol):
@@ -44,7 +44,8 @@ class Engine(Protocol):
 class TorchEngine:
     """One model, or several as an ensemble, in this process.
 
-    A model in training may be given: it is put into evaluation mode during each batch only.
+    What is given to a language model is not a source but how its output begins.  A model in
+    training may be given: it is put into evaluation mode during each batch only.
     """
 
     def __init__(self, models: Sequence[TranslationModel]) -> None:
@@ -64,8 +65,12 @@ class TorchEngine:
         """See :meth:`Engine.search`."""
         for batch in batches:
             source, mask = (tensor.to(self.device) for tensor in pad_sources(batch.sources))
+            # The length of a beginning limits the output as a source's would.
+            prefixes = None if self.models[0].reads_source else batch.sources
             with evaluating(self.models):
-                found = search(self.scorer, source, mask, config, numbers=batch.numbers)
+                found = search(
+                    self.scorer, source, mask, config, prefixes=prefixes, numbers=batch.numbers
+                )
             yield found
 
 

@@ -103,8 +103,38 @@ class ExperimentConfig(Config):
         metric = self.training.best_metric
         if metric != "loss" and metric not in self.evaluation.metrics:
             raise ValueError(
-                f"training.best_metric {metric} is not among evaluation.metrics; add it there"
+                f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
+                "set training.best_metric: loss"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _sides_are_those_of_the_model(self) -> ExperimentConfig:
+        """A source that is not read is a mistake as much as one that is missing."""
+        reads = self.model.reads_source
+        data = self.data
+        parts = {f"data.train.{number}": part for number, part in enumerate(data.train)}
+        parts |= {"data.dev": data.dev}
+        parts |= {f"data.test.{name}": part for name, part in data.test.items()}
+        for name, part in parts.items():
+            if reads and not part.has_source:
+                raise ValueError(f"{name} has no source, which this model reads; name it")
+            if part.has_source and not reads:
+                raise ValueError(
+                    f"{name} has a source, which a language model does not read; name its target "
+                    "alone, or set model.source"
+                )
+        if reads:
+            return self
+        unfit = {
+            "evaluation.metrics are of translations; set them to []": self.evaluation.metrics,
+            "vocabulary.joint: false is for two sides; leave it out": not self.vocabulary.joint,
+            "data.cleaning.source_scripts are of a source; leave them out": (
+                data.cleaning.source_scripts
+            ),
+        }
+        for problem in (problem for problem, found in unfit.items() if found):
+            raise ValueError(f"a language model reads no source: {problem}")
         return self
 
 

@@ -202,11 +202,15 @@ def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str
     size = sum(tensor.numel() for tensor in weights.values())
     rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
     table = f"\n## Scores\n\n| | |\n|---|---|\n{rows}" if rows else ""
+    title, kind = f"{config.source_language} to {config.target_language}", "translation"
+    use = "dragoman translate MODEL < input.txt"
+    if not config.model.reads_source:
+        title, kind, use = config.target_language, "language", "dragoman score MODEL text.txt"
     return (
-        f"# {config.source_language} to {config.target_language}\n\n"
-        f"A translation model of the family `{config.model.family}` with {size:,} parameters, "
+        f"# {title}\n\n"
+        f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "
         "trained with Dragoman.\n\n"
-        "```\ndragoman translate MODEL < input.txt\n```\n"
+        f"```\n{use}\n```\n"
         f"{table}\n"
         "Licence: that of the text it was trained on; state it here before you share the model.\n"
     )

@@ -92,6 +92,8 @@ class Translator:
     ) -> None:
         if not models:
             raise ConfigError("a translator needs at least one model")
+        if len({model.reads_source for model in models}) > 1:
+            raise ConfigError("a language model and a model with a source are no ensemble")
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
         self._local = TorchEngine(models)
@@ -139,15 +141,21 @@ class Translator:
         return self._local.models
 
     @property
+    def reads_source(self) -> bool:
+        """Whether this translates; a language model continues the lines that it is given."""
+        return self.models[0].reads_source
+
+    @property
     def device(self) -> torch.device:
         """Where the models are."""
         return self._local.device
 
     def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
-        """The best translation of each line.
+        """The best translation of each line; by a language model, the line and what follows.
 
         Args:
-            lines: source sentences; an empty one has an empty translation.
+            lines: source sentences; an empty one has an empty translation, but a language model
+                begins a new text there.
             options: values of :class:`~dragoman.search.SearchConfig` for this call, such as
                 ``beam=8``; None leaves one as it is.
 
@@ -185,12 +193,24 @@ class Translator:
             yield from self._translate(buffer, start, config)
             start += len(buffer)
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+    def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
         """How likely each target is as the translation of its source (forced decoding).
 
+        Args:
+            sources: None for a language model, to which targets are likely by themselves.
+            targets: as many as there are sources.
+
         Raises:
+            ConfigError: sources for a language model, or none for another.
             DataError: unequal numbers of lines, or one longer than ``max_source_pieces``.
         """
+        if (sources is not None) != self.reads_source:
+            raise ConfigError(
+                "this model translates: give sources too"
+                if self.reads_source
+                else "a language model reads no source: give targets alone"
+            )
+        sources = [""] * len(targets) if sources is None else sources
         _refuse_text(sources)
         _refuse_text(targets)
         if len(sources) != len(targets):
@@ -262,7 +282,7 @@ class Translator:
         _checked(ids, config.max_source_pieces, start)
         nothing = [Translation("", 0.0, 0.0, [], ended=True)]
         translations = [nothing.copy() for _ in lines]
-        wanted = [number for number, line in enumerate(ids) if line]
+        wanted = [number for number, line in enumerate(ids) if line or not self.reads_source]
         tokens = max(1, config.batch_tokens // config.rows)
         groups = list(_batches(wanted, lambda number: len(ids[number]) + 1, tokens))
         batches = (

@@ -12,7 +12,7 @@ from dragoman.evaluation.metrics import EvaluationConfig, perplexity, score_corp
 from dragoman.files import write_json
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.health import says_one_thing
 from dragoman.translator import Translator
@@ -35,7 +35,7 @@ class Validation:
         evaluation: how to score.
 
     Raises:
-        DataError: no pair has both sides filled.
+        DataError: no pair has all its sides filled.
     """
 
     def __init__(
@@ -46,10 +46,11 @@ class Validation:
         evaluation: EvaluationConfig,
     ) -> None:
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
-        pairs = [pair for pair in read_pairs(part) if _filled(pair)]
+        pairs = [pair for pair in read_pairs(part) if part.fills(pair)]
         if not pairs:
-            raise DataError(f"{part.name}: no pair with both sides filled")
-        self.sources = [pair.source for pair in pairs]
+            sides = "both sides" if part.has_source else "its side"
+            raise DataError(f"{part.name}: no pair with {sides} filled")
+        self.sources = [pair.source for pair in pairs] if part.has_source else None
         self.references = [pair.target for pair in pairs]
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
@@ -62,17 +63,25 @@ class Validation:
         scored = translator.score(self.sources, self.references)
         tokens = sum(item.tokens for item in scored)
         log_probability = sum(item.log_probability for item in scored)
-        hypotheses = translator.translate(self.sources)
-        if warning := says_one_thing(hypotheses):
-            log.warning(warning)
         report: Report = {
             "loss": -log_probability / tokens,
             "perplexity": perplexity(log_probability, tokens),
         }
-        scores = score_corpus(hypotheses, [self.references], self._evaluation)
-        for metric, score in zip(self._evaluation.metrics, scores, strict=True):
-            report[metric] = score.to_json()
+        if self._evaluation.metrics:
+            report |= self._score(translator)
         return report
+
+    def _score(self, translator: Translator) -> Report:
+        """The metrics of translations."""
+        assert self.sources is not None, "the configuration sees to it"
+        hypotheses = translator.translate(self.sources)
+        if warning := says_one_thing(hypotheses):
+            log.warning(warning)
+        scores = score_corpus(hypotheses, [self.references], self._evaluation)
+        return {
+            metric: score.to_json()
+            for metric, score in zip(self._evaluation.metrics, scores, strict=True)
+        }
 
 
 def figures(report: Report) -> dict[str, float]:
@@ -103,7 +112,3 @@ def read_scores(run: Path) -> dict[str, Report]:
             f"{path}: missing or damaged; make it with 'dragoman resume {run}'"
         ) from error
     return {name: report for name, report in scores.items() if isinstance(report, dict)}
-
-
-def _filled(pair: Pair) -> bool:
-    return bool(pair.source.strip() and pair.target.strip())

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.data.batches import BatchConfig, Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import FILE_NAMES, Store
 from dragoman.errors import DataError, StorageError
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig, train_vocabularies
 
 Corpus = Callable[..., CorpusPart]
 
@@ -76,6 +77,28 @@ class TestContent:
         assert of_part.dropped["too many pieces"].lines == [2]
         assert of_part.dropped["empty"].lines == [3]
         assert len(store) == 2
+
+    def test_a_part_without_source_has_empty_ones(
+        self, tmp_path: Path, vocabularies: Vocabularies
+    ) -> None:
+        lines = ["das haus", "", "ein hund", "das haus"]
+        (tmp_path / "b").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        part = CorpusPart(target=str(tmp_path / "b"))
+        cleaning = CleaningConfig()
+        for _ in range(2):  # made, then opened
+            store, report = prepare(tmp_path / "data", [part], vocabularies, cleaning, max_pieces=9)
+            assert [store.target(row).tolist() for row in range(len(store))] == [
+                vocabularies.target.encode(line) for line in ("das haus", "ein hund")
+            ]
+            assert [len(store.source(row)) for row in range(len(store))] == [0, 0]
+            assert (report.dropped("empty"), report.dropped("duplicate")) == (1, 1)
+        for sampling in (0.0, 0.5):
+            batches = Batches(
+                store, BatchConfig(), seed=1, vocabularies=vocabularies, sampling=sampling
+            )
+            (batch,) = batches.epoch(0)
+            assert batch.source.tolist() == [[EOS], [EOS]]
+            assert batch.source_mask.all()
 
     def test_held_out_pairs_are_left_out(
         self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies

@@ -91,6 +91,19 @@ class TestFilters:
         assert dropped(CleaningConfig(), *sides) == {"empty": [1, 2, 3]}
         assert kept(CleaningConfig(), *sides) == [4]
 
+    def test_without_sources_only_targets_are_judged(self):
+        texts = ["", "a", "b" * 2001, "Satz " * 100, "a", "c"]
+        pairs = [Pair("", text, number) for number, text in enumerate(texts, 1)]
+        report = CleaningReport()
+        found = clean(pairs, CleaningConfig(), report, has_source=False)
+        assert [pair.line for pair in found] == [2, 4, 6]
+        (of_part,) = report.parts.values()
+        assert {reason: found.lines for reason, found in of_part.dropped.items()} == {
+            "empty": [1],
+            "too long": [3],
+            "duplicate": [5],
+        }
+
     def test_too_long_counts_characters_of_either_side(self):
         config = CleaningConfig(max_characters=5, max_length_ratio=None)
         sides = [

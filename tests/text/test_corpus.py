@@ -57,6 +57,55 @@ class TestPlain:
             list(read_pairs(part))
 
 
+class TestTargetAlone:
+    """Text for a language model."""
+
+    @pytest.mark.parametrize(
+        ("name", "content", "values"),
+        [
+            ("a.txt", "eins\n\nzwei\n", {}),
+            ("a.tsv", "en\tde\none\teins\none\t\ntwo\tzwei\n", {"target": "de"}),
+            ("a.jsonl", '{"t": "eins"}\n{"t": null}\n{"t": "zwei"}\n', {"target": "t"}),
+        ],
+    )
+    def test_the_source_is_empty(self, tmp_path, name, content, values):
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8")
+        part = CorpusPart(**({"path": str(path), **values} if values else {"target": str(path)}))
+        assert not part.has_source
+        pairs = list(read_pairs(part))
+        assert [(pair.source, pair.target) for pair in pairs] == [
+            ("", "eins"),
+            ("", ""),
+            ("", "zwei"),
+        ]
+        assert [part.fills(pair) for pair in pairs] == [True, False, True]
+        assert part.files() == [path]
+
+    def test_of_a_translation_memory_one_language(self, tmp_path):
+        path = tmp_path / "a.tmx"
+        unit = "<tu><tuv xml:lang='en'><seg>one</seg></tuv><tuv xml:lang='de'><seg>eins</seg></tuv>"
+        alone = "<tu><tuv xml:lang='de'><seg>zwei</seg></tuv></tu>"
+        path.write_text(f"<tmx><body>{unit}</tu>{alone}</body></tmx>", encoding="utf-8")
+        part = CorpusPart(path=str(path), target="de")
+        assert list(read_pairs(part)) == [Pair("", "eins", 1), Pair("", "zwei", 2)]
+
+    def test_paths_and_names(self):
+        part = CorpusPart(**relocate_part({"target": "x/a.de"}, Path("/corpora")))
+        assert (part.source, part.target) == (None, "/corpora/x/a.de")
+        assert part.name == "x/a.de"
+
+    def test_a_part_with_both_sides_fills_both(self):
+        part = CorpusPart(source="a", target="b")
+        assert part.has_source
+        assert CorpusPart(path="a.po").has_source
+        assert [part.fills(Pair(*sides, 1)) for sides in [("a", "b"), (" ", "b"), ("a", "")]] == [
+            True,
+            False,
+            False,
+        ]
+
+
 class TestPart:
     @pytest.mark.parametrize(
         ("path", "kind"),

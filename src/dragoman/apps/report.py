@@ -67,7 +67,10 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
     run, config = experiment.run, experiment.config
     translator = Translator.load(run)
     name, part = next(iter(config.data.test.items()), ("dev", config.data.dev))
-    samples = translate_samples(translator, _spread(list(read_pairs(part)), SAMPLES))
+    samples = []
+    if config.model.reads_source:
+        filled = [pair for pair in read_pairs(part) if part.fills(pair)]
+        samples = translate_samples(translator, _spread(filled, SAMPLES))
     progress = read_progress(checkpoints(run)[-1])
     page = _template().render(
         config=config,
@@ -154,9 +157,8 @@ def _cleaning(run: Path) -> dict[str, PartReport]:
 
 
 def _spread(pairs: list[Pair], count: int) -> list[Pair]:
-    """So many pairs with both sides filled, from beginning to end."""
-    filled = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
-    return filled[:: max(1, len(filled) // count)][:count]
+    """So many pairs, from beginning to end."""
+    return pairs[:: max(1, len(pairs) // count)][:count]
 
 
 def _readable(piece: str) -> str:

@@ -49,7 +49,10 @@ def conclude_run(experiment: Experiment, more_scores: Mapping[str, float] | None
     except MissingExtraError as error:
         log.warning("no report was written: %s", error)
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
-    click.echo(f"Use it: dragoman translate {experiment.run} < input.txt")
+    if experiment.config.model.reads_source:
+        click.echo(f"Use it: dragoman translate {experiment.run} < input.txt")
+    else:
+        click.echo(f"Use it: dragoman score {experiment.run} text.txt")
 
 
 def scores_table(scores: Mapping[str, Report]) -> str:

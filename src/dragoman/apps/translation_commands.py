@@ -109,7 +109,8 @@ def translate(
     """Translate lines of text with a MODEL; several translate together, as an ensemble.
 
     MODEL is a model, run or checkpoint directory.  Lines stay in order, one for each line that
-    is read; an empty line gives an empty line.
+    is read; an empty line gives an empty line.  A language model continues each line instead, and
+    begins a text where the line is empty.
 
     \b
     Examples:
@@ -133,28 +134,29 @@ def translate(
 
 
 @click.command()
-@model_arguments
-@click.argument("source", type=EXISTING)
-@click.argument("target", type=EXISTING)
+@click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=EXISTING, nargs=-1, required=True)
 @json_option
 @device_option
-def score(
-    models: tuple[Path, ...], source: Path, target: Path, as_json: bool, device: str | None
-) -> None:
+def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     """Say how likely each line of TARGET is as the translation of its line of SOURCE.
 
     Prints the log-probability (natural logarithm) and the number of pieces, end symbol counted,
-    with a tab between; and the perplexity of all on standard error.
+    with a tab between; and the perplexity of all on standard error.  A language model reads no
+    SOURCE: it says how likely TARGET is by itself.
 
     \b
-    Example:
+    Examples:
       dragoman score runs/demo test.en test.de
+      dragoman score runs/language-model test.de
     """
     from dragoman.evaluation.metrics import perplexity
     from dragoman.text.corpus import CorpusPart, read_pairs
 
-    pairs = list(read_pairs(CorpusPart(source=str(source), target=str(target))))
-    scored = _load(models, device).score([p.source for p in pairs], [p.target for p in pairs])
+    models, source, target = _scored_paths(paths)
+    part = CorpusPart(source=None if source is None else str(source), target=str(target))
+    pairs = list(read_pairs(part))
+    sources = [pair.source for pair in pairs] if part.has_source else None
+    scored = _load(models, device).score(sources, [pair.target for pair in pairs])
     log_probability = sum(line.log_probability for line in scored)
     tokens = sum(line.tokens for line in scored)
     summary = {
@@ -174,6 +176,15 @@ def score(
         f"perplexity {summary['perplexity']:.3f}",
         err=True,
     )
+
+
+def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:
+    """Models, which are directories, then one or two files: source, if there is one, and target."""
+    *before, target = paths
+    source = before.pop() if len(before) > 1 and not before[-1].is_dir() else None
+    if not before:
+        raise click.UsageError("name at least one MODEL and a TARGET")
+    return tuple(before), source, target
 
 
 def write_lines(path: Path | None, lines: Iterable[str]) -> None:

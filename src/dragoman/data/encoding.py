@@ -33,7 +33,7 @@ class Chunk:
 
     part: int
     sources: list[str]
-    """Normalized, as cleaning leaves them."""
+    """Normalized, as cleaning leaves them; empty strings where a part has no source."""
     targets: list[str]
     lines: list[int]
     pairs_read: int
@@ -69,8 +69,10 @@ class Encoder:
         targets = self.vocabularies.target.encode_batch(chunk.targets, normalized=True)
         kept: list[tuple[list[int], list[int]]] = []
         too_long, empty = [], []
-        for line, source, target in zip(chunk.lines, sources, targets, strict=True):
-            if not source or not target:
+        for line, text, source, target in zip(
+            chunk.lines, chunk.sources, sources, targets, strict=True
+        ):
+            if not target or (text and not source):
                 empty.append(line)
             elif max(len(source), len(target)) > self.max_pieces:
                 too_long.append(line)

@@ -144,7 +144,12 @@ def _chunks(
         pairs: list[Pair] = []
         characters = 0
         for pair in clean(
-            counted(read_pairs(part)), cleaning, report, part=part.name, held_out=held_out
+            counted(read_pairs(part)),
+            cleaning,
+            report,
+            part=part.name,
+            has_source=part.has_source,
+            held_out=held_out,
         ):
             pairs.append(pair)
             characters += len(pair.source) + len(pair.target)

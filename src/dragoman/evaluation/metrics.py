@@ -26,8 +26,9 @@ MetricName = Literal["bleu", "chrf", "ter"]
 class EvaluationConfig(Config):
     """Which scores to compute, and how the text is taken apart for them."""
 
-    metrics: tuple[MetricName, ...] = Field(default=("bleu", "chrf"), min_length=1)
-    """The scores, in the order in which they are reported."""
+    metrics: tuple[MetricName, ...] = ("bleu", "chrf")
+    """The scores, in the order in which they are reported; with none, nothing is translated in
+    validation, and loss and perplexity are all that is measured."""
 
     bleu_tokenize: Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"] = "13a"
     """How BLEU finds words: 13a in raw text, none in text that is tokenised already, zh, ja-mecab

@@ -10,7 +10,9 @@ from dragoman.models.bytenet import ByteNet, ByteNetConfig
 from dragoman.models.convs2s import ConvS2S, ConvS2SConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.models.recurrent import Recurrent, RecurrentConfig
+from dragoman.models.recurrent_lm import RecurrentLM, RecurrentLMConfig
 from dragoman.models.transformer import Transformer, TransformerConfig
+from dragoman.models.transformer_lm import TransformerLM, TransformerLMConfig
 
 
 def _with_family(values: Any) -> Any:
@@ -19,7 +21,12 @@ def _with_family(values: Any) -> Any:
 
 
 ModelConfig = Annotated[
-    TransformerConfig | RecurrentConfig | ConvS2SConfig | ByteNetConfig,
+    TransformerConfig
+    | RecurrentConfig
+    | ConvS2SConfig
+    | ByteNetConfig
+    | TransformerLMConfig
+    | RecurrentLMConfig,
     Field(discriminator="family"),
     BeforeValidator(_with_family),
 ]
@@ -30,5 +37,7 @@ FAMILIES: dict[str, type[TranslationModel]] = {
     "recurrent": Recurrent,
     "convs2s": ConvS2S,
     "bytenet": ByteNet,
+    "transformer_lm": TransformerLM,
+    "recurrent_lm": RecurrentLM,
 }
 """Every family by its name; each is made of (config, source_vocabulary, target_vocabulary)."""

@@ -31,6 +31,11 @@ class FamilyConfig(Config):
     """Width of embeddings and of every sublayer's output."""
 
     @property
+    def reads_source(self) -> bool:
+        """Whether there is a source: a language model has none, and is trained on targets alone."""
+        return True
+
+    @property
     def needs_joint_vocabulary(self) -> bool:
         """Whether source and target must share one vocabulary."""
         return False
@@ -103,6 +108,10 @@ class TranslationModel(nn.Module, ABC):
 
     position_limit: int | None = None
     """Most positions of a target that can be read; None: any number."""
+
+    reads_source: bool = True
+    """False for a language model: of what :meth:`encode` is given, only the number of sentences
+    counts."""
 
     @abstractmethod
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:

@@ -108,6 +108,7 @@ def clean(
     report: CleaningReport,
     *,
     part: str = "corpus",
+    has_source: bool = True,
     held_out: frozenset[int] = frozenset(),
 ) -> Iterator[Pair]:
     """Normalize pairs and leave out the unfit ones, in order and in constant memory.
@@ -117,13 +118,14 @@ def clean(
         config: what to leave out.
         report: is told of every pair that is read, mended or left out.
         part: the part's name in the report.
+        has_source: whether the pairs have one; if not, sides are not compared.
         held_out: keys of evaluation pairs, from :func:`held_out_keys`.
 
     Raises:
         StorageError: the disk has no room for the temporary table of what was seen.
     """
     of_part = report.part(part)
-    unfit = _filters(config)
+    unfit = _filters(config, has_source)
     with closing(_Seen()) as seen:
         for pair in pairs:
             of_part.read += 1
@@ -147,7 +149,7 @@ def clean(
             yield Pair(source, target, pair.line)
 
 
-def _filters(config: CleaningConfig) -> Callable[[str, str], Reason | None]:
+def _filters(config: CleaningConfig, has_source: bool) -> Callable[[str, str], Reason | None]:
     """The tests that look at one pair alone, as one function that names the first that fails."""
     scripts = [
         _script_pattern(names) if names else None
@@ -155,13 +157,13 @@ def _filters(config: CleaningConfig) -> Callable[[str, str], Reason | None]:
     ]
 
     def reason(source: str, target: str) -> Reason | None:
-        if not source or not target:
+        if not target or (has_source and not source):
             return "empty"
         shorter, longer = sorted((len(source), len(target)))
         if config.max_characters is not None and longer > config.max_characters:
             return "too long"
         ratio = config.max_length_ratio
-        if ratio is not None and longer > ratio * max(shorter, _SHORTEST_COMPARED):
+        if has_source and ratio is not None and longer > ratio * max(shorter, _SHORTEST_COMPARED):
             return "length ratio"
         words = config.min_identical_words
         if words is not None and source == target and len(source.split()) >= words:

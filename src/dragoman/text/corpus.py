@@ -37,13 +37,17 @@ _SUFFIXES: dict[str, Format] = {
 
 
 class CorpusPart(Config):
-    """One source of sentence pairs: two plain files, or one file that has both sides."""
+    """One source of sentence pairs: two plain files, or one file that has both sides.
+
+    Text for a language model is a part that names its target alone.
+    """
 
     path: str | None = None
     """A TSV with a header, JSONL, TMX or PO file; also as .gz, .xz or .zst.  Without it, `source`
     and `target` are two plain files, aligned line by line."""
     source: str | None = None
-    """Column, key or language of the source; without `path`, the file of the source lines."""
+    """Column, key or language of the source; without `path`, the file of the source lines. Left
+    out where a language model reads the target alone."""
     target: str | None = None
     """The same of the target."""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
@@ -54,7 +58,6 @@ class CorpusPart(Config):
     @model_validator(mode="after")
     def _check(self) -> CorpusPart:
         kind = self.kind
-        named = self.source is not None and self.target is not None
         if (kind == "plain") != (self.path is None):
             raise ValueError(
                 "two plain files are given as source and target without path, "
@@ -62,10 +65,19 @@ class CorpusPart(Config):
             )
         if kind == "po" and (self.source is not None or self.target is not None):
             raise ValueError("a PO file has msgid and msgstr; leave source and target out")
-        if kind != "po" and not named:
+        if kind != "po" and self.target is None:
             what = {"plain": "files", "tsv": "columns", "jsonl": "keys", "tmx": "languages"}[kind]
             raise ValueError(f"name both source and target: the {what} to read")
         return self
+
+    @property
+    def has_source(self) -> bool:
+        """Whether its pairs have a source; where they have none, it is an empty string."""
+        return self.source is not None or self.kind == "po"
+
+    def fills(self, pair: Pair) -> bool:
+        """Whether every side that this part has says something in ``pair``."""
+        return bool(pair.target.strip() and (pair.source.strip() or not self.has_source))
 
     @property
     def kind(self) -> Format:
@@ -91,7 +103,7 @@ class CorpusPart(Config):
         return " + ".join([label, *(path.name for path in second)])
 
     def files(self) -> list[Path]:
-        """The files that are read: one, or the source's and the target's."""
+        """The files that are read: one, or the source's, if there is one, and the target's."""
         names = (self.source, self.target) if self.path is None else (self.path,)
         return [Path(name) for name in names if name is not None]
 
@@ -123,12 +135,17 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
     """
     kind = part.kind
     first, *second = part.files()
-    if kind == "plain":
-        return _read_plain(first, second[0])
     if kind == "po":
         return read_po(first)
-    assert part.source is not None and part.target is not None
+    if kind == "plain" and second:
+        return _read_plain(first, second[0])
+    if kind == "plain":
+        return (Pair("", line, number) for number, line in enumerate(read_lines(first), 1))
+    assert part.target is not None
     reader = {"tsv": read_tsv, "jsonl": read_jsonl, "tmx": read_tmx}[kind]
+    if part.source is None:
+        targets = reader(first, part.target, part.target)
+        return (pair._replace(source="") for pair in targets)
     return reader(first, part.source, part.target)
 
 

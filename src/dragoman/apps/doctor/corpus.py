@@ -50,36 +50,34 @@ def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding
         except DataError as problem:
             yield error(name, str(problem))
             continue
-        filled = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
+        filled = [pair for pair in pairs if part.fills(pair)]
         if name == "dev":
             texts.dev = filled
         else:
             texts.tests[name] = filled
-        yield from _check_size(name, pairs, filled)
+        empty = next((pair.line for pair in pairs if not part.fills(pair)), None)
+        yield from _check_size(name, len(pairs), len(filled), empty)
+        if name == "dev" and len(filled) > _MANY_DEV_PAIRS and config.evaluation.metrics:
+            yield warning(
+                name, f"{len(filled):,} pairs are many: each validation translates all of them"
+            )
     if not config.data.test:
         yield warning("test", "no test set: the model will not be scored; add data.test")
 
 
-def _check_size(name: str, pairs: list[Pair], filled: list[Pair]) -> Iterator[Finding]:
+def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterator[Finding]:
     if not filled:
         yield error(name, "no pair has both sides filled; look at the files")
         return
-    yield ok(name, f"{len(filled):,} pairs")
-    if len(filled) < len(pairs):
-        empty = next(
-            pair.line for pair in pairs if not pair.source.strip() or not pair.target.strip()
-        )
+    yield ok(name, f"{filled:,} pairs")
+    if empty is not None:
         yield warning(
             name,
-            f"{len(pairs) - len(filled):,} pairs have an empty side (first: line {empty}); "
+            f"{pairs - filled:,} pairs have an empty side (first: line {empty}); "
             "they are not scored",
         )
-    if len(filled) < _FEW_DEV_PAIRS:
-        yield warning(name, f"{len(filled)} pairs are few: scores will swing; use some hundreds")
-    if name == "dev" and len(filled) > _MANY_DEV_PAIRS:
-        yield warning(
-            name, f"{len(filled):,} pairs are many: each validation translates all of them"
-        )
+    if filled < _FEW_DEV_PAIRS:
+        yield warning(name, f"{filled} pairs are few: scores will swing; use some hundreds")
 
 
 def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
@@ -94,6 +92,7 @@ def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
                 config.data.cleaning,
                 report,
                 part=part.name,
+                has_source=part.has_source,
                 held_out=held_out,
             ):
                 sample.add(pair)

@@ -22,7 +22,8 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
     texts = corpus.Texts()
     yield from corpus.check_evaluation(config, texts)
     yield from corpus.check_training(config, texts)
-    yield from corpus.check_sides(texts)
+    if config.model.reads_source:
+        yield from corpus.check_sides(texts)
     yield from _check_schedule(config)
     if not texts.train:
         return

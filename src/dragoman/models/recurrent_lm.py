@@ -1,0 +1,165 @@
+"""Recurrent networks without attention: a language model, or a translator that reads first.
+
+Zaremba et al. 2014, "Recurrent Neural Network Regularization", for the language model; Sutskever
+et al. 2014, "Sequence to Sequence Learning with Neural Networks", for the translator: the state
+in which the source leaves the network is all that the target knows of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from dragoman.models.dropout import Dropout
+from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.recurrence import Cell, LayerState, RecurrentStack, advance
+
+_INITIAL_RANGE = 0.05
+"""Every weight begins uniformly between minus this and this (Zaremba et al. 2014, section 4.1)."""
+
+
+class RecurrentLMConfig(FamilyConfig):
+    """Sizes and choices of a recurrent language model; the defaults are Zaremba's medium one."""
+
+    family: Literal["recurrent_lm"] = "recurrent_lm"
+    """Which family of models this is."""
+    d_model: int = Field(650, ge=1)
+    """Width of embeddings, and units of each layer."""
+    layers: int = Field(2, ge=1)
+    """Layers, each reading the outputs of the one below."""
+    cell: Cell = "lstm"
+    """LSTM (the papers) or gated recurrent unit; PyTorch's own."""
+    source: Literal["none", "forward", "reversed"] = "none"
+    """none: a language model, which reads no source. A translator reads it before the target, as
+    it stands or from its last word to its first (Sutskever et al. 2014, section 3.3), the end
+    symbol last."""
+    source_layers: Literal["same", "own"] = "same"
+    """What reads the source: the layers that read the target, or as many of its own (Sutskever et
+    al. 2014, section 2)."""
+    dropout: float = Field(0.5, ge=0, lt=1)
+    """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
+    its next position (Zaremba et al. 2014)."""
+    embeddings: Literal["shared", "target", "separate"] = "separate"
+    """separate: one matrix for target and output each (the papers), and for the source, if it is
+    read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
+
+    @model_validator(mode="after")
+    def _source_fits(self) -> RecurrentLMConfig:
+        if self.source == "none" and self.embeddings == "shared":
+            raise ValueError(
+                "embeddings: shared is for a model that reads a source; set it to target"
+            )
+        if self.source == "none" and self.source_layers == "own":
+            raise ValueError("source_layers: own needs a source; set source to forward or reversed")
+        return self
+
+    @property
+    def needs_joint_vocabulary(self) -> bool:
+        """Whether one embedding matrix serves both sides."""
+        return self.embeddings == "shared"
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether this is a translator."""
+        return self.source != "none"
+
+
+@dataclass(frozen=True)
+class RecurrentLMMemory(Memory):
+    """The state in which the source left each layer; zeros for a language model."""
+
+    first: list[LayerState]  # tensors (batch, d_model)
+
+
+@dataclass(frozen=True)
+class RecurrentLMState(State):
+    """State of each layer."""
+
+    layers: list[LayerState]  # tensors (rows, d_model)
+
+
+class RecurrentLM(TranslationModel):
+    """Stacked LSTMs or GRUs over the target, after the source if it reads one.
+
+    Raises:
+        ConfigError: embeddings are to be shared between vocabularies of different size.
+    """
+
+    def __init__(
+        self, config: RecurrentLMConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        config.check_vocabularies(source_vocabulary, target_vocabulary)
+        self.config = config
+        self.reads_source = config.reads_source
+        self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
+        self.output = nn.Linear(config.d_model, target_vocabulary)
+        if config.embeddings != "separate":
+            self.output.weight = self.target_embedding.weight
+        if config.reads_source:
+            self.source_embedding = nn.Embedding(source_vocabulary, config.d_model)
+        if config.embeddings == "shared":
+            self.source_embedding.weight = self.target_embedding.weight
+        self.dropout = Dropout(config.dropout)
+        self.stack = self._stack()
+        self.source_stack = self._stack() if config.source_layers == "own" else None
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -_INITIAL_RANGE, _INITIAL_RANGE)
+
+    def _stack(self) -> RecurrentStack:
+        config = self.config
+        directions = [1] * config.layers
+        return RecurrentStack(
+            config.cell, config.d_model, directions, config.dropout, residual=False
+        )
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentLMMemory:
+        """Read the source, or count its sentences; see :meth:`TranslationModel.encode`."""
+        if not self.config.reads_source:
+            hidden = self.output.weight.new_empty(*source.shape, 0)
+            zeros = hidden.new_zeros(len(source), self.config.d_model)
+            parts = 2 if self.config.cell == "lstm" else 1
+            return RecurrentLMMemory(hidden, source_mask, [[zeros] * parts] * self.config.layers)
+        if self.config.source == "reversed":
+            source = backwards(source, source_mask)
+        embedded = self.dropout(self.source_embedding(source))
+        hidden, ends = (self.source_stack or self.stack)(embedded, source_mask)
+        return RecurrentLMMemory(hidden, source_mask, ends)
+
+    def start(self, memory: Memory, beam: int = 1) -> RecurrentLMState:
+        """What the source ended in, for ``beam`` rows a sentence."""
+        assert isinstance(memory, RecurrentLMMemory)
+        return RecurrentLMState(
+            [[part.repeat_interleave(beam, 0) for part in layer] for layer in memory.first]
+        )
+
+    def decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, RecurrentLMState]:
+        """Read further target positions; see :meth:`TranslationModel.decode`."""
+        assert isinstance(state, RecurrentLMState)
+        x, after = self.target_embedding(target), []
+        for layer, past in zip(self.stack.layers, state.layers, strict=True):
+            x, now = advance(layer, self.dropout(x), past)
+            after.append(now)
+        return self.dropout(x), RecurrentLMState(after)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return self.output(hidden)
+
+
+def backwards(source: Tensor, source_mask: Tensor) -> Tensor:
+    """Each sentence from its last piece to its first, end symbol and padding where they were.
+
+    Args:
+        source: ids ``(batch, source)``, each sentence closed by the end symbol, then padding.
+        source_mask: ``(batch, source)``, True is a real token.
+    """
+    places = torch.arange(source.shape[1], device=source.device)
+    last = source_mask.sum(1, keepdim=True) - 2  # place of the last piece before the end symbol
+    return source.gather(1, torch.where(places <= last, last - places, places))
