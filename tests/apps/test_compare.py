@@ -41,7 +41,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("comparisons") / "all"
 
 
-FLOPS = 3e9
+FLOPS = 6e8
 
 
 def planned(recipes: list[Path], output: Path, budget: Budget) -> list[Planned]:
@@ -138,7 +138,7 @@ class TestComparison:
         table = (output / "comparison.md").read_text(encoding="utf-8")
         assert finished.out.startswith(table)
         assert table.count("\n| wide") == 2
-        assert "news; 3e+09 training FLOPs each" in table
+        assert "news; 6e+08 training FLOPs each" in table
         assert "<svg" in (output / "comparison.svg").read_text(encoding="utf-8")
 
     def test_what_is_finished_is_not_trained_again(
@@ -155,7 +155,7 @@ class TestComparison:
     ) -> None:
         arguments = ["compare", *recipes, "--output", output]
         line = one_error(dragoman(*arguments, "--flops", 2 * FLOPS), 2)
-        assert "a comparison with 3e+09 training FLOPs each was begun here" in line
+        assert "a comparison with 6e+08 training FLOPs each was begun here" in line
         line = one_error(dragoman(*arguments, "--flops", FLOPS, "--set", "seed=4"), 2)
         assert "begun with another recipe" in line
 
