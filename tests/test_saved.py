@@ -6,9 +6,11 @@ import pytest
 import torch
 from families import VARIATIONS
 
+from dragoman.config import read_yaml, to_yaml
 from dragoman.errors import ConfigError, SavedError
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.saved import (
+    FORMAT,
     SavedConfig,
     average_weights,
     build_model,
@@ -69,6 +71,39 @@ def test_every_family_comes_back_as_it_was(
     found = dict(saved.model.named_parameters())
     assert found.keys() == weights.keys()
     assert all(torch.equal(found[name], weights[name]) for name in weights)
+
+
+def rewrite(path: Path, **values: object) -> None:
+    """Change ``config.yaml``; None takes a key out."""
+    config = read_yaml(path / "config.yaml") | values
+    kept = {name: value for name, value in config.items() if value is not None}
+    (path / "config.yaml").write_text(to_yaml(kept), encoding="utf-8")
+
+
+def test_a_model_without_format_is_of_the_first(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    path = tmp_path / "model"
+    weights = save(path, vocabularies)
+    assert read_yaml(path / "config.yaml")["format"] == FORMAT == 1
+    rewrite(path, format=None)
+    found = dict(load_model(path, "cpu").model.named_parameters())
+    assert all(torch.equal(found[name], weights[name]) for name in weights)
+
+
+def test_a_model_of_a_newer_format_is_refused(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    path = tmp_path / "model"
+    save(path, vocabularies)
+    # What else a newer format says may be unknown here; the format comes first.
+    rewrite(path, format=FORMAT + 1, model={"family": "telepathy"})
+    with pytest.raises(SavedError, match=r"config\.yaml: a model of format 2.* up to 1; .*newer"):
+        load_model(path, "cpu")
+
+
+@pytest.mark.parametrize("odd", ["new", 0, 1.5, True])
+def test_a_format_is_a_number(odd: object, tmp_path: Path, vocabularies: Vocabularies) -> None:
+    save(tmp_path / "model", vocabularies)
+    rewrite(tmp_path / "model", format=odd)
+    with pytest.raises(SavedError, match=r"format: expected a whole number .*found "):
+        load_model(tmp_path / "model", "cpu")
 
 
 def test_saving_again_replaces_the_whole(tmp_path: Path, vocabularies: Vocabularies) -> None:

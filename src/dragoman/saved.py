@@ -27,6 +27,10 @@ from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.text.vocabulary import Vocabularies
 
+FORMAT = 1
+"""Of the model directories that are written here.  It rises when an older Dragoman could open a
+newer model and translate otherwise than meant; a ``config.yaml`` that names none is of format 1."""
+
 CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
@@ -191,7 +195,8 @@ def save_model(
         StorageError: the disk refuses.
     """
     with atomic_directory(directory) as temporary:
-        (temporary / CONFIG_FILE).write_text(to_yaml(config.model_dump()), encoding="utf-8")
+        values = {"format": FORMAT, **config.model_dump()}
+        (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
         (temporary / CARD_FILE).write_text(model_card(config, weights, scores or {}), "utf-8")
@@ -240,15 +245,28 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
         device: where to put the weights; a GPU if there is one unless told otherwise.
 
     Raises:
-        SavedError: something is missing, truncated, altered or does not fit together.
+        SavedError: something is missing, truncated, altered or does not fit together, or of a
+            newer format.
     """
     directory = model_directory(Path(path))
     # A checkpoint has weights of its own and shares the rest with its run.
     home = directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
     values = read_yaml(home / CONFIG_FILE)
+    _check_format(values.get("format", 1), home / CONFIG_FILE)
     known = {name: values[name] for name in SavedConfig.model_fields if name in values}
     config = parse(SavedConfig, known, home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
     load_weights(model, read_tensors(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
+
+
+def _check_format(found: object, where: Path) -> None:
+    """Before anything else is read, of which a newer format may mean something else."""
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise SavedError(f"{where}: format: expected a whole number from 1 on, found {found!r}")
+    if found > FORMAT:
+        raise SavedError(
+            f"{where}: a model of format {found}, and this Dragoman reads formats up to {FORMAT}; "
+            "open it with a newer release: pip install --upgrade dragoman"
+        )
