@@ -15,7 +15,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
 from dragoman.search import SearchConfig
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig, train_vocabularies
 from dragoman.translator import Translation, Translator
 
 torch.set_num_threads(1)  # threads waiting for one another take longer than matrices this small
@@ -47,10 +47,11 @@ few = settings(
 )
 
 
-def make_vocabularies(seed: int = 1) -> Vocabularies:
+def make_vocabularies(seed: int = 1, tags: tuple[str, ...] = ()) -> Vocabularies:
     chance = random.Random(seed)
     text = [" ".join(chance.choices(WORDS, k=6)) for _ in range(60)]
-    return train_vocabularies(zip(text, text, strict=True), VocabularyConfig(size=60), seed=1)
+    config = VocabularyConfig(size=60, tags=tags)
+    return train_vocabularies(zip(text, text, strict=True), config, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -259,6 +260,29 @@ def test_a_saved_model_translates_as_before(tmp_path: Path, vocabularies: Vocabu
     model = make_model(vocabularies).float()
     expected = Translator([model], vocabularies, SEARCH).translate(lines, beam=2)
     assert loaded.translate(lines) == expected
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4}, {"sampling": {"seed": 3}}])
+def test_control_symbols_are_never_put_out(options: dict[str, object], tmp_path: Path) -> None:
+    """Not even by a model that would like nothing better."""
+    tags = ("<2de>", "<2en>")
+    vocabularies = make_vocabularies(tags=tags)
+    model = make_model(vocabularies).eval()
+    with torch.no_grad():
+        loved = model.output.weight[PAD].clone()
+        model.output.weight[[BOS, *vocabularies.target.tags]] = loved
+        last = model.decoder[-1].residuals[2].norm
+        last.weight.zero_()
+        last.bias.copy_(9 * loved)
+    control = {"<pad>", "<s>", *tags}
+    translator = Translator([model], vocabularies, SEARCH)
+
+    def put_out(**more: object) -> set[str]:
+        found = translator.translate_nbest(["the house"] * 9, **options, **more)
+        return {piece for (best, *_) in found for piece in best.pieces}
+
+    assert not control & put_out()
+    assert set() < control & put_out(allow_tags=True) <= set(tags)
 
 
 def test_several_paths_are_an_ensemble(tmp_path: Path, vocabularies: Vocabularies) -> None:

@@ -45,11 +45,15 @@ class TorchEngine:
     """One model, or several as an ensemble, in this process.
 
     A model in training may be given: it is put into evaluation mode during each batch only.
+
+    Args:
+        models: those that translate together.
+        tags: ids that are put out only where ``search.allow_tags`` says so.
     """
 
-    def __init__(self, models: Sequence[TranslationModel]) -> None:
+    def __init__(self, models: Sequence[TranslationModel], tags: Sequence[int] = ()) -> None:
         keep_freed_memory()
-        self.models = list(models)
+        self.models, self._tags = list(models), tags
         scorers: list[Scorer] = [ModelScorer(model) for model in models]
         self.scorer = scorers[0] if len(scorers) == 1 else Ensemble(scorers)
 
@@ -62,10 +66,13 @@ class TorchEngine:
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
         """See :meth:`Engine.search`."""
+        never = () if config.allow_tags else self._tags
         for batch in batches:
             source, mask = (tensor.to(self.device) for tensor in pad_sources(batch.sources))
             with evaluating(self.models):
-                found = search(self.scorer, source, mask, config, numbers=batch.numbers)
+                found = search(
+                    self.scorer, source, mask, config, never=never, numbers=batch.numbers
+                )
             yield found
 
 

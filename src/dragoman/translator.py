@@ -94,7 +94,7 @@ class Translator:
             raise ConfigError("a translator needs at least one model")
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
-        self._local = TorchEngine(models)
+        self._local = TorchEngine(models, vocabularies.target.tags)
         self._engine = engine or self._local
 
     @classmethod

@@ -85,9 +85,10 @@ def _begin(
     global _engine  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process' to answer
     torch.set_num_threads(1)
-    models = [load_model(path, device).model for path in paths]
-    dtype = working_precision(precision, next(models[0].parameters()).device)
-    _engine = TorchEngine([model.to(dtype) for model in models])
+    saved = [load_model(path, device) for path in paths]
+    dtype = working_precision(precision, next(saved[0].model.parameters()).device)
+    tags = saved[0].vocabularies.target.tags
+    _engine = TorchEngine([part.model.to(dtype) for part in saved], tags)
 
 
 def _begun() -> None:

@@ -109,6 +109,7 @@ class CTranslate2Engine:
             inter_threads=workers or os.cpu_count() or 1,
             intra_threads=1,
         )
+        self._tags = vocabularies.target.tags
         self._source = _names(vocabularies.source)
         target = _names(vocabularies.target)
         self._target = target
@@ -133,7 +134,8 @@ class CTranslate2Engine:
         All ``beam`` hypotheses are asked for, unpenalised: CTranslate2 divides by another power
         of the length, and would stop earlier by it.
         """
-        symbols = [PAD, BOS] if config.allow_unknown else [PAD, BOS, UNK]
+        unknown = [] if config.allow_unknown else [UNK]
+        symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
         limit = max(config.longest(len(source)) for source in batch.sources)
         pending: list[Any] = self._translator.translate_batch(
             [[self._source[i] for i in source] + [self._source[EOS]] for source in batch.sources],

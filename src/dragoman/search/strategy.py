@@ -44,6 +44,8 @@ class SearchConfig(Config):
     """No sequence of so many pieces comes twice in an output; 0 lets them."""
     allow_unknown: bool = False
     """Whether the unknown piece may be put out; it reads "⁇"."""
+    allow_tags: bool = False
+    """Whether tags of the vocabulary may be put out, such as placeholders that were trained on."""
     nbest: int = Field(1, ge=1)
     """Hypotheses a sentence, or samples; at most `beam` of the former."""
     sampling: SamplingConfig | None = None
