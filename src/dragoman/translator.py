@@ -36,7 +36,7 @@ class Translation:
     """The translation; empty for an empty line."""
 
     score: float
-    """The log-probability over the length penalty: the higher, the better."""
+    """Log-probability over length penalty, and coverage penalty: the higher, the better."""
 
     log_probability: float
     """Natural logarithm of the model's probability of these pieces and the end."""

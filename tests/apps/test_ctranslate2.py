@@ -141,6 +141,7 @@ def test_command_line(model: Path, dragoman: CommandLine) -> None:
     ("arguments", "message"),
     [
         (("--sample",), "does not sample"),
+        (("--coverage-penalty", "0.2"), "no coverage penalty"),
         (("--precision", "auto"), "--precision auto"),
         (("--device", "cuda"), "runs on the cpu"),
     ],

@@ -66,6 +66,20 @@ def test_scores_stand_before_the_translation(
     assert all(float(line.split("\t")[0]) <= 0 for line in scored)
 
 
+def test_a_coverage_penalty_lowers_scores(
+    trained: Path, source: Path, dragoman: CommandLine
+) -> None:
+    def scores(*options: object) -> list[float]:
+        options = ("--input", source, "--beam", 1, "--scores", *options)
+        out = dragoman("translate", trained, *options).out
+        return [float(line.split("\t")[0]) for line in out.splitlines()]
+
+    plain, covering = scores(), scores("--coverage-penalty", 0.5)
+    assert scores("--coverage-penalty", 0) == plain
+    assert all(one <= other for one, other in zip(covering, plain, strict=True))
+    assert covering != plain
+
+
 def test_an_ensemble_of_a_model_with_itself_is_that_model(
     trained: Path, source: Path, dragoman: CommandLine
 ) -> None:

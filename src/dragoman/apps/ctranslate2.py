@@ -119,6 +119,11 @@ class CTranslate2Engine:
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
         """See :meth:`dragoman.engine.Engine.search`.  Batches run side by side."""
+        if config.coverage_penalty:
+            raise ConfigError(
+                "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
+                "search.coverage_penalty to 0"
+            )
         if config.sampling is not None:
             raise ConfigError("the engine ctranslate2 does not sample; leave out --engine")
         pending = [(batch, self._submit(batch, config)) for batch in batches]

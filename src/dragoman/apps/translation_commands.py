@@ -46,6 +46,12 @@ STANDARD_INPUT = "standard input"
     help="0 prefers short translations, 1 long ones.",
 )
 @click.option(
+    "--coverage-penalty",
+    metavar="BETA",
+    type=click.FloatRange(min=0),
+    help="Above 0, translations that leave out a part of the source lose.",
+)
+@click.option(
     "--nbest",
     metavar="N",
     type=click.IntRange(min=1),
@@ -220,7 +226,8 @@ def _load_ctranslate2(
 
 def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of the command line as values of SearchConfig; None is left to the model."""
-    search = {name: options[name] for name in ("beam", "length_penalty", "nbest", "buffer_lines")}
+    names = ("beam", "length_penalty", "coverage_penalty", "nbest", "buffer_lines")
+    search = {name: options[name] for name in names}
     draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "seed")}
     given = {name: value for name, value in draws.items() if value is not None}
     if given and not options["sample"]:

@@ -149,6 +149,11 @@ class TranslationModel(nn.Module, ABC):
         """
         return None
 
+    @classmethod
+    def has_attention(cls) -> bool:
+        """Whether there is attention over the source, for :meth:`attention_weights` to show."""
+        return cls.attention_weights is not TranslationModel.attention_weights
+
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Where each target position looks: ``(batch, layers, heads, target, source)``.
 
