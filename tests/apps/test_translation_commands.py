@@ -4,11 +4,14 @@ import gzip
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import CommandLine, one_error
 
 from dragoman import load
+from dragoman.engine import TorchEngine
+from dragoman.search import SearchConfig
 
 LINES = ["one hundred euros", "", "the third day", "seven"]
 
@@ -66,18 +69,21 @@ def test_scores_stand_before_the_translation(
     assert all(float(line.split("\t")[0]) <= 0 for line in scored)
 
 
-def test_a_coverage_penalty_lowers_scores(
-    trained: Path, source: Path, dragoman: CommandLine
+def test_penalties_reach_the_search(
+    trained: Path, source: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def scores(*options: object) -> list[float]:
-        options = ("--input", source, "--beam", 1, "--scores", *options)
-        out = dragoman("translate", trained, *options).out
-        return [float(line.split("\t")[0]) for line in out.splitlines()]
+    asked: list[SearchConfig] = []
+    search = TorchEngine.search
 
-    plain, covering = scores(), scores("--coverage-penalty", 0.5)
-    assert scores("--coverage-penalty", 0) == plain
-    assert all(one <= other for one, other in zip(covering, plain, strict=True))
-    assert covering != plain
+    def listen(self: TorchEngine, batches: Any, config: SearchConfig) -> Any:
+        asked.append(config)
+        return search(self, batches, config)
+
+    monkeypatch.setattr(TorchEngine, "search", listen)
+    options = ("--length-penalty", 1, "--coverage-penalty", 0.5)
+    assert dragoman("translate", trained, "--input", source, *options).code == 0
+    assert dragoman("translate", trained, "--input", source).code == 0
+    assert [(c.length_penalty, c.coverage_penalty) for c in asked] == [(1.0, 0.5), (0.6, 0.0)]
 
 
 def test_an_ensemble_of_a_model_with_itself_is_that_model(
