@@ -157,6 +157,72 @@ def test_a_line_too_long_is_refused_by_its_number(translator: Translator) -> Non
         translator.score(["tree"], ["tree " * 2000])
 
 
+LONG = "tree " * 50
+
+
+def short_sighted(vocabularies: Vocabularies, positions: int = 30) -> Transformer:
+    """A model that has learned so many positions."""
+    torch.manual_seed(1)
+    config = CONFIG.model_copy(update={"positions": "learned", "max_positions": positions})
+    return Transformer(config, len(vocabularies.source), len(vocabularies.target)).double().eval()
+
+
+def test_a_line_beyond_the_positions_is_refused_by_its_number(vocabularies: Vocabularies) -> None:
+    wide = make_model(vocabularies).eval()
+    for models in ([short_sighted(vocabularies)], [wide, short_sighted(vocabularies)]):
+        translator = Translator(models, vocabularies, SEARCH)
+        said = r"line 2: \d+ pieces and the end symbol are more than model.max_positions 30; split"
+        with pytest.raises(DataError, match=said):
+            translator.translate(["the house", LONG])
+        for sources, targets in ((["a", LONG], ["a", "a"]), (["a", "a"], ["a", LONG])):
+            with pytest.raises(DataError, match=said):
+                translator.score(sources, targets)
+
+
+def test_a_line_as_long_as_the_positions_allow_is_read(vocabularies: Vocabularies) -> None:
+    line = "the old house stands by"
+    pieces = len(vocabularies.source.encode(line))
+    exact, short = (
+        Translator([short_sighted(vocabularies, positions)], vocabularies, SEARCH)
+        for positions in (pieces + 1, pieces)
+    )
+    assert exact.translate_nbest([line])[0][0].refused is None
+    assert exact.score([line], [line])[0].tokens == pieces + 1
+    with pytest.raises(DataError, match=f"{pieces} pieces and the end symbol are more"):
+        short.translate([line])
+
+
+@pytest.mark.parametrize("buffer", [1, 2, 9])
+@pytest.mark.parametrize("limit", ["positions", "max_source_pieces"])
+def test_a_line_too_long_costs_no_other_line(
+    limit: str, buffer: int, vocabularies: Vocabularies
+) -> None:
+    lines = ["the house", LONG, "", "a tree by the river", LONG, "old"]
+    learned = Translator([short_sighted(vocabularies)], vocabularies, SEARCH)
+    plain = Translator([make_model(vocabularies).eval()], vocabularies, SEARCH)
+    translator, options = {
+        "positions": (learned, {}),
+        "max_source_pieces": (plain, {"max_source_pieces": 20}),
+    }[limit]
+    found = translator.translate_nbest(lines, buffer_lines=buffer, **options)
+    for number, (line, (best, *others)) in enumerate(zip(lines, found, strict=True), 1):
+        if line == LONG:
+            assert best.refused is not None
+            assert best.refused.startswith(f"line {number}: ")
+            assert limit in best.refused
+            assert (best.text, best.pieces, best.ended, others) == ("", [], False, [])
+            assert best.score == best.log_probability == float("-inf")
+        else:
+            alone = translator.translate_nbest([line])[0][0]
+            assert (best.text, best.pieces, best.refused) == (alone.text, alone.pieces, None)
+            assert best.score == pytest.approx(alone.score)
+    # Where there is room for text alone, the error comes after what was translated before it.
+    stream = translator.stream(lines, buffer_lines=buffer, **options)
+    assert next(stream) == found[0][0].text
+    with pytest.raises(DataError, match="line 2: "):
+        next(stream)
+
+
 def test_options_hold_for_one_call(translator: Translator) -> None:
     (three,) = translator.translate_nbest(["the house"], beam=3, nbest=3)
     assert len(three) == 3

@@ -102,7 +102,8 @@ class TranslationModel(nn.Module, ABC):
     """
 
     position_limit: int | None = None
-    """Most positions of a target that can be read; None: any number."""
+    """Most positions of a source or target that can be read, those of its end or begin symbol
+    among them; None: any number."""
 
     @abstractmethod
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:

@@ -59,7 +59,7 @@ class SearchConfig(Config):
     buffer_lines: int = Field(4096, ge=1)
     """Lines read ahead, to translate those of like length together."""
     max_source_pieces: int = Field(1024, ge=1)
-    """A longer line is refused rather than cut."""
+    """A longer line is refused rather than cut; so is one beyond the model's positions."""
 
     @model_validator(mode="after")
     def _nbest_fits(self) -> SearchConfig:
