@@ -101,6 +101,25 @@ def test_tags_are_put_out_only_where_they_are_allowed(tmp_path: Path) -> None:
     assert all("<" in text for text in translator.translate(sentences(9), allow_tags=True))
 
 
+def test_outputs_stay_within_the_positions(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "model", positions="learned", max_positions=14)
+    line = "the small house stands by a"
+    own, theirs = (
+        translator.translate_nbest([line], minimum_length=99)[0][0]
+        for translator in (Translator.load(path, device="cpu"), load(path, workers=1))
+    )
+    assert len(own.pieces) == len(theirs.pieces) == 13
+    assert not own.ended
+    assert not theirs.ended
+
+
+def test_a_source_beyond_its_table_is_refused(model: Path) -> None:
+    translator = load(model, workers=1)
+    translator.translate(["the " * 1279], max_source_pieces=9999, maximum_length=3)
+    with pytest.raises(ConfigError, match="reads up to 1279 pieces, found 1280"):
+        translator.translate(["the " * 1280], max_source_pieces=9999, maximum_length=3)
+
+
 def test_converts_once_and_again_when_weights_change(tmp_path: Path) -> None:
     path = write_model(tmp_path / "model")
     own = Translator.load(path, device="cpu")
