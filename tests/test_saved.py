@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from families import VARIATIONS
+from families import VARIATIONS, teacher_force
+from torch.nn.utils.parametrize import is_parametrized
 
 from dragoman.config import read_yaml, to_yaml
 from dragoman.errors import ConfigError, SavedError
@@ -14,6 +15,7 @@ from dragoman.saved import (
     SavedConfig,
     average_weights,
     build_model,
+    load_for_search,
     load_model,
     load_weights,
     read_tensors,
@@ -104,6 +106,26 @@ def test_a_format_is_a_number(odd: object, tmp_path: Path, vocabularies: Vocabul
     rewrite(tmp_path / "model", format=odd)
     with pytest.raises(SavedError, match=r"format: expected a whole number .*found "):
         load_model(tmp_path / "model", "cpu")
+
+
+@pytest.mark.parametrize("name", ["transformer", "recurrent", "convs2s", "bytenet"])
+def test_a_model_to_search_with_is_the_same_function(
+    name: str, tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    weights = dict(build_model(VARIATIONS[name], vocabularies).named_parameters())
+    save_model(tmp_path / "model", SavedConfig(model=VARIATIONS[name]), vocabularies, weights)
+    trainable = load_model(tmp_path / "model", "cpu").model
+    searching = load_for_search(tmp_path / "model", "cpu").model
+    source, target = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 8, 9]])
+    one, other = (
+        teacher_force(model, source, source > 0, target) for model in (trainable, searching)
+    )
+    assert torch.equal(one, other)
+    made = [any(map(is_parametrized, model.modules())) for model in (trainable, searching)]
+    assert made == [name == "convs2s", False]
+    assert not searching.training
+    low = load_for_search(tmp_path / "model", "cpu", "bfloat16").model
+    assert {parameter.dtype for parameter in low.parameters()} == {torch.bfloat16}
 
 
 def test_saving_again_replaces_the_whole(tmp_path: Path, vocabularies: Vocabularies) -> None:

@@ -11,16 +11,17 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import safetensors
 import safetensors.torch
 import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from dragoman.config import Config, parse, read_yaml, to_yaml
-from dragoman.device import best_device
+from dragoman.device import Precision, best_device, working_precision
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
@@ -259,6 +260,33 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
     model = build_model(config.model, vocabularies)
     load_weights(model, read_tensors(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
+
+
+def load_for_search(
+    path: Path | str, device: torch.device | str | None = None, precision: Precision = "float32"
+) -> SavedModel:
+    """Open a model to translate with, not to be trained any further.
+
+    Weights that are made of others at each use, as weight normalisation makes them, are made once
+    and stand in their place; PyTorch's own cache of them holds for all threads of a process and
+    for every model in it.  Only then is the precision lowered.
+
+    Args:
+        path: as for :func:`load_model`.
+        device: as for :func:`load_model`.
+        precision: of the weights.
+
+    Raises:
+        SavedError: as of :func:`load_model`.
+    """
+    saved = load_model(path, device)
+    for module in list(saved.model.modules()):
+        if parametrize.is_parametrized(module):
+            for name in list(cast(nn.ModuleDict, module.parametrizations)):
+                parametrize.remove_parametrizations(module, name, leave_parametrized=True)
+    where = next(saved.model.parameters()).device
+    saved.model.to(working_precision(precision, where))
+    return saved
 
 
 def _check_format(found: object, where: Path) -> None:

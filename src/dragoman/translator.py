@@ -18,11 +18,11 @@ from torch import Tensor
 
 from dragoman.config import parse
 from dragoman.data.batches import make_batch
-from dragoman.device import Precision, working_precision
+from dragoman.device import Precision
 from dragoman.engine import Engine, SourceBatch, TorchEngine, evaluating
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved import SavedModel, load_model
+from dragoman.saved import SavedModel, load_for_search
 from dragoman.search import Hypothesis, SearchConfig, score_targets
 from dragoman.text.vocabulary import EOS, Vocabularies
 from dragoman.workers import WorkerEngine
@@ -126,15 +126,12 @@ class Translator:
             raise ConfigError("name at least one model or run directory to load")
         if device is not None:
             _check_device(device)
-        first, *others = saved = [load_model(path, device) for path in paths]
+        first, *others = saved = [load_for_search(path, device, precision) for path in paths]
         for other in others:
             _check_same_vocabularies(first, other)
         config = parse(SearchConfig, first.search, f"{first.path}: search")
-        models = [part.model for part in saved]
-        where = next(models[0].parameters()).device
-        dtype = working_precision(precision, where)
         engine = WorkerEngine(paths, workers, device, precision) if workers else None
-        return cls([model.to(dtype) for model in models], first.vocabularies, config, engine)
+        return cls([part.model for part in saved], first.vocabularies, config, engine)
 
     @property
     def models(self) -> list[TranslationModel]:
