@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from dragoman.config import Config
 from dragoman.errors import ConfigError
+from dragoman.models.embeddings import Sharing
 
 
 class FamilyConfig(Config):
@@ -31,9 +32,15 @@ class FamilyConfig(Config):
     """Width of embeddings and of every sublayer's output."""
 
     @property
+    def sharing(self) -> Sharing:
+        """Which embedding matrices are one: ``embeddings`` of a family that has the choice."""
+        chosen: Sharing = getattr(self, "embeddings", "separate")
+        return chosen
+
+    @property
     def needs_joint_vocabulary(self) -> bool:
-        """Whether source and target must share one vocabulary."""
-        return False
+        """Whether source and target must share one vocabulary: one matrix serves both."""
+        return self.sharing == "shared"
 
     def check_vocabularies(self, source: int, target: int) -> None:
         """Whether vocabularies of so many pieces fit this model.
