@@ -311,6 +311,15 @@ def test_a_recurrent_model_goes_the_same_way(corpus: Path, tmp_path: Path) -> No
         assert torch.equal(parameter, again[name])
 
 
+def test_a_coverage_penalty_needs_attention(corpus: Path) -> None:
+    """Said before training instead of at the first validation."""
+    settings = ["search.coverage_penalty=0.2", "model={family: recurrent}"]
+    read_experiment(configuration(corpus), settings)
+    settings[1] = "model={family: bytenet}"
+    with pytest.raises(ConfigError, match=r"coverage_penalty needs attention .*bytenet has not"):
+        read_experiment(configuration(corpus), settings)
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [

@@ -4,14 +4,18 @@ from pathlib import Path
 
 import pytest
 import torch
-from families import VARIATIONS
+from families import VARIATIONS, teacher_force
+from torch.nn.utils.parametrize import is_parametrized
 
+from dragoman.config import read_yaml, to_yaml
 from dragoman.errors import ConfigError, SavedError
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.saved import (
+    FORMAT,
     SavedConfig,
     average_weights,
     build_model,
+    load_for_search,
     load_model,
     load_weights,
     read_tensors,
@@ -69,6 +73,59 @@ def test_every_family_comes_back_as_it_was(
     found = dict(saved.model.named_parameters())
     assert found.keys() == weights.keys()
     assert all(torch.equal(found[name], weights[name]) for name in weights)
+
+
+def rewrite(path: Path, **values: object) -> None:
+    """Change ``config.yaml``; None takes a key out."""
+    config = read_yaml(path / "config.yaml") | values
+    kept = {name: value for name, value in config.items() if value is not None}
+    (path / "config.yaml").write_text(to_yaml(kept), encoding="utf-8")
+
+
+def test_a_model_without_format_is_of_the_first(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    path = tmp_path / "model"
+    weights = save(path, vocabularies)
+    assert read_yaml(path / "config.yaml")["format"] == FORMAT == 1
+    rewrite(path, format=None)
+    found = dict(load_model(path, "cpu").model.named_parameters())
+    assert all(torch.equal(found[name], weights[name]) for name in weights)
+
+
+def test_a_model_of_a_newer_format_is_refused(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    path = tmp_path / "model"
+    save(path, vocabularies)
+    # What else a newer format says may be unknown here; the format comes first.
+    rewrite(path, format=FORMAT + 1, model={"family": "telepathy"})
+    with pytest.raises(SavedError, match=r"config\.yaml: a model of format 2.* up to 1; .*newer"):
+        load_model(path, "cpu")
+
+
+@pytest.mark.parametrize("odd", ["new", 0, 1.5, True])
+def test_a_format_is_a_number(odd: object, tmp_path: Path, vocabularies: Vocabularies) -> None:
+    save(tmp_path / "model", vocabularies)
+    rewrite(tmp_path / "model", format=odd)
+    with pytest.raises(SavedError, match=r"format: expected a whole number .*found "):
+        load_model(tmp_path / "model", "cpu")
+
+
+@pytest.mark.parametrize("name", ["transformer", "recurrent", "convs2s", "bytenet"])
+def test_a_model_to_search_with_is_the_same_function(
+    name: str, tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    weights = dict(build_model(VARIATIONS[name], vocabularies).named_parameters())
+    save_model(tmp_path / "model", SavedConfig(model=VARIATIONS[name]), vocabularies, weights)
+    trainable = load_model(tmp_path / "model", "cpu").model
+    searching = load_for_search(tmp_path / "model", "cpu").model
+    source, target = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 8, 9]])
+    one, other = (
+        teacher_force(model, source, source > 0, target) for model in (trainable, searching)
+    )
+    assert torch.equal(one, other)
+    made = [any(map(is_parametrized, model.modules())) for model in (trainable, searching)]
+    assert made == [name == "convs2s", False]
+    assert not searching.training
+    low = load_for_search(tmp_path / "model", "cpu", "bfloat16").model
+    assert {parameter.dtype for parameter in low.parameters()} == {torch.bfloat16}
 
 
 def test_saving_again_replaces_the_whole(tmp_path: Path, vocabularies: Vocabularies) -> None:

@@ -15,7 +15,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
 from dragoman.search import SearchConfig
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig, train_vocabularies
 from dragoman.translator import Translation, Translator
 
 torch.set_num_threads(1)  # threads waiting for one another take longer than matrices this small
@@ -47,10 +47,11 @@ few = settings(
 )
 
 
-def make_vocabularies(seed: int = 1) -> Vocabularies:
+def make_vocabularies(seed: int = 1, tags: tuple[str, ...] = ()) -> Vocabularies:
     chance = random.Random(seed)
     text = [" ".join(chance.choices(WORDS, k=6)) for _ in range(60)]
-    return train_vocabularies(zip(text, text, strict=True), VocabularyConfig(size=60), seed=1)
+    config = VocabularyConfig(size=60, tags=tags)
+    return train_vocabularies(zip(text, text, strict=True), config, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +157,72 @@ def test_a_line_too_long_is_refused_by_its_number(translator: Translator) -> Non
         translator.score(["tree"], ["tree " * 2000])
 
 
+LONG = "tree " * 50
+
+
+def short_sighted(vocabularies: Vocabularies, positions: int = 30) -> Transformer:
+    """A model that has learned so many positions."""
+    torch.manual_seed(1)
+    config = CONFIG.model_copy(update={"positions": "learned", "max_positions": positions})
+    return Transformer(config, len(vocabularies.source), len(vocabularies.target)).double().eval()
+
+
+def test_a_line_beyond_the_positions_is_refused_by_its_number(vocabularies: Vocabularies) -> None:
+    wide = make_model(vocabularies).eval()
+    for models in ([short_sighted(vocabularies)], [wide, short_sighted(vocabularies)]):
+        translator = Translator(models, vocabularies, SEARCH)
+        said = r"line 2: \d+ pieces and the end symbol are more than model.max_positions 30; split"
+        with pytest.raises(DataError, match=said):
+            translator.translate(["the house", LONG])
+        for sources, targets in ((["a", LONG], ["a", "a"]), (["a", "a"], ["a", LONG])):
+            with pytest.raises(DataError, match=said):
+                translator.score(sources, targets)
+
+
+def test_a_line_as_long_as_the_positions_allow_is_read(vocabularies: Vocabularies) -> None:
+    line = "the old house stands by"
+    pieces = len(vocabularies.source.encode(line))
+    exact, short = (
+        Translator([short_sighted(vocabularies, positions)], vocabularies, SEARCH)
+        for positions in (pieces + 1, pieces)
+    )
+    assert exact.translate_nbest([line])[0][0].refused is None
+    assert exact.score([line], [line])[0].tokens == pieces + 1
+    with pytest.raises(DataError, match=f"{pieces} pieces and the end symbol are more"):
+        short.translate([line])
+
+
+@pytest.mark.parametrize("buffer", [1, 2, 9])
+@pytest.mark.parametrize("limit", ["positions", "max_source_pieces"])
+def test_a_line_too_long_costs_no_other_line(
+    limit: str, buffer: int, vocabularies: Vocabularies
+) -> None:
+    lines = ["the house", LONG, "", "a tree by the river", LONG, "old"]
+    learned = Translator([short_sighted(vocabularies)], vocabularies, SEARCH)
+    plain = Translator([make_model(vocabularies).eval()], vocabularies, SEARCH)
+    translator, options = {
+        "positions": (learned, {}),
+        "max_source_pieces": (plain, {"max_source_pieces": 20}),
+    }[limit]
+    found = translator.translate_nbest(lines, buffer_lines=buffer, **options)
+    for number, (line, (best, *others)) in enumerate(zip(lines, found, strict=True), 1):
+        if line == LONG:
+            assert best.refused is not None
+            assert best.refused.startswith(f"line {number}: ")
+            assert limit in best.refused
+            assert (best.text, best.pieces, best.ended, others) == ("", [], False, [])
+            assert best.score == best.log_probability == float("-inf")
+        else:
+            alone = translator.translate_nbest([line])[0][0]
+            assert (best.text, best.pieces, best.refused) == (alone.text, alone.pieces, None)
+            assert best.score == pytest.approx(alone.score)
+    # Where there is room for text alone, the error comes after what was translated before it.
+    stream = translator.stream(lines, buffer_lines=buffer, **options)
+    assert next(stream) == found[0][0].text
+    with pytest.raises(DataError, match="line 2: "):
+        next(stream)
+
+
 def test_options_hold_for_one_call(translator: Translator) -> None:
     (three,) = translator.translate_nbest(["the house"], beam=3, nbest=3)
     assert len(three) == 3
@@ -259,6 +326,29 @@ def test_a_saved_model_translates_as_before(tmp_path: Path, vocabularies: Vocabu
     model = make_model(vocabularies).float()
     expected = Translator([model], vocabularies, SEARCH).translate(lines, beam=2)
     assert loaded.translate(lines) == expected
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4}, {"sampling": {"seed": 3}}])
+def test_control_symbols_are_never_put_out(options: dict[str, object], tmp_path: Path) -> None:
+    """Not even by a model that would like nothing better."""
+    tags = ("<2de>", "<2en>")
+    vocabularies = make_vocabularies(tags=tags)
+    model = make_model(vocabularies).eval()
+    with torch.no_grad():
+        loved = model.output.weight[PAD].clone()
+        model.output.weight[[BOS, *vocabularies.target.tags]] = loved
+        last = model.decoder[-1].residuals[2].norm
+        last.weight.zero_()
+        last.bias.copy_(9 * loved)
+    control = {"<pad>", "<s>", *tags}
+    translator = Translator([model], vocabularies, SEARCH)
+
+    def put_out(**more: object) -> set[str]:
+        found = translator.translate_nbest(["the house"] * 9, **options, **more)
+        return {piece for (best, *_) in found for piece in best.pieces}
+
+    assert not control & put_out()
+    assert set() < control & put_out(allow_tags=True) <= set(tags)
 
 
 def test_several_paths_are_an_ensemble(tmp_path: Path, vocabularies: Vocabularies) -> None:

@@ -46,11 +46,15 @@ class TorchEngine:
 
     What is given to a language model is not a source but how its output begins.  A model in
     training may be given: it is put into evaluation mode during each batch only.
+
+    Args:
+        models: those that translate together.
+        tags: ids that are put out only where ``search.allow_tags`` says so.
     """
 
-    def __init__(self, models: Sequence[TranslationModel]) -> None:
+    def __init__(self, models: Sequence[TranslationModel], tags: Sequence[int] = ()) -> None:
         keep_freed_memory()
-        self.models = list(models)
+        self.models, self._tags = list(models), tags
         scorers: list[Scorer] = [ModelScorer(model) for model in models]
         self.scorer = scorers[0] if len(scorers) == 1 else Ensemble(scorers)
 
@@ -63,13 +67,20 @@ class TorchEngine:
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
         """See :meth:`Engine.search`."""
+        never = () if config.allow_tags else self._tags
         for batch in batches:
             source, mask = (tensor.to(self.device) for tensor in pad_sources(batch.sources))
             # The length of a beginning limits the output as a source's would.
             prefixes = None if self.models[0].reads_source else batch.sources
             with evaluating(self.models):
                 found = search(
-                    self.scorer, source, mask, config, prefixes=prefixes, numbers=batch.numbers
+                    self.scorer,
+                    source,
+                    mask,
+                    config,
+                    prefixes=prefixes,
+                    never=never,
+                    numbers=batch.numbers,
                 )
             yield found
 

@@ -7,6 +7,8 @@ assertions; they are never a :class:`DragomanError`.
 
 from __future__ import annotations
 
+import signal
+
 
 class DragomanError(Exception):
     """Base of every error that a user can cause and mend; its text is one line."""
@@ -51,6 +53,16 @@ class MissingExtraError(DragomanError):
 
 
 class InterruptedRunError(DragomanError):
-    """A signal stopped the work; everything is saved, and the message says how to go on."""
+    """A signal stopped the work; everything is saved, and the message says how to go on.
 
-    exit_code = 130
+    Args:
+        message: its text.
+        received: which signal, if it came to this process; Ctrl-C's unless told otherwise.
+    """
+
+    exit_code = 128 + signal.SIGINT
+
+    def __init__(self, message: str, received: signal.Signals | None = None) -> None:
+        super().__init__(message)
+        if received is not None:
+            self.exit_code = 128 + received  # as the shell says of a process that it ended

@@ -23,7 +23,7 @@ from dragoman.data.store import Store
 from dragoman.errors import ConfigError, SavedError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.files import atomic_write
-from dragoman.models import ModelConfig
+from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.transformer import TransformerConfig
 from dragoman.saved import (
     CONFIG_FILE,
@@ -97,6 +97,11 @@ class ExperimentConfig(Config):
             raise ValueError(
                 "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
                 "target"
+            )
+        if self.search.coverage_penalty and not FAMILIES[self.model.family].has_attention():
+            raise ValueError(
+                "search.coverage_penalty needs attention over the source, which model.family: "
+                f"{self.model.family} has not; set it to 0"
             )
         if "dev" in self.data.test:
             raise ValueError("data.test: dev is the name of data.dev's scores; choose another")

@@ -11,21 +11,26 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import safetensors
 import safetensors.torch
 import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from dragoman.config import Config, parse, read_yaml, to_yaml
-from dragoman.device import best_device
+from dragoman.device import Precision, best_device, working_precision
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.text.vocabulary import Vocabularies
+
+FORMAT = 1
+"""Of the model directories that are written here.  It rises when an older Dragoman could open a
+newer model and translate otherwise than meant; a ``config.yaml`` that names none is of format 1."""
 
 CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
@@ -191,7 +196,8 @@ def save_model(
         StorageError: the disk refuses.
     """
     with atomic_directory(directory) as temporary:
-        (temporary / CONFIG_FILE).write_text(to_yaml(config.model_dump()), encoding="utf-8")
+        values = {"format": FORMAT, **config.model_dump()}
+        (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
         (temporary / CARD_FILE).write_text(model_card(config, weights, scores or {}), "utf-8")
@@ -244,15 +250,55 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
         device: where to put the weights; a GPU if there is one unless told otherwise.
 
     Raises:
-        SavedError: something is missing, truncated, altered or does not fit together.
+        SavedError: something is missing, truncated, altered or does not fit together, or of a
+            newer format.
     """
     directory = model_directory(Path(path))
     # A checkpoint has weights of its own and shares the rest with its run.
     home = directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
     values = read_yaml(home / CONFIG_FILE)
+    _check_format(values.get("format", 1), home / CONFIG_FILE)
     known = {name: values[name] for name in SavedConfig.model_fields if name in values}
     config = parse(SavedConfig, known, home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
     load_weights(model, read_tensors(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
+
+
+def load_for_search(
+    path: Path | str, device: torch.device | str | None = None, precision: Precision = "float32"
+) -> SavedModel:
+    """Open a model to translate with, not to be trained any further.
+
+    Weights that are made of others at each use, as weight normalisation makes them, are made once
+    and stand in their place; PyTorch's own cache of them holds for all threads of a process and
+    for every model in it.  Only then is the precision lowered.
+
+    Args:
+        path: as for :func:`load_model`.
+        device: as for :func:`load_model`.
+        precision: of the weights.
+
+    Raises:
+        SavedError: as of :func:`load_model`.
+    """
+    saved = load_model(path, device)
+    for module in list(saved.model.modules()):
+        if parametrize.is_parametrized(module):
+            for name in list(cast(nn.ModuleDict, module.parametrizations)):
+                parametrize.remove_parametrizations(module, name, leave_parametrized=True)
+    where = next(saved.model.parameters()).device
+    saved.model.to(working_precision(precision, where))
+    return saved
+
+
+def _check_format(found: object, where: Path) -> None:
+    """Before anything else is read, of which a newer format may mean something else."""
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise SavedError(f"{where}: format: expected a whole number from 1 on, found {found!r}")
+    if found > FORMAT:
+        raise SavedError(
+            f"{where}: a model of format {found}, and this Dragoman reads formats up to {FORMAT}; "
+            "open it with a newer release: pip install --upgrade dragoman"
+        )

@@ -18,11 +18,11 @@ from torch import Tensor
 
 from dragoman.config import parse
 from dragoman.data.batches import make_batch
-from dragoman.device import Precision, working_precision
+from dragoman.device import Precision
 from dragoman.engine import Engine, SourceBatch, TorchEngine, evaluating
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved import SavedModel, load_model
+from dragoman.saved import SavedModel, load_for_search
 from dragoman.search import Hypothesis, SearchConfig, score_targets
 from dragoman.text.vocabulary import EOS, Vocabularies
 from dragoman.workers import WorkerEngine
@@ -33,10 +33,10 @@ class Translation:
     """One translation of a line."""
 
     text: str
-    """The translation; empty for an empty line."""
+    """The translation; empty for an empty line, and for one that was refused."""
 
     score: float
-    """The log-probability over the length penalty: the higher, the better."""
+    """Log-probability over length penalty, and coverage penalty: the higher, the better."""
 
     log_probability: float
     """Natural logarithm of the model's probability of these pieces and the end."""
@@ -46,6 +46,9 @@ class Translation:
 
     ended: bool
     """False where the length limit cut the translation off."""
+
+    refused: str | None = None
+    """Why the line was not translated: which one it is, how much too long, and what to do."""
 
 
 class Scored(NamedTuple):
@@ -96,7 +99,7 @@ class Translator:
             raise ConfigError("a language model and a model with a source are no ensemble")
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
-        self._local = TorchEngine(models)
+        self._local = TorchEngine(models, vocabularies.target.tags)
         self._engine = engine or self._local
 
     @classmethod
@@ -125,15 +128,12 @@ class Translator:
             raise ConfigError("name at least one model or run directory to load")
         if device is not None:
             _check_device(device)
-        first, *others = saved = [load_model(path, device) for path in paths]
+        first, *others = saved = [load_for_search(path, device, precision) for path in paths]
         for other in others:
             _check_same_vocabularies(first, other)
         config = parse(SearchConfig, first.search, f"{first.path}: search")
-        models = [part.model for part in saved]
-        where = next(models[0].parameters()).device
-        dtype = working_precision(precision, where)
         engine = WorkerEngine(paths, workers, device, precision) if workers else None
-        return cls([model.to(dtype) for model in models], first.vocabularies, config, engine)
+        return cls([part.model for part in saved], first.vocabularies, config, engine)
 
     @property
     def models(self) -> list[TranslationModel]:
@@ -161,14 +161,16 @@ class Translator:
 
         Raises:
             ConfigError: an option that does not exist or is out of range.
-            DataError: a line is longer than ``max_source_pieces``.
+            DataError: a line is longer than ``max_source_pieces`` or the model's positions.
         """
         return list(self.stream(lines, **options))
 
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
         """The ``nbest`` best translations of each line, or as many samples, best first.
 
-        Arguments and errors as of :meth:`translate`.  There are fewer where fewer are possible.
+        Arguments and errors as of :meth:`translate`, but a line that is too long is no error: it
+        has one translation that is empty and says why (:attr:`Translation.refused`).  There are
+        fewer than ``nbest`` where fewer are possible.
         """
         return list(self.stream_nbest(lines, **options))
 
@@ -176,15 +178,17 @@ class Translator:
         """The best translation of each line, in order and in bounded memory.
 
         ``buffer_lines`` lines are read before the first translation comes.  Arguments and errors
-        as of :meth:`translate`.
+        as of :meth:`translate`; before an error comes what was translated.
         """
         for translations in self.stream_nbest(lines, **{**options, "nbest": 1}):
+            if (reason := translations[0].refused) is not None:
+                raise DataError(reason)
             yield translations[0].text
 
     def stream_nbest(self, lines: Iterable[str], **options: Any) -> Iterator[list[Translation]]:
         """The ``nbest`` best translations of each line, in order and in bounded memory.
 
-        Arguments and errors as of :meth:`translate`.
+        Arguments and errors as of :meth:`translate_nbest`.
         """
         _refuse_text(lines)
         config = self._configure(options)
@@ -202,7 +206,8 @@ class Translator:
 
         Raises:
             ConfigError: sources for a language model, or none for another.
-            DataError: unequal numbers of lines, or one longer than ``max_source_pieces``.
+            DataError: unequal numbers of lines, or one longer than ``max_source_pieces`` or the
+                model's positions.
         """
         if (sources is not None) != self.reads_source:
             raise ConfigError(
@@ -218,9 +223,11 @@ class Translator:
                 f"{len(sources)} source lines and {len(targets)} target lines: "
                 "they must be as many, line by line"
             )
-        limit = self.search.max_source_pieces
-        source = _checked(self.vocabularies.source.encode_batch(sources), limit, 0)
-        target = _checked(self.vocabularies.target.encode_batch(targets), limit, 0)
+        source = self.vocabularies.source.encode_batch(sources)
+        target = self.vocabularies.target.encode_batch(targets)
+        for side in (source, target):
+            for reason in self._too_long(side, 0, self.search).values():
+                raise DataError(reason)
         scored: list[Scored] = [Scored(0.0, 0)] * len(sources)
 
         def length(number: int) -> int:
@@ -279,10 +286,16 @@ class Translator:
     ) -> list[list[Translation]]:
         """Translate lines that are numbered from ``start`` in the whole input."""
         ids = self.vocabularies.source.encode_batch(lines)
-        _checked(ids, config.max_source_pieces, start)
         nothing = [Translation("", 0.0, 0.0, [], ended=True)]
         translations = [nothing.copy() for _ in lines]
-        wanted = [number for number, line in enumerate(ids) if line or not self.reads_source]
+        too_long = self._too_long(ids, start, config)
+        for number, reason in too_long.items():
+            translations[number] = [_refused(reason)]
+        wanted = [
+            number
+            for number, line in enumerate(ids)
+            if (line or not self.reads_source) and number not in too_long
+        ]
         tokens = max(1, config.batch_tokens // config.rows)
         groups = list(_batches(wanted, lambda number: len(ids[number]) + 1, tokens))
         batches = (
@@ -293,6 +306,25 @@ class Translator:
             for number, hypotheses in zip(group, found, strict=True):
                 translations[number] = [self._read(hypothesis) for hypothesis in hypotheses]
         return translations
+
+    def _too_long(self, ids: list[list[int]], start: int, config: SearchConfig) -> dict[int, str]:
+        """Which lines cannot be read, and what to tell of each; they count from ``start``."""
+        found = {}
+        positions = self._local.scorer.position_limit
+        for number, line in enumerate(ids):
+            pieces = len(line)
+            if positions is not None and pieces >= positions:  # one is the end symbol's
+                found[number] = (
+                    f"line {start + number + 1}: {pieces} pieces and the end symbol are more than "
+                    f"model.max_positions {positions}; split the line, or train with more"
+                )
+            elif pieces > config.max_source_pieces:
+                found[number] = (
+                    f"line {start + number + 1}: {pieces} pieces are more than "
+                    f"search.max_source_pieces {config.max_source_pieces}; split the line or "
+                    "raise the limit"
+                )
+        return found
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
@@ -321,14 +353,10 @@ def _batches(
         yield batch
 
 
-def _checked(ids: list[list[int]], limit: int, start: int) -> list[list[int]]:
-    for number, line in enumerate(ids, start + 1):
-        if len(line) > limit:
-            raise DataError(
-                f"line {number}: {len(line)} pieces are more than search.max_source_pieces "
-                f"{limit}; split the line or raise the limit"
-            )
-    return ids
+def _refused(reason: str) -> Translation:
+    """In the place of a translation; no filter by score can take it for a good one."""
+    never = float("-inf")
+    return Translation("", never, never, [], ended=False, refused=reason)
 
 
 def _refuse_text(lines: Iterable[str]) -> None:

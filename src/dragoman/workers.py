@@ -16,10 +16,10 @@ from pathlib import Path
 
 import torch
 
-from dragoman.device import Precision, working_precision
+from dragoman.device import Precision
 from dragoman.engine import SourceBatch, TorchEngine
 from dragoman.errors import ConfigError
-from dragoman.saved import load_model
+from dragoman.saved import load_for_search
 from dragoman.search import Hypothesis, SearchConfig
 
 _AHEAD = 2  # batches waiting for each worker, so that none waits for this process
@@ -85,9 +85,9 @@ def _begin(
     global _engine  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first process' to answer
     torch.set_num_threads(1)
-    models = [load_model(path, device).model for path in paths]
-    dtype = working_precision(precision, next(models[0].parameters()).device)
-    _engine = TorchEngine([model.to(dtype) for model in models])
+    saved = [load_for_search(path, device, precision) for path in paths]
+    tags = saved[0].vocabularies.target.tags
+    _engine = TorchEngine([part.model for part in saved], tags)
 
 
 def _begun() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,12 @@ def test_unexpected_error_is_one_line_and_debug_shows_its_place(
 def test_interrupt_gives_130(dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     _break(monkeypatch, KeyboardInterrupt())
     assert one_error(dragoman("cost", "x.yaml"), 130).endswith("interrupted")
+
+
+def test_sigterm_gives_143(dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, errors.InterruptedRunError("stopped", signal.SIGTERM))
+    assert one_error(dragoman("cost", "x.yaml"), 143).endswith("stopped")
+    assert "| 143 |" in EXIT_CODES.read_text(encoding="utf-8")
 
 
 def test_debug_keeps_the_line_of_a_known_error(dragoman: CommandLine) -> None:

@@ -43,10 +43,11 @@ def sentences(count: int) -> list[str]:
     return [" ".join(chance.choices(WORDS, k=chance.randint(1, 9))) for _ in range(count)]
 
 
-def write_model(path: Path, seed: int = 1, **variation: Any) -> Path:
+def write_model(path: Path, seed: int = 1, tags: tuple[str, ...] = (), **variation: Any) -> Path:
+    """A model that would put out nothing but tags, if there are any."""
     text = sentences(80)
     vocabularies: Vocabularies = train_vocabularies(
-        zip(text, text, strict=True), VocabularyConfig(size=60), seed=1
+        zip(text, text, strict=True), VocabularyConfig(size=60, tags=tags), seed=1
     )
     config = TransformerConfig(**{**SIZES, **variation})
     torch.manual_seed(seed)
@@ -58,6 +59,7 @@ def write_model(path: Path, seed: int = 1, **variation: Any) -> Path:
     with torch.no_grad():  # as trained models do, it ends by itself and shuns what is banned
         model.output.weight[:, 0] = 0
         model.output.weight[[EOS, PAD, UNK, BOS], 0] = torch.tensor([2.0, -9.0, -9.0, -9.0])
+        model.output.weight[vocabularies.target.tags, 0] = 9.0
         last.weight[0], last.bias[0] = 0, 1
         last.weight *= -1  # the piece just read would else come again, its embedding being tied
     weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
@@ -91,6 +93,31 @@ def test_finds_what_the_own_search_finds(variation: dict[str, Any], tmp_path: Pa
     assert ended >= 30
     assert same >= 30
     assert theirs.translate_nbest([""]) == own.translate_nbest([""])
+
+
+def test_tags_are_put_out_only_where_they_are_allowed(tmp_path: Path) -> None:
+    translator = load(write_model(tmp_path / "model", tags=("<a>", "<b>")), workers=1)
+    assert not any("<" in text for text in translator.translate(sentences(9)))
+    assert all("<" in text for text in translator.translate(sentences(9), allow_tags=True))
+
+
+def test_outputs_stay_within_the_positions(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "model", positions="learned", max_positions=14)
+    line = "the small house stands by a"
+    own, theirs = (
+        translator.translate_nbest([line], minimum_length=99)[0][0]
+        for translator in (Translator.load(path, device="cpu"), load(path, workers=1))
+    )
+    assert len(own.pieces) == len(theirs.pieces) == 13
+    assert not own.ended
+    assert not theirs.ended
+
+
+def test_a_source_beyond_its_table_is_refused(model: Path) -> None:
+    translator = load(model, workers=1)
+    translator.translate(["the " * 1279], max_source_pieces=9999, maximum_length=3)
+    with pytest.raises(ConfigError, match="reads up to 1279 pieces, found 1280"):
+        translator.translate(["the " * 1280], max_source_pieces=9999, maximum_length=3)
 
 
 def test_converts_once_and_again_when_weights_change(tmp_path: Path) -> None:
@@ -133,6 +160,7 @@ def test_command_line(model: Path, dragoman: CommandLine) -> None:
     ("arguments", "message"),
     [
         (("--sample",), "does not sample"),
+        (("--coverage-penalty", "0.2"), "no coverage penalty"),
         (("--precision", "auto"), "--precision auto"),
         (("--device", "cuda"), "runs on the cpu"),
     ],

@@ -191,6 +191,28 @@ def test_lengths_beyond_the_limits(patient: Patient) -> None:
     assert "model.max_positions 100" in patient.findings("error", 3, *learned)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"positions": "learned"},
+        {"family": "convs2s", "encoder_layers": 1, "decoder_layers": 1, "d_hidden": 16},
+    ],
+    ids=["learned positions", "convs2s"],
+)
+def test_an_evaluation_line_beyond_the_positions(model: dict[str, Any], patient: Patient) -> None:
+    """It would end the run when it is scored, a test line only after all of training."""
+    shared = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "max_positions": 100}
+    patient.values["model"] = shared | model
+    patient.values["data"]["max_pieces"] = 99
+    assert patient.findings("error", 0) == ""
+    words = " ".join(["Omega"] * 60)
+    patient.write("test.de", "\n".join([*patient.lines("test.de")[1:], words]) + "\n")
+    found = patient.findings("error", 3)
+    assert re.search(r"test: +line 60 has \d+ pieces, and model.max_positions 100 allows 99", found)
+    patient.values["search"]["max_source_pieces"] = 98
+    assert "and search.max_source_pieces 98 allows 98" in patient.findings("error", 3)
+
+
 def test_schedules_that_make_no_sense(patient: Patient) -> None:
     late = ("--set", "training.schedule.warmup_steps=4000")
     assert "warmup_steps 4000" in patient.findings("warning", 0, *late)

@@ -4,11 +4,14 @@ import gzip
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import CommandLine, one_error
 
 from dragoman import load
+from dragoman.engine import TorchEngine
+from dragoman.search import SearchConfig
 
 LINES = ["one hundred euros", "", "the third day", "seven"]
 
@@ -66,6 +69,23 @@ def test_scores_stand_before_the_translation(
     assert all(float(line.split("\t")[0]) <= 0 for line in scored)
 
 
+def test_penalties_reach_the_search(
+    trained: Path, source: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[SearchConfig] = []
+    search = TorchEngine.search
+
+    def listen(self: TorchEngine, batches: Any, config: SearchConfig) -> Any:
+        asked.append(config)
+        return search(self, batches, config)
+
+    monkeypatch.setattr(TorchEngine, "search", listen)
+    options = ("--length-penalty", 1, "--coverage-penalty", 0.5)
+    assert dragoman("translate", trained, "--input", source, *options).code == 0
+    assert dragoman("translate", trained, "--input", source).code == 0
+    assert [(c.length_penalty, c.coverage_penalty) for c in asked] == [(1.0, 0.5), (0.6, 0.0)]
+
+
 def test_an_ensemble_of_a_model_with_itself_is_that_model(
     trained: Path, source: Path, dragoman: CommandLine
 ) -> None:
@@ -108,11 +128,28 @@ def test_a_failing_translation_leaves_the_output_file_alone(
     assert list(tmp_path.iterdir()) == [output]
 
 
-def test_a_line_of_100_000_characters_is_refused_by_number(
-    trained: Path, dragoman: CommandLine
+def test_a_line_of_100_000_characters_is_refused_and_costs_no_other(
+    trained: Path, dragoman: CommandLine, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stdin = b"one\n" + b"x" * 100_000 + b"\n"
-    assert "line 2" in one_error(dragoman("translate", trained, stdin=stdin), 3)
+    long = "x" * 100_000
+    stdin = f"one\n{long}\nthe third day\n{long}\n".encode()
+    one, third = load(str(trained)).translate(["one", "the third day"])
+    outcome = dragoman("translate", trained, stdin=stdin)
+    assert outcome.out.split("\n") == [one, "", third, "", ""]
+    line = one_error(outcome, 3)
+    assert "all is translated but 2 lines that were too long" in line
+    assert "first is line 2: 100001 pieces" in line
+    warned = [record.message for record in caplog.records if "left empty" in record.message]
+    assert [message.split(":")[0] for message in warned] == ["line 2", "line 4"]
+    output = tmp_path / "out.de"
+    one_error(dragoman("translate", trained, "--output", output, stdin=stdin), 3)
+    assert output.read_text(encoding="utf-8") == outcome.out
+
+
+def test_refused_lines_have_the_lowest_score(trained: Path, dragoman: CommandLine) -> None:
+    stdin = b"x" * 100_000 + b"\none\n"
+    assert dragoman("translate", trained, "--scores", stdin=stdin).out.startswith("-inf\t\n")
+    assert dragoman("translate", trained, "--nbest", 2, stdin=stdin).out.startswith("1\t-inf\t\n")
 
 
 def test_missing_model(dragoman: CommandLine, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from dragoman.search import (
     search,
 )
 from dragoman.search.beam import beam_search
+from dragoman.search.penalties import Penalties
 from dragoman.search.strategy import build_rules
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 
@@ -66,7 +67,7 @@ def test_a_beam_of_one_is_greedy(build: Build, pad: Pad, lines: list[list[int]],
     greedy = search(scorer, source, mask, GREEDY)
     with torch.inference_mode():
         rules = build_rules(mask, GREEDY)
-        of_one = beam_search(scorer, source, mask, rules, beam=1, nbest=1, alpha=0.6)
+        of_one = beam_search(scorer, source, mask, rules, beam=1, nbest=1, penalties=Penalties(0.6))
     assert_same(of_one, greedy)
 
 

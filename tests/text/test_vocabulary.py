@@ -131,6 +131,19 @@ class TestTags:
         assert [vocabulary.tag("<2de>"), vocabulary.tag("<2en>")] == [4, 5]
 
     @vocabularies
+    def test_all_are_known_and_nothing_else_is_one(self, vocabulary):
+        assert vocabulary.tags == [4, 5]
+
+    @pytest.mark.parametrize("config", KINDS, ids=["bpe", "unigram", "bpe-bytes", "unigram-bytes"])
+    def test_without_any_there_are_none(self, config):
+        """Not even where pieces that look like one are learned from the text."""
+        plain = config.model_copy(update={"tags": ()})
+        lines = [Pair(f"{p.source} a<+>", f"b<+> {p.target}", p.line) for p in corpus()]
+        vocabulary = train_vocabularies(lines, plain, seed=1).source
+        assert "<+>" in vocabulary.pieces(range(len(vocabulary)))
+        assert vocabulary.tags == []
+
+    @vocabularies
     def test_a_tag_is_never_split_and_stays_itself(self, vocabulary):
         ids = vocabulary.encode("<2de> the fox")
         assert ids.count(vocabulary.tag("<2de>")) == 1

@@ -184,8 +184,9 @@ def test_a_signal_saves_and_says_how_to_go_on(trainer: MakeTrainer, tmp_path: Pa
                 yield batch
 
     handler = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(InterruptedRunError, match=r"SIGTERM.*dragoman resume"):
+    with pytest.raises(InterruptedRunError, match=r"SIGTERM.*dragoman resume") as stopped:
         trainer(batches=Signals()).train()
+    assert stopped.value.exit_code == 143
     assert signal.getsignal(signal.SIGTERM) is handler
     progress, _, _ = read_checkpoint(checkpoints(tmp_path)[-1])
     assert 1 <= progress.step <= 5

@@ -109,6 +109,8 @@ class CTranslate2Engine:
             inter_threads=workers or os.cpu_count() or 1,
             intra_threads=1,
         )
+        self._positions = model.position_limit or _POSITIONS
+        self._tags = vocabularies.target.tags
         self._source = _names(vocabularies.source)
         target = _names(vocabularies.target)
         self._target = target
@@ -118,12 +120,17 @@ class CTranslate2Engine:
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
         """See :meth:`dragoman.engine.Engine.search`.  Batches run side by side."""
+        if config.coverage_penalty:
+            raise ConfigError(
+                "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
+                "search.coverage_penalty to 0"
+            )
         if config.sampling is not None:
             raise ConfigError("the engine ctranslate2 does not sample; leave out --engine")
         pending = [(batch, self._submit(batch, config)) for batch in batches]
         for batch, results in pending:
             yield [
-                self._hypotheses(result.result(), len(source), config)
+                self._hypotheses(result.result(), source, config)
                 for source, result in zip(batch.sources, results, strict=True)
             ]
 
@@ -133,8 +140,9 @@ class CTranslate2Engine:
         All ``beam`` hypotheses are asked for, unpenalised: CTranslate2 divides by another power
         of the length, and would stop earlier by it.
         """
-        symbols = [PAD, BOS] if config.allow_unknown else [PAD, BOS, UNK]
-        limit = max(config.longest(len(source)) for source in batch.sources)
+        unknown = [] if config.allow_unknown else [UNK]
+        symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
+        limit = max(self._longest(source, config) for source in batch.sources)
         pending: list[Any] = self._translator.translate_batch(
             [[self._source[i] for i in source] + [self._source[EOS]] for source in batch.sources],
             beam_size=config.beam,
@@ -143,16 +151,25 @@ class CTranslate2Engine:
             return_scores=True,
             max_input_length=0,
             max_decoding_length=limit,
-            min_decoding_length=config.minimum_length,
+            min_decoding_length=min(config.minimum_length, limit),
             no_repeat_ngram_size=config.no_repeat_ngram,
             suppress_sequences=[[self._target[i]] for i in symbols],
             asynchronous=True,
         )
         return pending
 
-    def _hypotheses(self, result: Any, source: int, config: SearchConfig) -> list[Hypothesis]:
+    def _longest(self, source: list[int], config: SearchConfig) -> int:
+        """Pieces that the output may have; CTranslate2 fails beyond its table of positions."""
+        if len(source) >= self._positions:  # one is the end symbol's
+            raise ConfigError(
+                f"the engine ctranslate2 reads up to {self._positions - 1} pieces, found "
+                f"{len(source)}; lower search.max_source_pieces, or leave out --engine"
+            )
+        return min(config.longest(len(source)), self._positions - 1)
+
+    def _hypotheses(self, result: Any, source: list[int], config: SearchConfig) -> list[Hypothesis]:
         """CTranslate2's hypotheses by the paper's penalty, cut to this sentence's own limit."""
-        limit = config.longest(source)
+        limit = self._longest(source, config)
         found = []
         for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
             ids = [self._ids[name] for name in names][:limit]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from dragoman.apps.options import EXISTING, device_option, json_option, model_arguments
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dragoman.apps.ctranslate2 import Compute
     from dragoman.device import Precision
     from dragoman.translator import Translation, Translator
+
+log = logging.getLogger(__name__)
 
 STANDARD_INPUT = "standard input"
 
@@ -44,6 +47,12 @@ STANDARD_INPUT = "standard input"
     metavar="ALPHA",
     type=click.FloatRange(min=0),
     help="0 prefers short translations, 1 long ones.",
+)
+@click.option(
+    "--coverage-penalty",
+    metavar="BETA",
+    type=click.FloatRange(min=0),
+    help="Above 0, translations that leave out a part of the source lose.",
 )
 @click.option(
     "--nbest",
@@ -109,8 +118,9 @@ def translate(
     """Translate lines of text with a MODEL; several translate together, as an ensemble.
 
     MODEL is a model, run or checkpoint directory.  Lines stay in order, one for each line that
-    is read; an empty line gives an empty line.  A language model continues each line instead, and
-    begins a text where the line is empty.
+    is read; an empty line gives an empty line, and so does one that is too long, with a warning
+    at once and exit code 3 when all the others are translated.  A language model continues each
+    line instead, and begins a text where the line is empty.
 
     \b
     Examples:
@@ -129,8 +139,10 @@ def translate(
     with _lines(inputs) as (lines, interactive):
         if interactive and not options["buffer_lines"]:
             search["buffer_lines"] = 1
-        translated = translator.stream_nbest(lines, **search)
+        refused = _Refused()
+        translated = refused.watch(translator.stream_nbest(lines, **search))
         write_lines(output, _formatted(translated, numbered=bool(options["nbest"]), scores=scores))
+    refused.complain()
 
 
 @click.command()
@@ -231,7 +243,8 @@ def _load_ctranslate2(
 
 def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of the command line as values of SearchConfig; None is left to the model."""
-    search = {name: options[name] for name in ("beam", "length_penalty", "nbest", "buffer_lines")}
+    names = ("beam", "length_penalty", "coverage_penalty", "nbest", "buffer_lines")
+    search = {name: options[name] for name in names}
     draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "seed")}
     given = {name: value for name, value in draws.items() if value is not None}
     if given and not options["sample"]:
@@ -242,6 +255,33 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
             raise ConfigError("--beam searches and --sample draws; leave one of them out")
         search["sampling"] = given
     return search
+
+
+class _Refused:
+    """Lines that were too long: told of when they come, and again when all is done."""
+
+    def __init__(self) -> None:
+        self._count, self._first = 0, ""
+
+    def watch(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
+        """Pass translations on."""
+        for translations in translated:
+            if (reason := translations[0].refused) is not None:
+                log.warning("%s; its translation is left empty", reason)
+                self._count, self._first = self._count + 1, self._first or reason
+            yield translations
+
+    def complain(self) -> None:
+        """End the command as one that failed, if there were any.
+
+        Raises:
+            DataError: there were.
+        """
+        if self._count:
+            raise DataError(
+                f"all is translated but {self._count:,} lines that were too long and are empty in "
+                f"the output; the first is {self._first}"
+            )
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from dragoman.models.convolution import (
     weight_normalised,
 )
 from dragoman.models.dropout import Dropout
+from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.positions import LearnedPositions
 
@@ -53,14 +54,9 @@ class ConvS2SConfig(FamilyConfig):
     """Dropout on embeddings, on inputs of convolutions and on the decoder's output."""
     max_positions: int = Field(1024, ge=1)
     """Longest sentence in pieces; positions are learned."""
-    embeddings: Literal["separate", "target", "shared"] = "separate"
+    embeddings: Sharing = "separate"
     """separate: three matrices (the paper); target: one for target and output; shared: one for
     source, target and output (needs a joint vocabulary)."""
-
-    @property
-    def needs_joint_vocabulary(self) -> bool:
-        """Whether one embedding matrix serves both sides."""
-        return self.embeddings == "shared"
 
     @property
     def position_limit(self) -> int:
@@ -223,8 +219,6 @@ class ConvS2S(TranslationModel):
         self.position_limit = config.position_limit
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
-        if config.embeddings == "shared":
-            self.target_embedding.weight = self.source_embedding.weight
         self.encoder = (
             ConvolutionalEncoder(config)
             if config.encoder == "convolution"
@@ -235,6 +229,7 @@ class ConvS2S(TranslationModel):
         self.out_of_decoder = _linear(config.d_hidden, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.output = self._output_layer(target_vocabulary)
+        tie(config.sharing, self.source_embedding, self.target_embedding, self.output)
 
     def _output_layer(self, vocabulary: int) -> nn.Linear:
         width = self.config.d_model
@@ -243,7 +238,6 @@ class ConvS2S(TranslationModel):
         # A lookup table is not weight-normalised, hence neither is its other use.
         output = nn.Linear(width, vocabulary)
         nn.init.zeros_(output.bias)
-        output.weight = self.target_embedding.weight
         return output
 
     def encode(self, source: Tensor, source_mask: Tensor) -> ConvS2SMemory:

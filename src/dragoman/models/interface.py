@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from dragoman.config import Config
 from dragoman.errors import ConfigError
+from dragoman.models.embeddings import Sharing
 
 
 class FamilyConfig(Config):
@@ -36,9 +37,15 @@ class FamilyConfig(Config):
         return True
 
     @property
+    def sharing(self) -> Sharing:
+        """Which embedding matrices are one: ``embeddings`` of a family that has the choice."""
+        chosen: Sharing = getattr(self, "embeddings", "separate")
+        return chosen
+
+    @property
     def needs_joint_vocabulary(self) -> bool:
-        """Whether source and target must share one vocabulary."""
-        return False
+        """Whether source and target must share one vocabulary: one matrix serves both."""
+        return self.sharing == "shared"
 
     def check_vocabularies(self, source: int, target: int) -> None:
         """Whether vocabularies of so many pieces fit this model.
@@ -107,7 +114,8 @@ class TranslationModel(nn.Module, ABC):
     """
 
     position_limit: int | None = None
-    """Most positions of a target that can be read; None: any number."""
+    """Most positions of a source or target that can be read, those of its end or begin symbol
+    among them; None: any number."""
 
     reads_source: bool = True
     """False for a language model: of what :meth:`encode` is given, only the number of sentences
@@ -157,6 +165,11 @@ class TranslationModel(nn.Module, ABC):
             A scalar with gradient; None if there is nothing, or outside of training.
         """
         return None
+
+    @classmethod
+    def has_attention(cls) -> bool:
+        """Whether there is attention over the source, for :meth:`attention_weights` to show."""
+        return cls.attention_weights is not TranslationModel.attention_weights
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Where each target position looks: ``(batch, layers, heads, target, source)``.

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from dragoman.models.attention import mask_bias
 from dragoman.models.dropout import Dropout
+from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.recurrence import (
     RESIDUAL_FROM,
@@ -72,7 +73,7 @@ class RecurrentConfig(FamilyConfig):
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
     its next position (Zaremba et al. 2014)."""
-    embeddings: Literal["shared", "target", "separate"] = "separate"
+    embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
 
@@ -88,11 +89,6 @@ class RecurrentConfig(FamilyConfig):
         if self.residual and max(self.encoder_layers, self.decoder_layers) <= RESIDUAL_FROM:
             raise ValueError("residual begins at the third layer and needs 3 layers or more")
         return self
-
-    @property
-    def needs_joint_vocabulary(self) -> bool:
-        """Whether one embedding matrix serves both sides."""
-        return self.embeddings == "shared"
 
     @property
     def encoder_directions(self) -> list[int]:
@@ -285,16 +281,9 @@ class Recurrent(TranslationModel):
         self.first_state = nn.Identity() if config.copies_state else FirstState(config)
         attended_from = TopAttention if config.attention_from == "top" else BottomAttention
         self.decoder: Decoder = attended_from(config)
-        self._tie()
+        tie(config.sharing, self.source_embedding, self.target_embedding, self.output)
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -_INITIAL_RANGE, _INITIAL_RANGE)
-
-    def _tie(self) -> None:
-        embeddings = self.config.embeddings
-        if embeddings == "shared":
-            self.target_embedding.weight = self.source_embedding.weight
-        if embeddings != "separate":
-            self.output.weight = self.target_embedding.weight
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""

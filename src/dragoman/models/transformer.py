@@ -15,6 +15,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.models.attention import KeysValues, MultiHeadAttention, mask_bias
+from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import Memory, State, TranslationModel
 from dragoman.models.mixture import Mixture
 from dragoman.models.sublayers import final_norm
@@ -38,14 +39,9 @@ class TransformerConfig(LayersConfig):
     """Layers of the encoder (N in the paper)."""
     decoder_layers: int = Field(6, ge=1)
     """Layers of the decoder."""
-    embeddings: Literal["shared", "target", "separate"] = "shared"
+    embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
-
-    @property
-    def needs_joint_vocabulary(self) -> bool:
-        """Whether one embedding matrix serves both sides."""
-        return self.embeddings == "shared"
 
 
 @dataclass(frozen=True)
@@ -138,13 +134,10 @@ class Transformer(TranslationModel):
         self.neighbourhood = build_neighbourhood(config)
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
-        if config.embeddings == "shared":
-            self.target_embedding.weight = self.source_embedding.weight
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
-        if config.embeddings == "separate":
+        if config.sharing == "separate":
             nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
-        else:
-            self.output.weight = self.target_embedding.weight
+        tie(config.sharing, self.source_embedding, self.target_embedding, self.output)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.encoder_norm = final_norm(config.d_model, config.norm, config.normalization)

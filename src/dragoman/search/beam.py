@@ -7,13 +7,14 @@ A sentence has its result when
 * it has finished ``beam`` hypotheses, or
 * it has finished ``nbest``, and the best unfinished one cannot beat the worst of these any more:
   its log-probability only falls, and no more than the length limit can be made up by the
-  penalty (Wu et al. 2016, section 7); or
+  penalty (Wu et al. 2016, section 7), while coverage can only lower its score; or
 * nothing unfinished is left: at the length limit only the end symbol may follow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +22,8 @@ from torch import Tensor
 from dragoman.models.interface import select
 from dragoman.search.constraints import Progress, Rules
 from dragoman.search.hypothesis import Hypothesis, rank
-from dragoman.search.penalties import length_penalty
+from dragoman.search.judge import Judge
+from dragoman.search.penalties import Penalties, length_penalty
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, EOS
@@ -37,7 +39,7 @@ def beam_search(
     *,
     beam: int,
     nbest: int,
-    alpha: float,
+    penalties: Penalties,
 ) -> list[list[Hypothesis]]:
     """The ``nbest`` best finished hypotheses of each sentence, distinct, best first.
 
@@ -48,14 +50,15 @@ def beam_search(
         rules: what may be generated.
         beam: unfinished hypotheses a sentence.
         nbest: hypotheses wanted, at most ``beam``; fewer are returned where fewer are possible.
-        alpha: of the length penalty.
+        penalties: of length and coverage, which hypotheses are ranked by.
     """
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory, beam)
-    finished = _Finished(rules.limits.tolist(), beam, nbest, alpha)
+    judge = Judge(scorer, source_mask, penalties)
+    finished = _Finished(rules.limits.tolist(), beam, nbest, judge)
     beams: _Beams | None = None
     sentences = torch.arange(len(source), device=source.device)
-    bounds = _best_divisors(rules.limits, alpha)
+    bounds = _best_divisors(rules.limits, penalties.length)
     while len(sentences):
         previous = beams.history[:, -1:] if beams else source.new_full((len(source) * beam, 1), BOS)
         log_probabilities, state = scorer.step(previous, memory, state)
@@ -63,7 +66,7 @@ def beam_search(
         beams = beams or _Beams.first(len(source), beam, scores)
         rules.apply(scores, Progress(beams.history, sentences.repeat_interleave(beam)))
         candidates = _continuations(beams, scores)
-        finished.add(sentences, beams.history, candidates)
+        finished.add(sentences, memory, beams.history, candidates)
         kept = candidates.unfinished(beam)
 
         done = finished.settled(sentences, kept.scores[:, 0] / bounds[sentences])
@@ -140,7 +143,7 @@ class _Finished:
     limits: list[int]
     beam: int
     nbest: int
-    alpha: float
+    judge: Judge
     hypotheses: list[list[Hypothesis]] = field(init=False)
     thresholds: list[float] = field(init=False)  # what an unfinished hypothesis must exceed
 
@@ -148,20 +151,18 @@ class _Finished:
         self.hypotheses = [[] for _ in self.limits]
         self.thresholds = [_IMPOSSIBLE] * len(self.limits)
 
-    def add(self, sentences: Tensor, history: Tensor, candidates: _Candidates) -> None:
+    def add(self, sentences: Tensor, memory: Any, history: Tensor, candidates: _Candidates) -> None:
         """Keep those of the ``beam`` best candidates that took the end symbol."""
         scores = candidates.scores[:, : self.beam]
         ending = (candidates.pieces[:, : self.beam] == EOS) & scores.isfinite()
         places, ranks = ending.nonzero(as_tuple=True)
         rows = places * self.beam + candidates.parents[places, ranks]
-        found = zip(
-            sentences[places].tolist(),
-            history[rows].tolist(),
-            scores[places, ranks].tolist(),
-            strict=True,
-        )
-        for number, ids, log_probability in found:
-            score = log_probability / length_penalty(len(ids) + 1, self.alpha)
+        numbers, outputs = sentences[places], history[rows].tolist()
+        totals = scores[places, ranks].tolist()
+        judged = self.judge.scores(outputs, totals, numbers, memory, places)
+        for number, ids, log_probability, score in zip(
+            numbers.tolist(), outputs, totals, judged, strict=True
+        ):
             ended = len(ids) < self.limits[number]
             self.hypotheses[number].append(Hypothesis(ids, score, log_probability, ended))
             self._raise_threshold(number)

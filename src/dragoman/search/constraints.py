@@ -50,7 +50,7 @@ class Requirement(Protocol):
 
 @dataclass(frozen=True)
 class Never:
-    """Symbols that are never output: padding, the begin symbol, language tags."""
+    """Symbols that are never output: padding, the begin symbol, tags of the vocabulary."""
 
     ids: Tensor  # (symbols,)
 

@@ -7,12 +7,13 @@ from torch import Tensor
 from dragoman.search.constraints import Progress, Rules
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.paths import follow_paths
+from dragoman.search.penalties import Penalties
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
 
 
 def greedy_search(
-    scorer: Scorer, source: Tensor, source_mask: Tensor, rules: Rules, *, alpha: float
+    scorer: Scorer, source: Tensor, source_mask: Tensor, rules: Rules, *, penalties: Penalties
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence; what :func:`beam_search` finds with a beam of one.
 
@@ -21,9 +22,11 @@ def greedy_search(
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
         rules: what may be generated.
-        alpha: of the length penalty, which decides nothing here but the score returned.
+        penalties: of length and coverage, which decide nothing here but the score returned.
     """
-    return follow_paths(scorer, source, source_mask, rules, _likeliest, paths=1, alpha=alpha)
+    return follow_paths(
+        scorer, source, source_mask, rules, _likeliest, paths=1, penalties=penalties
+    )
 
 
 def _likeliest(scores: Tensor, progress: Progress) -> Tensor:

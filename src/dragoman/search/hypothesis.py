@@ -13,7 +13,7 @@ class Hypothesis:
     """Target ids without begin and end symbol."""
 
     score: float
-    """What hypotheses are ranked by: the log-probability over the length penalty."""
+    """What hypotheses are ranked by: log-probability over length penalty, and coverage penalty."""
 
     log_probability: float
     """Natural logarithm of the model's probability of ``ids`` and the end symbol."""

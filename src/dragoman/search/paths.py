@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +11,8 @@ from torch import Tensor
 from dragoman.models.interface import select
 from dragoman.search.constraints import Progress, Rules
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.penalties import length_penalty
+from dragoman.search.judge import Judge
+from dragoman.search.penalties import Penalties
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, EOS
 
@@ -27,7 +28,7 @@ def follow_paths(
     choose: Choose,
     *,
     paths: int,
-    alpha: float,
+    penalties: Penalties,
 ) -> list[list[Hypothesis]]:
     """Extend every path by the piece that ``choose`` takes, until all have ended.
 
@@ -35,6 +36,7 @@ def follow_paths(
     """
     found: list[list[Hypothesis]] = [[] for _ in source]
     limits = rules.limits.tolist()
+    judge = Judge(scorer, source_mask, penalties)
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory, paths)
     now = _Paths.first(len(source), paths, source.device)
@@ -45,8 +47,13 @@ def follow_paths(
         now = now.extended(scores[:, 0], choose(scores[:, 0], progress))
         done = now.ended.view(-1, paths).all(1)
         if done.any():
-            for number, ids, log_probability in now.only(done).outputs():
-                score = log_probability / length_penalty(len(ids) + 1, alpha)
+            ending = now.only(done)
+            places = done.nonzero().flatten().repeat_interleave(paths)
+            numbers, outputs, totals = ending.numbers(), ending.outputs(), ending.total.tolist()
+            judged = judge.scores(outputs, totals, numbers, memory, places)
+            for number, ids, score, log_probability in zip(
+                numbers.tolist(), outputs, judged, totals, strict=True
+            ):
                 ended = len(ids) < limits[number]
                 found[number].append(Hypothesis(ids, score, log_probability, ended))
             now = now.only(~done)
@@ -100,11 +107,10 @@ class _Paths:
             self.sentences[wanted], self.history[rows], self.total[rows], self.ended[rows]
         )
 
-    def outputs(self) -> Iterator[tuple[int, list[int], float]]:
-        """Sentence, ids without the end symbol, and log-probability of each row."""
-        paths = len(self.history) // len(self.sentences)
-        numbers = self.sentences.repeat_interleave(paths).tolist()
-        for number, ids, total in zip(
-            numbers, self.history.tolist(), self.total.tolist(), strict=True
-        ):
-            yield number, ids[: ids.index(EOS)], total
+    def numbers(self) -> Tensor:
+        """The sentence of each row, ``(rows,)``."""
+        return self.sentences.repeat_interleave(len(self.history) // len(self.sentences))
+
+    def outputs(self) -> list[list[int]]:
+        """The ids of each row, which has ended, without the end symbol."""
+        return [ids[: ids.index(EOS)] for ids in self.history.tolist()]

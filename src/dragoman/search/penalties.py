@@ -1,6 +1,29 @@
-"""How hypotheses of different lengths are compared."""
+"""How hypotheses of different lengths and coverage are compared (Wu et al. 2016, equation 14).
+
+    s(Y, X) = log P(Y | X) / lp(Y) + cp(X; Y)
+
+with a length penalty ``lp`` and a coverage penalty ``cp``, which is never above 0.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_LEAST = torch.finfo(torch.float32).tiny
+"""A softmax in float32 may give 0, whose logarithm would make all such hypotheses equally bad."""
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """Strengths of both penalties."""
+
+    length: float
+    """alpha; 0 compares log-probabilities as they are."""
+    coverage: float = 0.0
+    """beta; 0 asks nothing about coverage."""
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -14,3 +37,21 @@ def length_penalty(length: int, alpha: float) -> float:
         alpha: 0.6 in the paper.
     """
     return float(((5 + length) / 6) ** alpha)
+
+
+def coverage(weights: Tensor, source_mask: Tensor, target_mask: Tensor) -> Tensor:
+    """``sum_i log(min(sum_j p_ij, 1))``, Wu et al. 2016, equation 14, without its beta.
+
+    0 where every source position got as much attention as one target position has to give; the
+    lower, the more of the source was hardly looked at.
+
+    Args:
+        weights: ``p_ij``, ``(rows, target, source)``; over the source they sum to 1.
+        source_mask: ``(rows, source)``, True is a real token.
+        target_mask: ``(rows, target)``, True is a real token.
+
+    Returns:
+        ``(rows,)``, float64.
+    """
+    received = (weights.double() * target_mask.unsqueeze(2)).sum(1)
+    return received.clamp(_LEAST, 1.0).log().masked_fill(~source_mask, 0.0).sum(1)

@@ -17,6 +17,7 @@ from dragoman.config import Config
 from dragoman.search.constraints import Progress, Rules
 from dragoman.search.hypothesis import Hypothesis, rank
 from dragoman.search.paths import follow_paths
+from dragoman.search.penalties import Penalties
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
 
@@ -43,7 +44,7 @@ def sample(
     *,
     config: SamplingConfig,
     count: int,
-    alpha: float,
+    penalties: Penalties,
     numbers: Sequence[int],
 ) -> list[list[Hypothesis]]:
     """Independent samples for each sentence, best first; the same one may come twice.
@@ -55,7 +56,7 @@ def sample(
         rules: what may be generated.
         config: temperature and truncation.
         count: samples a sentence.
-        alpha: of the length penalty in the score.
+        penalties: of length and coverage, in the score.
         numbers: of each sentence in the whole input.  With the seed they alone decide which
             random numbers a sentence gets.
     """
@@ -65,7 +66,9 @@ def sample(
         path = torch.arange(len(scores), device=scores.device) % count
         return draw(scores, draws[progress.sentences, path, progress.length], config)
 
-    found = follow_paths(scorer, source, source_mask, rules, choose, paths=count, alpha=alpha)
+    found = follow_paths(
+        scorer, source, source_mask, rules, choose, paths=count, penalties=penalties
+    )
     return [rank(samples) for samples in found]
 
 

@@ -49,6 +49,20 @@ class Scorer(Protocol):
             caller may overwrite; and the state after these positions.
         """
 
+    def attention(self, target: Tensor, memory: Any) -> Tensor:
+        """Where whole outputs look in the source; asked only for the coverage penalty.
+
+        Args:
+            target: ids ``(rows, target)``: begin symbol and ids, then any padding.
+            memory: of ``rows`` sentences.
+
+        Returns:
+            Weights ``(rows, target, source)`` that sum to 1 over the source, 0 for its padding.
+
+        Raises:
+            ConfigError: there is no attention over the source.
+        """
+
 
 class ModelScorer:
     """One translation model."""
@@ -76,6 +90,19 @@ class ModelScorer:
         # A sum over a vocabulary in bfloat16 would lose the small probabilities altogether.
         wide = torch.promote_types(logits.dtype, torch.float32)
         return torch.log_softmax(logits, dim=-1, dtype=wide), state
+
+    def attention(self, target: Tensor, memory: Memory) -> Tensor:
+        """The mean over layers and heads; see :meth:`Scorer.attention`.
+
+        Wu et al. 2016 have one layer of attention with one head, whose mean is itself.
+        """
+        try:
+            weights = self.model.attention_weights(target, memory)
+        except TypeError as error:
+            raise ConfigError(
+                f"{error}, which search.coverage_penalty needs; set it to 0"
+            ) from error
+        return weights.to(torch.promote_types(weights.dtype, torch.float32)).mean((1, 2))
 
 
 class Ensemble:
@@ -126,6 +153,12 @@ class Ensemble:
         ]
         scores = [log_probabilities for log_probabilities, _ in steps]
         return self._average(scores), [state for _, state in steps]
+
+    def attention(self, target: Tensor, memory: list[Any]) -> Tensor:
+        """The weighted mean over the scorers; see :meth:`Scorer.attention`."""
+        parts = zip(self.scorers, memory, self.weights, strict=True)
+        weighted = [scorer.attention(target, part) * weight for scorer, part, weight in parts]
+        return reduce(torch.add, weighted)
 
     def _average(self, scores: list[Tensor]) -> Tensor:
         if self.kind == "linear":

@@ -22,6 +22,7 @@ from dragoman.search.constraints import (
 )
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.penalties import Penalties
 from dragoman.search.sampling import SamplingConfig, sample
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, PAD, UNK
@@ -34,6 +35,9 @@ class SearchConfig(Config):
     """Unfinished hypotheses kept a sentence; 1 is greedy search."""
     length_penalty: float = Field(0.6, ge=0)
     """alpha in ((5 + |Y|) / 6)^alpha, which log-probabilities are divided by."""
+    coverage_penalty: float = Field(0.0, ge=0)
+    """beta in beta * sum of log(min(c, 1)) over source pieces, c being the attention that a piece
+    got, which is added to scores (Wu et al. 2016, equation 14); needs a model with attention."""
     extra_length: int = Field(50, ge=0)
     """An output has at most as many pieces as its source and so many more."""
     minimum_length: int = Field(0, ge=0)
@@ -44,6 +48,8 @@ class SearchConfig(Config):
     """No sequence of so many pieces comes twice in an output; 0 lets them."""
     allow_unknown: bool = False
     """Whether the unknown piece may be put out; it reads "⁇"."""
+    allow_tags: bool = False
+    """Whether tags of the vocabulary may be put out, such as placeholders that were trained on."""
     nbest: int = Field(1, ge=1)
     """Hypotheses a sentence, or samples; at most `beam` of the former."""
     sampling: SamplingConfig | None = None
@@ -53,7 +59,7 @@ class SearchConfig(Config):
     buffer_lines: int = Field(4096, ge=1)
     """Lines read ahead, to translate those of like length together."""
     max_source_pieces: int = Field(1024, ge=1)
-    """A longer line is refused rather than cut."""
+    """A longer line is refused rather than cut; so is one beyond the model's positions."""
 
     @model_validator(mode="after")
     def _nbest_fits(self) -> SearchConfig:
@@ -103,7 +109,7 @@ def search(
     rules = build_rules(
         source_mask, config, prefixes=prefixes, never=never, positions=scorer.position_limit
     )
-    alpha = config.length_penalty
+    penalties = Penalties(config.length_penalty, config.coverage_penalty)
     if config.sampling is not None:
         return sample(
             scorer,
@@ -112,13 +118,19 @@ def search(
             rules,
             config=config.sampling,
             count=config.nbest,
-            alpha=alpha,
+            penalties=penalties,
             numbers=range(len(source)) if numbers is None else numbers,
         )
     if config.beam == 1:
-        return greedy_search(scorer, source, source_mask, rules, alpha=alpha)
+        return greedy_search(scorer, source, source_mask, rules, penalties=penalties)
     return beam_search(
-        scorer, source, source_mask, rules, beam=config.beam, nbest=config.nbest, alpha=alpha
+        scorer,
+        source,
+        source_mask,
+        rules,
+        beam=config.beam,
+        nbest=config.nbest,
+        penalties=penalties,
     )
 
 

@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -221,6 +222,22 @@ class Vocabulary:
                 f"the vocabulary has no tag {tag!r}; name it in vocabulary.tags and train anew"
             )
         return found
+
+    @cached_property
+    def tags(self) -> list[int]:
+        """Ids of all tags from ``vocabulary.tags``.
+
+        They come right after the special symbols, with a score of 0.  No other piece of that form
+        can stand there with that score: bytes are told by name, the first merge of byte-pair
+        encoding has two characters, and the logarithm of a probability is below 0.
+        """
+        processor = self._processor
+
+        def is_tag(i: int) -> bool:
+            tag = _TAG.fullmatch(processor.id_to_piece(i)) and not processor.is_byte(i)
+            return bool(tag) and processor.get_score(i) == 0
+
+        return list(takewhile(is_tag, range(EOS + 1, len(self))))
 
     def save(self, path: Path | str) -> None:
         """Write the model to ``path``, a file that any sentencepiece program can read.

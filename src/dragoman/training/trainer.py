@@ -275,7 +275,8 @@ class Trainer:
             reason = received.name if received else "another process"
             raise InterruptedRunError(
                 f"stopped at step {step} by {reason}; everything is saved; go on with: "
-                f"dragoman resume {self._run}"
+                f"dragoman resume {self._run}",
+                received,
             )
 
     def _limit_reached(self) -> str | None:

@@ -104,9 +104,13 @@ def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> I
 def _check_evaluation_lengths(
     config: ExperimentConfig, texts: Texts, encoded: Encoded
 ) -> Iterator[Finding]:
-    """A dev or test line that translation refuses would end the run at its first validation."""
+    """A dev or test line that translation refuses would end the run when it comes to be scored."""
     assert encoded.vocabularies is not None
-    limit = config.search.max_source_pieces
+    pieces = config.search.max_source_pieces
+    allowed = {f"search.max_source_pieces {pieces}": pieces}
+    if (positions := config.model.position_limit) is not None:
+        allowed[f"model.max_positions {positions}"] = positions - 1  # one is the end symbol's
+    setting, limit = min(allowed.items(), key=lambda item: item[1])
     for name, pairs in texts.evaluation.items():
         for pair in pairs:
             sides = zip(encoded.vocabularies, (pair.source, pair.target), strict=True)
@@ -114,7 +118,7 @@ def _check_evaluation_lengths(
             if longest > limit:
                 yield error(
                     name,
-                    f"line {pair.line} has {longest} pieces, more than search.max_source_pieces "
-                    f"{limit}; shorten it or raise the limit",
+                    f"line {pair.line} has {longest} pieces, and {setting} allows {limit}; "
+                    "shorten it or raise the limit",
                 )
                 break
