@@ -118,6 +118,26 @@ VARIATIONS: dict[str, ModelConfig] = {
     "recurrent, deeper encoder with residuals": RecurrentConfig(
         encoder_layers=4, decoder_layers=3, d_model=5, residual=True, dropout=0.0
     ),
+    "recurrent, averaging encoder": RecurrentConfig(
+        encoder="averaging",
+        averaging_window=3,
+        max_positions=64,
+        decoder_layers=2,
+        d_model=7,
+        dropout=0.0,
+    ),
+    "recurrent, averaging encoder, GNMT decoder": RecurrentConfig(
+        encoder="averaging",
+        max_positions=64,
+        decoder_layers=3,
+        d_model=5,
+        cell="gru",
+        attention="additive",
+        attention_from="bottom",
+        residual=True,
+        embeddings="shared",
+        dropout=0.0,
+    ),
     "convs2s": ConvS2SConfig(**_SMALL_CONVS2S),
     "convs2s, other kernels": ConvS2SConfig(
         **_SMALL_CONVS2S, encoder_kernel_width=5, decoder_kernel_width=2

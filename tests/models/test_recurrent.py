@@ -10,14 +10,23 @@ import torch
 from families import VOCABULARY, build, random_ids, teacher_force
 from torch import nn
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from dragoman.models import RecurrentConfig
 from dragoman.models.dropout import Dropout
 from dragoman.models.recurrent import Recurrent, RecurrentMemory
 from dragoman.models.recurrent_attention import SCORES, AttendedMemory
 
 Array = np.ndarray
+Memory = tuple[Array, Array]  # what queries are compared with, and what they see
 SMALL = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 5, "dropout": 0.0}
+AVERAGING = {
+    "encoder": "averaging",
+    "averaging_window": 3,
+    "max_positions": 7,
+    "decoder_layers": 2,
+    "d_model": 5,
+    "dropout": 0.0,
+}
 GNMT = {
     "encoder_layers": 4,
     "decoder_layers": 4,
@@ -121,8 +130,8 @@ def test_attention_is_the_formula(kind: str) -> None:
     mask = mask_of([4, 2])
     bias = torch.zeros(2, 1, 4).double().masked_fill(~mask[:, None], -torch.inf)
     memory = AttendedMemory(hidden, mask, attention.keys(hidden), bias)
-    context = attention(query, memory)
-    found = attention.weights(query, memory).view(2, 3, 3, 4)  # sentences, beam, queries, source
+    context, found = attention(query, memory)
+    found = found.view(2, 3, 3, 4)  # sentences, beam, queries, source
     for row in range(6):
         sentence, length = row // 3, [4, 2][row // 3]
         seen = hidden[sentence, :length].numpy()
@@ -170,12 +179,17 @@ class PaperDecoder:
         update = sigmoid(z + hz)
         return [(1 - update) * np.tanh(n + sigmoid(r + hr) * hn) + update * h]
 
-    def look(self, h: Array, memory: Array) -> tuple[Array, Array]:
+    def look(self, h: Array, memory: Memory) -> tuple[Array, Array]:
+        scored, seen = memory
         kind = self.config.attention
-        weights = softmax(np.array([score(kind, self.of_attention, h, m) for m in memory]))
-        return weights @ memory, weights
+        weights = softmax(np.array([score(kind, self.of_attention, h, m) for m in scored]))
+        return weights @ seen, weights
 
-    def top(self, target: Array, memory: Array, state: list[list[Array]]) -> Iterator[Array]:
+    def connected(self, layer: int, output: Array, below: Array) -> Array:
+        """Wu et al. 2016, equation 6, from the third layer on."""
+        return output + below if self.config.residual and layer >= 2 else output
+
+    def top(self, target: Array, memory: Memory, state: list[list[Array]]) -> Iterator[Array]:
         """Luong et al. 2015, equations 5 and 6, section 3.3."""
         fed = np.zeros(self.config.d_model)
         for piece in target:
@@ -184,14 +198,14 @@ class PaperDecoder:
                 x = np.concatenate([x, fed])
             for layer in range(self.config.decoder_layers):
                 state[layer] = self.cell(f"decoder.layers.{layer}", x, state[layer])
-                x = state[layer][0]
+                x = self.connected(layer, state[layer][0], x)
             context, self.last = self.look(x, memory)
             fed = np.tanh(self.weights["decoder.combine.weight"] @ np.concatenate([context, x]))
             yield self.weights["output.weight"] @ fed
 
-    def bottom(self, target: Array, memory: Array, state: list[list[Array]]) -> Iterator[Array]:
+    def bottom(self, target: Array, memory: Memory, state: list[list[Array]]) -> Iterator[Array]:
         """Wu et al. 2016, section 3 and equation 6, but with the present output as the query."""
-        context = np.zeros(memory.shape[1])
+        context = np.zeros(memory[1].shape[1])
         for piece in target:
             x = self.weights["target_embedding.weight"][piece]
             if self.config.input_feeding:
@@ -202,8 +216,7 @@ class PaperDecoder:
             for layer in range(1, self.config.decoder_layers):
                 both = np.concatenate([x, context])
                 state[layer] = self.cell(f"decoder.above.{layer - 1}", both, state[layer])
-                above = state[layer][0]
-                x = above + x if self.config.residual and layer >= 2 else above
+                x = self.connected(layer, state[layer][0], x)
             yield self.weights["output.weight"] @ x
 
 
@@ -222,9 +235,30 @@ DECODERS = {
         "attention": "additive",
         "input_feeding": False,
     },
+    "LSTM, residual": {**SMALL, "encoder_layers": 3, "decoder_layers": 4, "residual": True},
     "GNMT": {**GNMT, "input_feeding": False},
     "GNMT, input feeding": GNMT,
+    "averaging, LSTM, general": {**AVERAGING, "attention": "general"},
+    "averaging, GRU, additive": {**AVERAGING, "cell": "gru", "attention": "additive"},
+    "averaging, LSTM, dot, from the bottom": {
+        **AVERAGING,
+        "attention": "dot",
+        "attention_from": "bottom",
+    },
 }
+
+
+def averaged(model: Recurrent, source: Array) -> tuple[Memory, list[list[Array]]]:
+    """Gehring et al. 2016, section 3.1, and states of zero."""
+    weights = {name: p.detach().numpy() for name, p in model.named_parameters()}
+    config, length = model.config, len(source)
+    e = weights["source_embedding.weight"][source] + weights["encoder.positions.table"][:length]
+    q = config.averaging_window
+    near = range(-(q // 2), q // 2 + 1)
+    z = [sum(e[j + t] for t in near if 0 <= j + t < length) / q for j in range(length)]
+    parts = 2 if config.cell == "lstm" else 1
+    zeros = [[np.zeros(config.d_model)] * parts for _ in range(config.decoder_layers)]
+    return (np.array(z), e), zeros
 
 
 @pytest.mark.parametrize("choices", DECODERS.values(), ids=DECODERS.keys())
@@ -239,9 +273,13 @@ def test_decoder_equals_the_papers_in_numpy(choices: dict[str, object]) -> None:
     paper = PaperDecoder(model)
     decode = paper.top if model.config.attention_from == "top" else paper.bottom
     for row, length in enumerate(lengths):
-        seen = memory.hidden[row, :length].detach().numpy()
-        state = [[part[row].detach().numpy() for part in layer] for layer in memory.first]
-        expected = decode(target[row].numpy(), seen, state)
+        if model.config.encoder == "averaging":
+            read, state = averaged(model, source[row, :length].numpy())
+        else:
+            seen = memory.hidden[row, :length].detach().numpy()
+            read = seen, seen
+            state = [[part[row].detach().numpy() for part in layer] for layer in memory.first]
+        expected = decode(target[row].numpy(), read, state)
         for position, scores in enumerate(expected):
             np.testing.assert_allclose(found[row, position], scores, atol=1e-12)
             weights = looked[row, 0, 0, position]
@@ -320,11 +358,29 @@ def test_the_defaults_are_luong() -> None:
         ({"attention": "dot", "bidirectional": "all"}, "attention dot needs a top encoder layer"),
         ({"attention_from": "bottom", "decoder_layers": 1}, "decoder_layers of 2 or more"),
         ({"residual": True, "encoder_layers": 2, "decoder_layers": 2}, "needs 3 layers or more"),
+        ({**AVERAGING, "residual": True}, "needs 3 layers or more"),
+        ({**AVERAGING, "bidirectional": "all"}, "bidirectional is not read with encoder: averag"),
+        ({**AVERAGING, "encoder_layers": 2}, "encoder_layers is not read with encoder: averaging"),
+        ({"averaging_window": 3}, "averaging_window is not read with encoder: recurrent"),
+        ({"max_positions": 7}, "max_positions is not read with encoder: recurrent"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(choices: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RecurrentConfig(**choices)
+
+
+def test_positions_of_the_averaging_encoder_end_with_a_clear_error() -> None:
+    model = made(**AVERAGING)
+    assert model.config.position_limit == 7
+    assert model.position_limit is None  # of a target
+    with pytest.raises(DataError, match=r"8 positions.*max_positions"):
+        model.encode(random_ids(1, 8), mask_of([8]))
+
+
+def test_a_resolved_configuration_can_be_read_again() -> None:
+    for config in (RecurrentConfig(**AVERAGING), RecurrentConfig(**SMALL)):
+        assert RecurrentConfig(**config.model_dump()) == config
 
 
 def test_sharing_needs_vocabularies_of_one_size() -> None:

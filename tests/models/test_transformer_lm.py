@@ -111,7 +111,8 @@ def test_one_softmax_over_source_and_own_positions(positions: str, attention: st
     prefix = Prefix(module.keys_values(read), mask_bias(mask, x.dtype)[:, None, None])
     own: KeysValues = module.keys_values(x)  # counted from 0, so that two come before `start`
     now = x[:, start:]
-    found = attend_after(prefix, module, now, own, None, start=start).detach().numpy()
+    found, on_source = attend_after(prefix, module, now, own, None, start=start)
+    found, on_source = found.detach().numpy(), on_source.detach().numpy()
     w = {name: p.detach().numpy() for name, p in module.named_parameters()}
     scale = 1.0 if attention == "dot" else 4**-0.5
     atol = 1e-6 if positions == "rotary" else 1e-13  # its table is in float32
@@ -130,9 +131,23 @@ def test_one_softmax_over_source_and_own_positions(positions: str, attention: st
                 keys = [turned(key, place) for key, place in zip(keys, places, strict=True)]
             weights = np.exp([scale * query @ key for key in keys])
             values = np.array([v @ y for y in seen])
-            heads.append(weights / weights.sum() @ values)
+            weights /= weights.sum()
+            heads.append(weights @ values)
+            shown = on_source[row, h, 0, : len(before)]
+            np.testing.assert_allclose(shown, weights[: len(before)], rtol=0, atol=atol)
         expected = w["output.weight"] @ np.concatenate(heads)
         np.testing.assert_allclose(found[row, 0], expected, rtol=0, atol=atol)
+
+
+def test_attention_weights_are_those_on_the_source() -> None:
+    model = made(source="full")
+    memory = model.encode(random_ids(2, 7), mask_of([7, 3]))
+    weights = model.attention_weights(random_ids(2, 5, seed=2), memory)
+    assert weights.shape == (2, 2, 3, 5, 7)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2, 3, 5, dtype=torch.float64))
+    assert weights[1, ..., 3:].abs().max() == 0
+    with pytest.raises(TypeError, match="TransformerLM has no attention over the source"):
+        made().attention_weights(random_ids(2, 5), memory)
 
 
 def test_a_language_model_knows_nothing_of_the_source() -> None:

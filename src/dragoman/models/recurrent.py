@@ -8,19 +8,23 @@ Attention always follows Luong's order: the present output of a layer is the que
 al. and GNMT query with the output of the position before.  Of Bahdanau et al. there are the
 additive score, the bidirectional encoder and the decoder's first state, but not the context as
 an input of the cell nor the maxout layer before the softmax.
+
+In the place of the recurrent encoder may stand the averaging one of Ranzato et al. 2016, "Sequence
+Level Training with Recurrent Neural Networks".
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from dragoman.models.attention import mask_bias
+from dragoman.models.convolution import OddWidth
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
@@ -28,11 +32,11 @@ from dragoman.models.recurrence import (
     RESIDUAL_FROM,
     Cell,
     LayerState,
-    RecurrentStack,
     advance,
     recurrent_layer,
 )
 from dragoman.models.recurrent_attention import SCORES, AttendedMemory, SourceAttention
+from dragoman.models.recurrent_sources import AveragedEmbeddings, FirstState, RecurrentEncoder
 
 _INITIAL_RANGE = 0.1
 """Every weight begins uniformly between minus this and this (Luong et al. 2015, section 4.1)."""
@@ -49,6 +53,14 @@ class RecurrentConfig(FamilyConfig):
     """Layers of the encoder."""
     decoder_layers: int = Field(4, ge=1)
     """Layers of the decoder."""
+    encoder: Literal["recurrent", "averaging"] = "recurrent"
+    """Recurrent layers (the papers), or attention over embeddings with learned positions, smoothed
+    by a window (Ranzato et al. 2016). The averaging encoder has no layers, which encoder_layers
+    and bidirectional are about, and the decoder then starts from zeros."""
+    averaging_window: OddWidth = Field(5, ge=1)
+    """Positions that the averaging encoder takes the mean of; odd."""
+    max_positions: int = Field(1024, ge=1)
+    """Longest source in pieces that the averaging encoder allows; its positions are learned."""
     cell: Cell = "lstm"
     """LSTM (Luong, GNMT) or gated recurrent unit (Bahdanau); PyTorch's own."""
     bidirectional: Literal["none", "first", "all"] = "none"
@@ -86,9 +98,32 @@ class RecurrentConfig(FamilyConfig):
             )
         if self.attention_from == "bottom" and self.decoder_layers == 1:
             raise ValueError("attention_from bottom needs decoder_layers of 2 or more")
-        if self.residual and max(self.encoder_layers, self.decoder_layers) <= RESIDUAL_FROM:
+        if self.residual and max(self._layers) <= RESIDUAL_FROM:
             raise ValueError("residual begins at the third layer and needs 3 layers or more")
         return self
+
+    @model_validator(mode="after")
+    def _reads_all(self) -> RecurrentConfig:
+        """A value that is not read is refused where it is not the default."""
+        unread = {
+            "recurrent": ("averaging_window", "max_positions"),
+            "averaging": ("encoder_layers", "bidirectional"),
+        }
+        for name in unread[self.encoder]:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} is not read with encoder: {self.encoder}; leave it out")
+        return self
+
+    @property
+    def _layers(self) -> tuple[int, ...]:
+        """Numbers of recurrent layers."""
+        averaging = self.encoder == "averaging"
+        return (self.decoder_layers,) if averaging else (self.encoder_layers, self.decoder_layers)
+
+    @property
+    def position_limit(self) -> int | None:
+        """As many positions as the averaging encoder has learned; recurrent ones have no limit."""
+        return self.max_positions if self.encoder == "averaging" else None
 
     @property
     def encoder_directions(self) -> list[int]:
@@ -103,13 +138,15 @@ class RecurrentConfig(FamilyConfig):
 
     @property
     def copies_state(self) -> bool:
-        """Whether each decoder layer starts from the state of the encoder layer beside it."""
+        """Whether each decoder layer starts from the state that the encoder has beside it."""
+        if self.encoder == "averaging":
+            return True  # zeros
         return self.bidirectional == "none" and self.encoder_layers == self.decoder_layers
 
 
 @dataclass(frozen=True)
 class RecurrentMemory(AttendedMemory):
-    """The encoder's outputs, and the state that each decoder layer starts from."""
+    """What is seen of the source, and the state that each decoder layer starts from."""
 
     first: list[LayerState]  # tensors (batch, d_model)
 
@@ -126,26 +163,17 @@ def _layer(config: RecurrentConfig, width: int) -> nn.RNNBase:
     return recurrent_layer(config.cell, width, config.d_model)
 
 
-class FirstState(nn.Module):
-    """``s_0 = tanh(W_s h)`` for each decoder layer (Bahdanau et al. 2015, appendix A.2.2).
+class Reading(NamedTuple):
+    """What a decoder makes of some positions."""
 
-    The formula is of a GRU; an LSTM's memory cell starts from zero.
-    """
-
-    def __init__(self, config: RecurrentConfig) -> None:
-        super().__init__()
-        width = config.d_model
-        self.layers = nn.ModuleList(
-            nn.Linear(width, width, bias=False) for _ in range(config.decoder_layers)
-        )
-
-    def forward(self, ends: list[LayerState]) -> list[LayerState]:
-        """From the states in which encoder layers ended, of which the top one's is read."""
-        hidden, *cell = ends[-1]
-        return [
-            [layer(hidden).tanh(), *(torch.zeros_like(part) for part in cell)]
-            for layer in self.layers
-        ]
+    hidden: Tensor
+    """``(rows, length, d_model)``."""
+    fed: Tensor
+    """What input feeding may read of each position, ``(rows, length, fed_width)``."""
+    layers: list[LayerState]
+    """The states after these positions."""
+    weights: Tensor
+    """Where they looked, ``(sentences, beam * length, source)``."""
 
 
 class Decoder(nn.Module, ABC):
@@ -162,34 +190,35 @@ class Decoder(nn.Module, ABC):
         self.residual = config.residual
 
     @abstractmethod
-    def read(
-        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
-    ) -> tuple[Tensor, Tensor, list[LayerState]]:
+    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """Read positions that need nothing of one another but the layers' states.
 
         Args:
             x: ``(rows, length, d_model + fed_width)``.
             memory: of ``rows / beam`` sentences.
             state: of each layer.
-
-        Returns:
-            Hidden vectors ``(rows, length, d_model)``, what input feeding may read of each
-            position ``(rows, length, fed_width)``, and the states after these positions.
         """
 
     def forward(
         self, x: Tensor, memory: AttendedMemory, state: RecurrentState
-    ) -> tuple[Tensor, RecurrentState]:
-        """``(rows, length, d_model)`` to the same shape, and the state after these positions."""
+    ) -> tuple[Tensor, RecurrentState, list[Tensor]]:
+        """Read any number of positions.
+
+        Returns:
+            Hidden vectors, of the shape of ``x``; the state after these positions; and where they
+            looked, all in one tensor or, with input feeding, one after another.
+        """
         layers, fed = state.layers, state.fed
         if fed is None:
-            hidden, _, layers = self.read(x, memory, layers)
-            return hidden, RecurrentState(layers, None)
-        outputs = []
+            read = self.read(x, memory, layers)
+            return read.hidden, RecurrentState(read.layers, None), [read.weights]
+        outputs, weights = [], []
         for position in x.split(1, dim=1):
-            hidden, fed, layers = self.read(torch.cat([position, fed], dim=-1), memory, layers)
-            outputs.append(hidden)
-        return torch.cat(outputs, dim=1), RecurrentState(layers, fed)
+            read = self.read(torch.cat([position, fed], dim=-1), memory, layers)
+            fed, layers = read.fed, read.layers
+            outputs.append(read.hidden)
+            weights.append(read.weights)
+        return torch.cat(outputs, dim=1), RecurrentState(layers, fed), weights
 
     def _connect(self, depth: int, output: Tensor, below: Tensor) -> Tensor:
         return output + below if self.residual and depth >= RESIDUAL_FROM else output
@@ -208,18 +237,16 @@ class TopAttention(Decoder):
         )
         self.combine = nn.Linear(config.encoder_width + width, width, bias=False)
 
-    def read(
-        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
-    ) -> tuple[Tensor, Tensor, list[LayerState]]:
+    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """See :meth:`Decoder.read`; what is fed is the hidden vector itself."""
         after = []
         for depth, (layer, past) in enumerate(zip(self.layers, state, strict=True)):
             output, now = advance(layer, self.dropout(x) if depth else x, past)
             after.append(now)
             x = self._connect(depth, output, x)
-        context = self.attention(x, memory)
+        context, weights = self.attention(x, memory)
         hidden = self.dropout(self.combine(torch.cat([context, x], dim=-1)).tanh())
-        return hidden, hidden, after
+        return Reading(hidden, hidden, after, weights)
 
 
 class BottomAttention(Decoder):
@@ -239,23 +266,40 @@ class BottomAttention(Decoder):
             _layer(config, width + seen) for _ in range(config.decoder_layers - 1)
         )
 
-    def read(
-        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
-    ) -> tuple[Tensor, Tensor, list[LayerState]]:
+    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """See :meth:`Decoder.read`; what is fed is what was seen of the source."""
         x, now = advance(self.bottom, x, state[0])
-        context = self.attention(x, memory)
+        context, weights = self.attention(x, memory)
         after = [now]
         for depth, (layer, past) in enumerate(zip(self.above, state[1:], strict=True), start=1):
             both = self.dropout(torch.cat([x, context], dim=-1))
             output, now = advance(layer, both, past)
             after.append(now)
             x = self._connect(depth, output, x)
-        return self.dropout(x), context, after
+        return Reading(self.dropout(x), context, after, weights)
+
+
+def _encoder(config: RecurrentConfig) -> RecurrentEncoder | AveragedEmbeddings:
+    if config.encoder == "averaging":
+        return AveragedEmbeddings(
+            config.d_model,
+            config.averaging_window,
+            config.max_positions,
+            config.dropout,
+            layers=config.decoder_layers,
+            parts=2 if config.cell == "lstm" else 1,
+        )
+    return RecurrentEncoder(
+        config.cell,
+        config.d_model,
+        config.encoder_directions,
+        config.dropout,
+        residual=config.residual,
+    )
 
 
 class Recurrent(TranslationModel):
-    """Encoder and decoder of stacked LSTMs or GRUs with attention.
+    """Decoder of stacked LSTMs or GRUs with attention, and an encoder of the same or of averages.
 
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different size.
@@ -271,14 +315,12 @@ class Recurrent(TranslationModel):
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
         self.dropout = Dropout(config.dropout)
-        self.encoder = RecurrentStack(
-            config.cell,
-            config.d_model,
-            config.encoder_directions,
-            config.dropout,
-            residual=config.residual,
+        self.encoder = _encoder(config)
+        self.first_state = (
+            nn.Identity()
+            if config.copies_state
+            else FirstState(config.d_model, config.decoder_layers)
         )
-        self.first_state = nn.Identity() if config.copies_state else FirstState(config)
         attended_from = TopAttention if config.attention_from == "top" else BottomAttention
         self.decoder: Decoder = attended_from(config)
         tie(config.sharing, self.source_embedding, self.target_embedding, self.output)
@@ -286,11 +328,15 @@ class Recurrent(TranslationModel):
             nn.init.uniform_(parameter, -_INITIAL_RANGE, _INITIAL_RANGE)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
-        """Read the source; see :meth:`TranslationModel.encode`."""
-        hidden, ends = self.encoder(self.dropout(self.source_embedding(source)), source_mask)
-        keys = self.decoder.attention.keys(hidden)
-        bias = mask_bias(source_mask, hidden.dtype)[:, None, :]
-        return RecurrentMemory(hidden, source_mask, keys, bias, self.first_state(ends))
+        """Read the source; see :meth:`TranslationModel.encode`.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the averaging encoder has.
+        """
+        scored, seen, ends = self.encoder.read(self.source_embedding(source), source_mask)
+        keys = self.decoder.attention.keys(scored)
+        bias = mask_bias(source_mask, seen.dtype)[:, None, :]
+        return RecurrentMemory(seen, source_mask, keys, bias, self.first_state(ends))
 
     def start(self, memory: Memory, beam: int = 1) -> RecurrentState:
         """What the encoder ended in, for ``beam`` rows a sentence."""
@@ -302,22 +348,18 @@ class Recurrent(TranslationModel):
 
     def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, RecurrentState]:
         """Read further target positions; see :meth:`TranslationModel.decode`."""
+        hidden, state, _ = self._decode(target, memory, state)
+        return hidden, state
+
+    def _decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, RecurrentState, list[Tensor]]:
         x = self.dropout(self.target_embedding(target))
-        return cast(tuple[Tensor, RecurrentState], self.decoder(x, memory, state))
+        return cast(tuple[Tensor, RecurrentState, list[Tensor]], self.decoder(x, memory, state))
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Weights ``(batch, 1, 1, target, source)``: one layer looks, with one head."""
-        seen: list[Tensor] = []
-
-        def watch(attention: nn.Module, inputs: tuple[Tensor, AttendedMemory]) -> None:
-            assert isinstance(attention, SourceAttention)
-            seen.append(attention.weights(*inputs))
-
-        hook = self.decoder.attention.register_forward_pre_hook(watch)
-        try:
-            self.decode(target, memory, self.start(memory))
-        finally:
-            hook.remove()
+        _, _, seen = self._decode(target, memory, self.start(memory))
         return torch.cat(seen, dim=1)[:, None, None]
 
     def logits(self, hidden: Tensor) -> Tensor:

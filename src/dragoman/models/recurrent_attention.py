@@ -16,7 +16,7 @@ from dragoman.models.interface import Memory
 
 @dataclass(frozen=True)
 class AttendedMemory(Memory):
-    """The encoder's outputs with what attention makes of them once for all queries."""
+    """What queries see (``hidden``), and what they are compared with once for all of them."""
 
     keys: Tensor  # (batch, source, d_model)
     bias: Tensor  # (batch, 1, source), minus infinity where padding stands
@@ -47,10 +47,11 @@ class SourceAttention(nn.Module, ABC):
         query = query.reshape(len(memory.keys), -1, query.shape[-1])  # beams become queries
         return (self.scores(query, memory.keys) + memory.bias).softmax(-1)
 
-    def forward(self, query: Tensor, memory: AttendedMemory) -> Tensor:
-        """What each query sees, ``(rows, length, width)``; see :meth:`weights`."""
-        context = self.weights(query, memory) @ memory.hidden
-        return context.view(query.shape[0], query.shape[1], -1)
+    def forward(self, query: Tensor, memory: AttendedMemory) -> tuple[Tensor, Tensor]:
+        """What each query sees, ``(rows, length, width)``, and its weights; see :meth:`weights`."""
+        weights = self.weights(query, memory)
+        context = weights @ memory.hidden
+        return context.view(query.shape[0], query.shape[1], -1), weights
 
 
 class Dot(SourceAttention):

@@ -58,11 +58,6 @@ class RecurrentLMConfig(FamilyConfig):
         return self
 
     @property
-    def needs_joint_vocabulary(self) -> bool:
-        """Whether one embedding matrix serves both sides."""
-        return self.embeddings == "shared"
-
-    @property
     def reads_source(self) -> bool:
         """Whether this is a translator."""
         return self.source != "none"

@@ -71,11 +71,6 @@ class TransformerLMConfig(LayersConfig):
         return self
 
     @property
-    def needs_joint_vocabulary(self) -> bool:
-        """Whether one embedding matrix serves both sides."""
-        return self.embeddings == "shared"
-
-    @property
     def reads_source(self) -> bool:
         """Whether this is a translator."""
         return self.source != "none"
@@ -122,19 +117,25 @@ class Layer(nn.Module):
         prefix: Prefix | None,
         *,
         start: int,
-    ) -> tuple[Tensor, KeysValues]:
-        """``(rows, length, d_model)`` from ``start`` on to the same shape, and the new past."""
+    ) -> tuple[Tensor, KeysValues, Tensor | None]:
+        """Read positions from ``start`` on, ``(rows, length, d_model)``.
+
+        Returns:
+            The same shape; the new past; and the weights that fell on the prefix, if there is one,
+            ``(rows, heads, length, source)``.
+        """
         attend, feed = self.residuals
-        now = past
+        now, weights = past, None
 
         def self_attention(x: Tensor) -> Tensor:
-            nonlocal now
+            nonlocal now, weights
             now = past.extended(self.attention.keys_values(x, start))
             if prefix is None:
                 return self.attention(x, now, bias, start)
-            return attend_after(prefix, self.attention, x, now, bias, start=start)
+            seen, weights = attend_after(prefix, self.attention, x, now, bias, start=start)
+            return seen
 
-        return feed(attend(x, self_attention), self.feed_forward), now
+        return feed(attend(x, self_attention), self.feed_forward), now, weights
 
 
 def attend_after(
@@ -145,7 +146,7 @@ def attend_after(
     bias: Tensor | None,
     *,
     start: int,
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """One softmax over the source and a row's own positions, the source not copied per beam.
 
     Args:
@@ -157,7 +158,8 @@ def attend_after(
         start: position of the first of ``x``.
 
     Returns:
-        ``(rows, length, d_model)``.
+        ``(rows, length, d_model)``, and the weights on the source before dropout,
+        ``(rows, heads, length, source)``.
     """
     assert isinstance(attention.scoring, DotProduct), "the configuration sees to it"
     scale = attention.scoring.scale or attention.d_k**-0.5
@@ -166,11 +168,12 @@ def attend_after(
     to_source = _by_sentence(query, len(keys)) @ keys.transpose(-1, -2) + prefix.bias
     to_own = query @ own.keys.transpose(-1, -2)
     to_own = to_own if bias is None else to_own + bias
-    scores = torch.cat([_by_row(to_source, len(x)), to_own], dim=-1)
-    weights = attention.dropout(scores.softmax(-1))
-    of_source, of_own = weights.split([keys.shape[2], own.keys.shape[2]], dim=-1)
+    weights = torch.cat([_by_row(to_source, len(x)), to_own], dim=-1).softmax(-1)
+    source = keys.shape[2]
+    dropped = attention.dropout(weights)
+    of_source, of_own = dropped[..., :source], dropped[..., source:]
     context = _by_row(_by_sentence(of_source, len(keys)) @ values, len(x)) + of_own @ own.values
-    return attention.output(context.transpose(1, 2).flatten(2))
+    return attention.output(context.transpose(1, 2).flatten(2)), weights[..., :source]
 
 
 def _by_sentence(x: Tensor, sentences: int) -> Tensor:
@@ -231,7 +234,7 @@ class TransformerLM(TranslationModel):
         )
         layers = []
         for layer in self.layers:
-            x, now = layer(x, self._nothing(rows, x), seen, None, start=0)
+            x, now, _ = layer(x, self._nothing(rows, x), seen, None, start=0)
             layers.append(now)
         return TransformerLMMemory(x, source_mask, layers, bias)
 
@@ -249,6 +252,12 @@ class TransformerLM(TranslationModel):
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, TransformerLMState]:
         """Read further target positions; see :meth:`TranslationModel.decode`."""
+        hidden, state, _ = self._decode(target, memory, state)
+        return hidden, state
+
+    def _decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, TransformerLMState, list[Tensor]]:
         assert isinstance(memory, TransformerLMMemory)
         assert isinstance(state, TransformerLMState)
         rows, length = target.shape
@@ -257,11 +266,23 @@ class TransformerLM(TranslationModel):
         prefixes: list[Prefix | None] = [None] * len(self.layers)
         if self.config.reads_source:
             prefixes = [Prefix(source, memory.bias) for source in memory.layers]
-        layers = []
+        layers, weights = [], []
         for layer, past, prefix in zip(self.layers, state.layers, prefixes, strict=True):
-            x, now = layer(x, past, causal, prefix, start=state.length)
+            x, now, on_source = layer(x, past, causal, prefix, start=state.length)
             layers.append(self.neighbourhood.kept(now))
-        return self.norm(x), TransformerLMState(layers, state.length + length)
+            weights.append(on_source)
+        return self.norm(x), TransformerLMState(layers, state.length + length), weights
+
+    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+        """Weights over the source, without the share of the target's own positions.
+
+        See :meth:`TranslationModel.attention_weights`; they are scaled to sum to one.
+        """
+        if not self.config.reads_source:
+            return super().attention_weights(target, memory)
+        _, _, weights = self._decode(target, memory, self.start(memory))
+        on_source = torch.stack(weights, dim=1)
+        return on_source / on_source.sum(-1, keepdim=True)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""

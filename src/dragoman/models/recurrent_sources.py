@@ -1,0 +1,100 @@
+"""How a recurrent decoder's source is read: by recurrent layers, or as averages of embeddings."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.models.averaging import AveragingEncoder
+from dragoman.models.dropout import Dropout
+from dragoman.models.positions import LearnedPositions
+from dragoman.models.recurrence import LayerState, RecurrentStack
+
+
+class SourceRead(NamedTuple):
+    """What a source gives a recurrent decoder."""
+
+    scored: Tensor
+    """What queries are compared with, ``(batch, source, width)``."""
+    seen: Tensor
+    """What they then see the weighted sum of, of the same shape."""
+    ends: list[LayerState]
+    """States to start from, tensors ``(batch, d_model)``."""
+
+
+class RecurrentEncoder(RecurrentStack):
+    """Recurrent layers, whose outputs are compared and seen, and whose ends are started from.
+
+    Arguments as of :class:`RecurrentStack`.
+    """
+
+    def read(self, embedded: Tensor, mask: Tensor) -> SourceRead:
+        """Read embeddings ``(batch, source, d_model)``; in ``mask`` True is a real token."""
+        hidden, ends = self(self.dropout(embedded), mask)
+        return SourceRead(hidden, hidden, ends)
+
+
+class FirstState(nn.Module):
+    """``s_0 = tanh(W_s h)`` for each decoder layer (Bahdanau et al. 2015, appendix A.2.2).
+
+    The formula is of a GRU; an LSTM's memory cell starts from zero.
+    """
+
+    def __init__(self, d_model: int, layers: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(layers))
+
+    def forward(self, ends: list[LayerState]) -> list[LayerState]:
+        """From the states in which encoder layers ended, of which the top one's is read."""
+        hidden, *cell = ends[-1]
+        return [
+            [layer(hidden).tanh(), *(torch.zeros_like(part) for part in cell)]
+            for layer in self.layers
+        ]
+
+
+class AveragedEmbeddings(nn.Module):
+    """The averaging encoder below a recurrent decoder (Ranzato et al. 2016).
+
+    To embeddings are added learned vectors of positions; their averages over a window are
+    compared with queries, themselves they are seen.  Nothing of the source but this reaches the
+    decoder: its states start from zero, as in the program of Gehring et al. 2016
+    (arXiv:1611.02344), who compare their encoders with this one.
+
+    Args:
+        d_model: width of embeddings, and units of a decoder layer.
+        window: odd; positions that are averaged.
+        max_positions: for which there are vectors.
+        dropout: on the sum of embedding and position.
+        layers: of the decoder.
+        parts: tensors in a layer's state, 2 for an LSTM.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        window: int,
+        max_positions: int,
+        dropout: float,
+        *,
+        layers: int,
+        parts: int,
+    ) -> None:
+        super().__init__()
+        self.positions = LearnedPositions(d_model, max_positions)
+        self.dropout = Dropout(dropout)
+        self.averaging = AveragingEncoder(window)
+        self._layers, self._parts = layers, parts
+
+    def read(self, embedded: Tensor, mask: Tensor) -> SourceRead:
+        """Read embeddings ``(batch, source, d_model)``; in ``mask`` True is a real token.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the model has learned.
+        """
+        placed = self.dropout(embedded + self.positions(0, embedded.shape[1]))
+        scored, seen = self.averaging(placed, mask)
+        zeros = embedded.new_zeros(len(embedded), embedded.shape[2])
+        return SourceRead(scored, seen, [[zeros] * self._parts] * self._layers)
