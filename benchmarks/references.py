@@ -2,16 +2,16 @@
 
     python benchmarks/references.py
 
-``loops/fairseq_cases.py`` writes what fairseq's ``fconv`` and ``lstm`` compute, in the peers'
-environment; here the same weights are put into our models.  Where ours leaves a factor out that
-fairseq has beside a matrix, the factor goes into the matrix.
+``loops/fairseq_cases.py`` writes what fairseq's models compute, in the peers' environment; here the
+same weights are put into our models.  Where ours leaves a factor out that fairseq has beside a
+matrix, the factor goes into the matrix.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -34,13 +34,17 @@ PADDING = 1
 """fairseq's padding symbol."""
 
 CASES = {
-    "fconv": "`fconv`; our layers with its order of sums",
-    "fconv-paper": "`fconv`, its layers with the paper's order of sums",
-    "lstm": "`lstm`",
-    "lstm-bidirectional": "`lstm`, bidirectional, its first states given",
+    "`transformer`, learned positions, biases of attention 0": "transformer",
+    "`lstm`": "lstm",
+    "`lstm`, bidirectional, first states given": "lstm-bidirectional",
+    "`fconv`, its layers in the paper's order": "fconv-paper",
+    "`fconv`; our layers in its order": "fconv",
+    "`fconv`; our layers in the paper's order": "fconv",
 }
-"""Files of ``loops/fairseq_cases.py``, and what is compared in them."""
+"""What is compared, and the files of ``loops/fairseq_cases.py`` that hold it."""
+ITS_ORDER = "our layers in its order"
 KINDS = ("full", "padded")
+WHAT = ("encoder", "log-probabilities", "position by position", "attention weights", "gradients")
 
 
 class Place(NamedTuple):
@@ -55,8 +59,6 @@ class Place(NamedTuple):
 class Case:
     """A file of ``loops/fairseq_cases.py``."""
 
-    name: str
-    kind: str
     config: ModelConfig
     vocabulary: int
     tensors: dict[str, Tensor]
@@ -67,14 +69,8 @@ class Case:
         return {n.removeprefix(prefix): t for n, t in self.tensors.items() if n.startswith(prefix)}
 
 
-class Row(NamedTuple):
-    """One comparison."""
-
-    case: str
-    what: str
-    kind: str
-    numbers: int
-    difference: float
+Pair = tuple[str, Tensor, Tensor]
+"""What it is, one of :data:`WHAT`; ours; theirs."""
 
 
 # Where the weights of fconv go.  fairseq multiplies the query, the values and the sum of
@@ -145,6 +141,45 @@ def of_recurrent(name: str) -> Place | None:
     return ours[name]
 
 
+_SUBLAYERS = {
+    "self_attn": {"encoder": "attention", "decoder": "self_attention"},
+    "encoder_attn": {"decoder": "cross_attention"},
+}
+_PROJECTIONS = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
+_LINEAR = {"fc1": "inner", "fc2": "outer"}
+_NORMS = {
+    "encoder": ("self_attn_layer_norm", "final_layer_norm"),
+    "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
+}
+
+
+def of_transformer(name: str) -> Place | None:
+    """Our place of a weight of ``transformer``; None if ours has no such weight."""
+    if name.endswith("_proj.bias"):
+        return None
+    side, part, *rest = name.split(".")
+    if part == "embed_tokens":
+        return Place("source_embedding.weight")
+    if part == "embed_positions":
+        ours = {"encoder": "source", "decoder": "target"}[side]
+        return Place(f"{ours}_embedding.positions.table", lambda t: t[PADDING + 1 :])
+    number, sublayer, *inside = rest
+    layer = f"{side}.{number}"
+    if sublayer in _SUBLAYERS:
+        projection, kind = inside
+        return Place(f"{layer}.{_SUBLAYERS[sublayer][side]}.{_PROJECTIONS[projection]}.{kind}")
+    if sublayer in _NORMS[side]:
+        return Place(f"{layer}.residuals.{_NORMS[side].index(sublayer)}.norm.{inside[0]}")
+    return Place(f"{layer}.feed_forward.{_LINEAR[sublayer]}.{inside[0]}")
+
+
+PLACES: dict[str, Callable[[str], Place | None]] = {
+    "convs2s": of_convolutional,
+    "recurrent": of_recurrent,
+    "transformer": of_transformer,
+}
+
+
 class AttentionFirst(DecoderLayer):
     """Our layer with the two sums as fairseq has them: attention, then the residual sum."""
 
@@ -157,30 +192,18 @@ class AttentionFirst(DecoderLayer):
         return ((gated + self.output(c)) * HALF + x) * HALF, context, weights
 
 
-def compare(case: Case) -> Iterator[Row]:
+def compare(label: str, case: Case) -> Iterator[Pair]:
     """Everything that a case holds."""
     model = FAMILIES[case.config.family](case.config, case.vocabulary, case.vocabulary)
     model = model.double().eval()
-    places = {
-        name: of_convolutional(name) if case.config.family == "convs2s" else of_recurrent(name)
-        for name in case.under("weights")
-    }
+    places = {name: PLACES[case.config.family](name) for name in case.under("weights")}
     parameters = dict(model.named_parameters())
     take(parameters, places, case)
-    if case.name == "fconv":
-        unchanged = next(pair for pair in results(model, case) if pair[0] == "log-probabilities")
-        yield row(case, "log-probabilities, ours unchanged", *unchanged[1:])
-        model.zero_grad()
+    if ITS_ORDER in label:
         for layer in model.decoder:
             layer.__class__ = AttentionFirst
-    for what, ours, theirs in [*results(model, case), *gradients(parameters, places, case)]:
-        yield row(case, what, ours, theirs)
-
-
-def row(case: Case, what: str, ours: Tensor, theirs: Tensor) -> Row:
-    """The largest difference, and of how many numbers."""
-    difference = (ours - theirs).abs().max().item()
-    return Row(case.name, what, case.kind, theirs.numel(), difference)
+    yield from results(model, case)
+    yield from gradients(parameters, places, case)
 
 
 def take(parameters: dict[str, Tensor], places: dict[str, Place | None], case: Case) -> None:
@@ -190,9 +213,12 @@ def take(parameters: dict[str, Tensor], places: dict[str, Place | None], case: C
             if (place := places[name]) is not None:
                 ours = parameters[place.name]
                 ours.copy_((place.factor * place.arrange(theirs)).view_as(ours))
+    taken = {place.name for place in places.values() if place is not None}
+    rest = {name for name in parameters if name not in taken}
+    assert all(name.startswith("first_state.") for name in rest), rest
 
 
-def results(model: TranslationModel, case: Case) -> Iterator[tuple[str, Tensor, Tensor]]:
+def results(model: TranslationModel, case: Case) -> Iterator[Pair]:
     """What is compared forward; leaves the gradients of the loss in the model."""
     t = case.tensors
     mask, real = t["source"] != PADDING, t["gold"] != PADDING
@@ -202,13 +228,15 @@ def results(model: TranslationModel, case: Case) -> Iterator[tuple[str, Tensor, 
     log_p.gather(-1, t["gold"].unsqueeze(-1)).squeeze(-1)[real].sum().neg().backward()
     yield "encoder", memory.hidden[mask], t["encoder"][mask]
     if isinstance(memory, ConvS2SMemory):
-        yield "values", memory.values[mask] * HALF, t["values"][mask]
+        yield "encoder", memory.values[mask] * HALF, t["values"][mask]
     yield "log-probabilities", log_p[real], t["log_probabilities"][real]
     with torch.no_grad():
-        weights = model.attention_weights(t["target"], memory).mean((1, 2))
+        weights = model.attention_weights(t["target"], memory)
+        if case.config.family == "transformer":
+            weights = weights[:, -1:]  # fairseq tells those of its last layer
         steps = torch.cat(list(one_by_one(model, t["target"], memory)), dim=1)
-    yield "the same, position by position", steps[real], t["log_probabilities"][real]
-    yield "attention weights", weights[real], t["attention"][real]
+    yield "position by position", steps[real], t["log_probabilities"][real]
+    yield "attention weights", weights.mean((1, 2))[real], t["attention"][real]
 
 
 def with_first_state(memory: Memory, case: Case) -> Memory:
@@ -231,42 +259,35 @@ def one_by_one(model: TranslationModel, target: Tensor, memory: Memory) -> Itera
 
 def gradients(
     parameters: dict[str, Tensor], places: dict[str, Place | None], case: Case
-) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """Of all weights of the encoder side together, then of all of the decoder side."""
-    found: dict[str, list[tuple[Tensor, Tensor]]] = {}
+) -> Iterator[Pair]:
+    """Of all weights."""
     for name, theirs in case.under("gradients").items():
-        if (place := places[name]) is None:
-            continue
-        ours = parameters[place.name].grad
-        assert ours is not None, f"{place.name} has no gradient"
-        pair = place.factor * ours.flatten(), place.arrange(theirs).flatten()
-        found.setdefault(name.split(".")[0], []).append(pair)
-    for side, pairs in found.items():
-        ours, theirs = (torch.cat(tensors) for tensors in zip(*pairs, strict=True))
-        yield f"gradients, {side}", ours, theirs
+        if (place := places[name]) is not None:
+            ours = parameters[place.name].grad
+            assert ours is not None, f"{place.name} has no gradient"
+            yield "gradients", place.factor * ours.flatten(), place.arrange(theirs).flatten()
 
 
 def read(path: Path) -> Case:
     """A case as it was written."""
-    name, kind = path.stem.split(".")
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata()
         config = TypeAdapter(ModelConfig).validate_json(metadata["config"])
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - no mapping
-    return Case(name, kind, config, json.loads(metadata["vocabulary"]), tensors)
+    return Case(config, json.loads(metadata["vocabulary"]), tensors)
 
 
-def table(rows: Iterable[Row]) -> Iterator[str]:
-    """Rows of Markdown: a line for what was compared without and with padding."""
-    found: dict[tuple[str, str], dict[str, Row]] = {}
-    for one in rows:
-        found.setdefault((one.case, one.what), {})[one.kind] = one
-    yield "| fairseq's | what | numbers | largest difference | the same with padding |"
-    yield "|---|---|---:|---:|---:|"
-    for (name, what), kinds in found.items():
-        numbers = sum(one.numbers for one in kinds.values())
-        differences = " | ".join(f"{kinds[kind].difference:.1e}" for kind in KINDS)
-        yield f"| {CASES[name]} | {what} | {numbers:,} | {differences} |"
+def table(cases: Mapping[str, Iterable[Case]]) -> Iterator[str]:
+    """Rows of Markdown: how many numbers, and the largest difference among each kind of them."""
+    yield f"| fairseq's | numbers | {' | '.join(WHAT)} |"
+    yield "|---|---:" + "|---:" * len(WHAT) + "|"
+    for label, files in cases.items():
+        numbers, largest = 0, dict.fromkeys(WHAT, 0.0)
+        for what, ours, theirs in (pair for case in files for pair in compare(label, case)):
+            numbers += theirs.numel()
+            largest[what] = max(largest[what], (ours - theirs).abs().max().item())
+        differences = " | ".join(f"{largest[what]:.0e}" for what in WHAT)
+        yield f"| {label} | {numbers:,} | {differences} |"
 
 
 @click.command()
@@ -278,8 +299,11 @@ def main(scratch: Path, peers: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     command = [peers / "bin/python", HERE / "loops/fairseq_cases.py", folder]
     start(command, HERE, folder / "fairseq.log")
-    cases = [read(folder / f"{name}.{kind}.safetensors") for name in CASES for kind in KINDS]
-    click.echo("\n".join(table(found for case in cases for found in compare(case))))
+    cases = {
+        label: [read(folder / f"{name}.{kind}.safetensors") for kind in KINDS]
+        for label, name in CASES.items()
+    }
+    click.echo("\n".join(table(cases)))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from fairseq import utils
 from fairseq_models import SPECIAL, model_of
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.nn import functional
 
 VOCABULARY = 61
 SOURCES = {"full": (7, 7, 7), "padded": (11, 4, 7, 1)}
@@ -44,6 +46,17 @@ RECURRENT = {
     "d_model": 24,
     "attention": "general",
     "embeddings": "target",
+    "dropout": 0.0,
+}
+TRANSFORMER = {
+    "family": "transformer",
+    "encoder_layers": 3,
+    "decoder_layers": 2,
+    "d_model": 24,
+    "d_ff": 40,
+    "heads": 4,
+    "positions": "learned",
+    "max_positions": 32,
     "dropout": 0.0,
 }
 
@@ -82,6 +95,13 @@ def share_gradients(model: nn.Module) -> None:
     model.encoder.num_attention_layers = len(model.decoder.attention) / 2
 
 
+def without_biases(model: nn.Module) -> None:
+    """The paper's attention has none."""
+    for name, parameter in model.named_parameters():
+        if "_proj.bias" in name:
+            nn.init.zeros_(parameter)
+
+
 def padded(rows: list[Tensor], padding: int) -> Tensor:
     return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=padding)
 
@@ -117,17 +137,29 @@ def of_recurrent(model: nn.Module, source: Tensor, target: Tensor) -> Tensors:
         projections = decoder.encoder_hidden_proj, decoder.encoder_cell_proj
         for name, end, project in zip(("hidden", "cell"), ends, projections, strict=True):
             first[f"first.{name}"] = project(end)
-    seen = mask if mask.any() else None  # scores that are masked pass through float32
-    logits, attention = decoder(target, (hidden, *ends, seen))
+    logits, attention = decoder(target, (hidden, *ends, mask))
     return {"encoder": hidden.transpose(0, 1), "logits": logits, "attention": attention, **first}
+
+
+def of_transformer(model: nn.Module, source: Tensor, target: Tensor) -> Tensors:
+    memory = model.encoder(source)
+    logits, more = model.decoder(target, memory)
+    hidden, attention = memory["encoder_out"][0].transpose(0, 1), more["attn"][0]
+    return {"encoder": hidden, "logits": logits, "attention": attention}
+
+
+RUN = {
+    "FConvModel": of_convolutional,
+    "LSTMModel": of_recurrent,
+    "TransformerModel": of_transformer,
+}
 
 
 def case(model: nn.Module, parameters: dict[str, nn.Parameter], kind: str) -> Tensors:
     """Weights, ids, results and gradients."""
     symbols = model.encoder.dictionary
     given = ids(kind, symbols)
-    run = of_convolutional if hasattr(model.decoder, "convolutions") else of_recurrent
-    found = run(model, given["source"], given["target"])
+    found = RUN[type(model).__name__](model, given["source"], given["target"])
     log_p = found.pop("logits").log_softmax(-1)
     real = given["gold"] != symbols.pad()
     model.zero_grad()
@@ -159,9 +191,17 @@ def write(
         save_file(tensors, folder / f"{name}.{kind}.safetensors", metadata=metadata)
 
 
+def stay_in_float64() -> None:
+    """Keep scores of attention as they are: fairseq takes them to float32, which hides digits."""
+    torch.Tensor.float = torch.Tensor.double
+    utils.softmax = lambda scores, dim, onnx_trace=False: functional.softmax(scores, dim)
+
+
 if __name__ == "__main__":
     target = Path(sys.argv[1])
+    stay_in_float64()
     write(target, "fconv", CONVS2S, share_gradients)
     write(target, "fconv-paper", CONVS2S, follow_the_paper)
     write(target, "lstm", {**RECURRENT, "bidirectional": "none"})
     write(target, "lstm-bidirectional", {**RECURRENT, "bidirectional": "all"})
+    write(target, "transformer", TRANSFORMER, without_biases)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import Any
 
 from fairseq.data import Dictionary
 from fairseq.models.fconv import FConvDecoder, FConvEncoder, FConvModel
 from fairseq.models.lstm import LSTMDecoder, LSTMEncoder, LSTMModel
+from fairseq.models.transformer import TransformerModel
 from torch import nn
 
 SPECIAL = 4
@@ -74,7 +76,35 @@ def recurrent(shape: dict[str, Any], vocabulary: int) -> LSTMModel:
     return LSTMModel(encoder, decoder)
 
 
-FAMILIES = {"convs2s": convolutional, "recurrent": recurrent}
+def transformer(shape: dict[str, Any], vocabulary: int) -> TransformerModel:
+    """``transformer`` with the sizes of a ``TransformerConfig``.
+
+    It has learned positions and one embedding for source, target and output.
+    """
+    symbols = dictionary(vocabulary)
+    sides = {
+        f"{side}_{key}": value
+        for side in ("encoder", "decoder")
+        for key, value in {
+            "layers": shape[f"{side}_layers"],
+            "embed_dim": shape["d_model"],
+            "ffn_embed_dim": shape["d_ff"],
+            "attention_heads": shape["heads"],
+            "learned_pos": True,
+        }.items()
+    }
+    options = Namespace(
+        **sides,
+        dropout=shape["dropout"],
+        share_all_embeddings=True,
+        max_source_positions=shape["max_positions"],
+        max_target_positions=shape["max_positions"],
+    )
+    task = Namespace(source_dictionary=symbols, target_dictionary=symbols)
+    return TransformerModel.build_model(options, task)
+
+
+FAMILIES = {"convs2s": convolutional, "recurrent": recurrent, "transformer": transformer}
 
 
 def model_of(shape: dict[str, Any], vocabulary: int) -> nn.Module:
