@@ -26,6 +26,7 @@ check: $(VENV)/installed
 bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py training --rounds $(ROUNDS)
 	$(BIN)/python benchmarks/bench.py decoding --rounds $(ROUNDS)
+	$(BIN)/python benchmarks/bench.py families
 	$(BIN)/python benchmarks/bench.py growth
 	$(BIN)/python benchmarks/bench.py data
 	$(BIN)/python benchmarks/bench.py curve

@@ -22,6 +22,7 @@ from statistics import median
 
 import click
 import curve as curves
+import families as sides
 from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
 from decoders import decoders
 from growth import GROWTH
@@ -145,6 +146,40 @@ def decoding_table(size: str, found: dict[str, list[tuple[float, int]]]) -> list
         memory = max(memory for _, memory in found[label]) / 2**30
         lines.append(f"| {label} | {rate:,.1f} | {rate / best:.2f}x | {memory:.2f} |")
     return lines
+
+
+@bench.command()
+@click.option("--rounds", default=3, show_default=True)
+@only_option
+@click.option("--steps", default=6, show_default=True, help="Measured steps of training.")
+@click.option("--sentences", default=256, show_default=True, help="Sentences to translate.")
+@click.pass_obj
+def families(
+    obj: tuple[Material, Path], rounds: int, only: tuple[str, ...], steps: int, sentences: int
+) -> None:
+    """Training and search of every family of models, beside fairseq's of the same sizes."""
+    material, peers = obj
+    log = material.folder / "logs"
+    log.mkdir(exist_ok=True)
+    speeds: dict[sides.Contender, list[sides.Speed]] = defaultdict(list)
+    peaks = []
+    for number in range(rounds):
+        peaks.append(max(measure_peak(log).values()))
+        for contender in sides.contenders(peers):
+            if only and not any(part in contender.label for part in only):
+                continue
+            click.echo(f"round {number + 1}: {contender.label} ... ", nl=False, err=True)
+            try:
+                speed = contender.measure(material.batches, steps, sentences, log / "families.log")
+            except FailedError as error:
+                click.echo(f"failed: {error}", err=True)
+                continue
+            click.echo(
+                f"{speed.training:,.0f} tokens/s, {speed.decoding:,.1f} sentences/s", err=True
+            )
+            speeds[contender].append(speed)
+    title = f"Families: {machine()}; matrix-product peak {max(peaks):,.0f} GFLOP/s"
+    save("families", [title, "", *sides.table(speeds, max(peaks))], only)
 
 
 @bench.command()

@@ -10,6 +10,10 @@ import torch
 from safetensors import safe_open
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
+BEAM, LENGTH = 4, 15
+"""Of search between families: every output is forced to this length."""
+WARM = 2
+"""Training steps between families that are not counted."""
 
 
 class Batch(NamedTuple):
@@ -29,3 +33,12 @@ def read_batches(path: Path) -> tuple[int, list[Batch]]:
             for n in range(count)
         ]
         return json.loads(file.metadata()["vocabulary"]), batches
+
+
+def some_sources(batches: list[Batch], count: int) -> list[torch.Tensor]:
+    """Source sentences with end symbol, without padding, from all of the batches alike.
+
+    A batch holds sentences of like length, so that the first of them would say little.
+    """
+    sources = [row[row != PAD] for batch in batches for row in batch.source]
+    return [sources[number * len(sources) // count] for number in range(count)]

@@ -204,7 +204,8 @@ class ConvS2S(TranslationModel):
 
     The paper adds ``c_i`` to ``h_i`` and leaves open how widths meet; here, as in the authors'
     program, a linear layer brings ``c_i`` to the width of the layers, and the sum is scaled by
-    sqrt(0.5) like every other.
+    sqrt(0.5) like every other.  Unlike there, a layer attends after its residual sum, as the
+    paper has it (docs/references.md).
 
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different size.

@@ -1,0 +1,55 @@
+"""Every backward pass that is written by hand, against numerical gradients in float64."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.training import loss as loss_module
+from dragoman.training.loss import smoothed_cross_entropy
+
+SOURCE = Path(__file__).parents[1] / "src" / "dragoman"
+
+Case = tuple[Callable[..., Tensor], tuple[Tensor, ...]]
+
+
+def cross_entropy(smoothing: float) -> Case:
+    """A weight on each result, so that the gradient from above is not 1."""
+    generator = torch.Generator().manual_seed(3)
+    logits = torch.randn(4, 5, dtype=torch.float64, generator=generator, requires_grad=True)
+    gold = torch.tensor([1, 4, 0, 4])
+    return lambda scores: -1.7 * smoothed_cross_entropy(scores, gold, smoothing)[0], (logits,)
+
+
+CASES: dict[str, list[Case]] = {
+    "training/loss.py: _SmoothedCrossEntropy": [cross_entropy(s) for s in (0.0, 0.1, 1.0)],
+}
+
+
+def own_functions() -> Iterator[str]:
+    """Classes made of ``torch.autograd.Function``, wherever they are."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                bases = [ast.unparse(base).split(".")[-1] for base in node.bases]
+                if "Function" in bases:
+                    yield f"{path.relative_to(SOURCE).as_posix()}: {node.name}"
+
+
+def test_none_is_left_out() -> None:
+    assert sorted(own_functions()) == sorted(CASES)
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 3, 100])
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_the_numerical_ones(
+    name: str, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss_module, "CACHED_SCORES", 5 * rows_at_once)
+    for function, inputs in CASES[name]:
+        assert torch.autograd.gradcheck(function, inputs)
