@@ -73,6 +73,12 @@ class State:
     """
 
 
+def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """What is saved with a model's parameters and never learned: its persistent buffers."""
+    saved = model.state_dict().keys()
+    return {name: buffer for name, buffer in model.named_buffers() if name in saved}
+
+
 Selectable = TypeVar("Selectable")
 
 
@@ -148,6 +154,13 @@ class TranslationModel(nn.Module, ABC):
             A scalar with gradient; None if there is nothing, or outside of training.
         """
         return None
+
+    def figures(self) -> dict[str, float]:
+        """What a family wants to have in the log of training, of the passes since last asked.
+
+        Names are those of the log, beside ``loss`` and the like; nothing unless overridden.
+        """
+        return {}
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Where each target position looks: ``(batch, layers, heads, target, source)``.

@@ -29,14 +29,15 @@ _CHUNK = 64
 def orthogonal_directions(heads: int, features: int, d_k: int) -> Tensor:
     """Normal vectors ``(heads, features, d_k)``, each d_k of them at right angles (section 2.4).
 
-    A vector's direction is uniform and its length that of a normal vector of its own.
+    A vector's direction is uniform and its length that of a normal vector of its own.  They are
+    rounded to bfloat16, so that a model has the same ones in whatever it computes.
     """
     blocks = -(-features // d_k)
     q, r = torch.linalg.qr(torch.randn(heads, blocks, d_k, d_k))
     # Uniform over rotations only with the signs of R's diagonal (Mezzadri 2007).
     q = q * r.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
     lengths = torch.randn(heads, features, d_k).norm(dim=-1, keepdim=True)
-    return q.flatten(1, 2)[:, :features] * lengths
+    return (q.flatten(1, 2)[:, :features] * lengths).bfloat16().to(q.dtype)
 
 
 class RandomFeatures(nn.Module):
