@@ -158,7 +158,8 @@ class TranslationModel(nn.Module, ABC):
     def figures(self) -> dict[str, float]:
         """What a family wants to have in the log of training, of the passes since last asked.
 
-        Names are those of the log, beside ``loss`` and the like; nothing unless overridden.
+        Names are those of the log, beside ``loss`` and the like; nothing unless overridden.  Of
+        several processes the leading one is asked, for its own share of the passes.
         """
         return {}
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from dragoman.models.attention import KeysValues, mask_bias
 from dragoman.models.interface import Memory, State, TranslationModel
 from dragoman.models.mixing import Past
-from dragoman.models.mixture import Mixture
+from dragoman.models.mixture import Mixture, expert_figures
 from dragoman.models.sublayers import final_norm
 from dragoman.models.transformer_layers import (
     Embedding,
@@ -213,6 +213,10 @@ class Transformer(TranslationModel):
         layers += [(layer, target_mask) for layer in self.decoder]
         losses = [cast(Mixture, layer.feed_forward).balancing_loss(mask) for layer, mask in layers]
         return torch.stack(losses).sum()
+
+    def figures(self) -> dict[str, float]:
+        """How evenly experts are used; see :meth:`TranslationModel.figures`."""
+        return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Weights over the source; see :meth:`TranslationModel.attention_weights`."""
