@@ -12,12 +12,11 @@ from dragoman.models.mixing import DecoderMixing
 
 
 class AverageAttention(DecoderMixing):
-    """The sublayer of section 3.1.
+    """``h_t = i_t * x_t + f_t * g_t``: a position and the mean of those up to it, both gated.
 
-    ``g_t = FFN(1 / t (x_1 + ... + x_t))`` (equation 1), then
-    ``[i_t; f_t] = sigmoid(W [x_t; g_t] + b)`` and ``h_t = i_t * x_t + f_t * g_t`` (equations 3
-    and 4).  A step costs the same however long the target already is: one sum is kept, in
-    float32 or better.
+    ``g_t = FFN(1 / t (x_1 + ... + x_t))`` and ``[i_t; f_t] = sigmoid(W [x_t; g_t] + b)``; the
+    residual sum and its normalisation are the layer's.  A step costs the same however long the
+    target already is: one sum is kept, in float32 or better.
 
     Args:
         d_model: width of what comes in and goes out.

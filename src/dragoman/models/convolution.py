@@ -75,7 +75,8 @@ class Convolution(Windowed):
 class DepthwiseConvolution(Windowed):
     """``y_t = sum_j w_j * x_(t + j * dilation)``, each channel by itself (Chollet 2017).
 
-    Sums of shifted inputs: on a CPU in float32 a seventh of the time of PyTorch's convolution.
+    Sums of shifted inputs: on a CPU in float32 a fraction of the time of PyTorch's convolution in
+    groups, in bfloat16 about the same.
     """
 
     def __init__(self, channels: int, kernel_width: int, dilation: int = 1) -> None:

@@ -1,7 +1,7 @@
 """Depthwise separable convolution in the place of self-attention.
 
 Chollet 2017, "Xception"; Kaiser et al. 2018, "Depthwise Separable Convolutions for Neural Machine
-Translation" (arXiv:1706.03059), section 2.1; Vaswani et al. 2017, section 4 compares its cost.
+Translation" (arXiv:1706.03059); Vaswani et al. 2017, section 4, compare its cost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The simpler simple recurrent unit (SSRU) of Kim et al. 2019.
 
-"From Research to Production and Back: Ludicrously Fast Neural Machine Translation" (WNGT 2019),
-section 3.2: the SRU of Lei et al. 2018 without reset gate.
+"From Research to Production and Back: Ludicrously Fast Neural Machine Translation" (WNGT 2019):
+the SRU of Lei et al. 2018 without its reset gate.
 """
 
 from __future__ import annotations
