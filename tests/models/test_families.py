@@ -124,27 +124,3 @@ def test_bfloat16_goes_through(config: ModelConfig) -> None:
     known = exact.encode(source, full_mask(source))
     expected, _ = exact.decode(target, known, exact.start(known))
     assert (hidden - expected).abs().mean() < 0.1 * expected.abs().mean()
-
-
-@every_family
-def test_weights_are_those_of_this_pass_alone(config: ModelConfig) -> None:
-    """As when another thread decodes with the same model meanwhile."""
-    model = build(config)
-    source, target = random_ids(2, 5), random_ids(2, 4, seed=2)
-    memory = model.encode(source, full_mask(source))
-    try:
-        expected = model.attention_weights(target, memory)
-    except TypeError:  # a family without attention over the source
-        return
-    others = []
-
-    def meanwhile(module: torch.nn.Module, inputs: object) -> None:
-        if not others:
-            others.append(target)
-            model.decode(random_ids(2, 3, seed=5), memory, model.start(memory))
-
-    embedding = model.get_submodule("target_embedding")
-    with embedding.register_forward_pre_hook(meanwhile):
-        found = model.attention_weights(target, memory)
-    assert others
-    assert torch.equal(found, expected)

@@ -121,14 +121,15 @@ def test_attention_is_the_formula(kind: str) -> None:
     mask = mask_of([4, 2])
     bias = torch.zeros(2, 1, 4).double().masked_fill(~mask[:, None], -torch.inf)
     memory = AttendedMemory(hidden, mask, attention.keys(hidden), bias)
-    context, found = attention(query, memory)
+    context = attention(query, memory)
+    found = attention.weights(query, memory).view(2, 3, 3, 4)  # sentences, beam, queries, source
     for row in range(6):
         sentence, length = row // 3, [4, 2][row // 3]
         seen = hidden[sentence, :length].numpy()
         for position in range(3):
             h = query[row, position].numpy()
             expected = softmax(np.array([score(kind, weights, h, m) for m in seen]))
-            ours = found[row, position]
+            ours = found[sentence, row % 3, position]
             np.testing.assert_allclose(ours[:length].detach(), expected, atol=1e-14)
             assert ours[length:].abs().sum() == 0
             np.testing.assert_allclose(context[row, position].detach(), expected @ seen, atol=1e-14)

@@ -59,6 +59,20 @@ def learning_curves(records: Records) -> Figure:
     return figure
 
 
+def draw_experts(shares: Axes, variation: Axes, records: Records) -> None:
+    """How evenly a mixture's experts are used, in its least even layer."""
+    for name, label in (("most_used_expert", "most"), ("least_used_expert", "least")):
+        color = VALIDATION if label == "most" else TRAINING
+        _line(shares, records, ("training", name), color, label=f"{label} used expert")
+    shares.set_ylim(bottom=0)
+    _finish(shares, "Share of positions")
+    for name, color in (("load", TRAINING), ("importance", VALIDATION)):
+        series = ("training", f"expert_{name}_variation")
+        _line(variation, records, series, color, label=name)
+    variation.set_ylim(bottom=0)
+    _finish(variation, "Experts: deviation over mean")
+
+
 def demo_picture(records: Records) -> Figure:
     """Loss and dev scores side by side: how a model learns, at one glance."""
     figure = Figure(figsize=(8, 2.8), layout="constrained")
@@ -87,20 +101,6 @@ def draw_scores(axes: Axes, records: Records) -> None:
             _line(axes, records, series, next(colors), label=label, marker="o")
     axes.set_ylim(bottom=0)
     _finish(axes, "Dev set")
-
-
-def draw_experts(shares: Axes, variation: Axes, records: Records) -> None:
-    """How evenly a mixture's experts are used, in its least even layer."""
-    for name, label in (("most_used_expert", "most"), ("least_used_expert", "least")):
-        color = VALIDATION if label == "most" else TRAINING
-        _line(shares, records, ("training", name), color, label=f"{label} used expert")
-    shares.set_ylim(bottom=0)
-    _finish(shares, "Share of positions")
-    for name, color in (("load", TRAINING), ("importance", VALIDATION)):
-        series = ("training", f"expert_{name}_variation")
-        _line(variation, records, series, color, label=name)
-    variation.set_ylim(bottom=0)
-    _finish(variation, "Experts: deviation over mean")
 
 
 class _PlainTicks(LogFormatter):

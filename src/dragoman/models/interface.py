@@ -141,6 +141,14 @@ class TranslationModel(nn.Module, ABC):
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores before the softmax: ``(..., d_model)`` to ``(..., target_vocabulary)``."""
 
+    def figures(self) -> dict[str, float]:
+        """What a family wants to have in the log of training, of the passes since last asked.
+
+        Names are those of the log, beside ``loss`` and the like; nothing unless overridden.  Of
+        several processes the leading one is asked, for its own share of the passes.
+        """
+        return {}
+
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """What training minimises beside the loss of the target, for each target position.
 
@@ -154,14 +162,6 @@ class TranslationModel(nn.Module, ABC):
             A scalar with gradient; None if there is nothing, or outside of training.
         """
         return None
-
-    def figures(self) -> dict[str, float]:
-        """What a family wants to have in the log of training, of the passes since last asked.
-
-        Names are those of the log, beside ``loss`` and the like; nothing unless overridden.  Of
-        several processes the leading one is asked, for its own share of the passes.
-        """
-        return {}
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Where each target position looks: ``(batch, layers, heads, target, source)``.

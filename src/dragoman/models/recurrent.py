@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import torch
 from pydantic import Field, model_validator
@@ -152,19 +152,6 @@ class FirstState(nn.Module):
         ]
 
 
-class Reading(NamedTuple):
-    """What comes of reading some positions."""
-
-    hidden: Tensor
-    """``(rows, length, d_model)``."""
-    fed: Tensor
-    """What input feeding may read of each position, ``(rows, length, fed_width)``."""
-    weights: Tensor
-    """Where each position looked, ``(rows, length, source)``."""
-    layers: list[LayerState]
-    """The states after these positions."""
-
-
 class Decoder(nn.Module, ABC):
     """Stacked recurrent layers over the target, one of which looks at the source."""
 
@@ -179,35 +166,34 @@ class Decoder(nn.Module, ABC):
         self.residual = config.residual
 
     @abstractmethod
-    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
+    def read(
+        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
+    ) -> tuple[Tensor, Tensor, list[LayerState]]:
         """Read positions that need nothing of one another but the layers' states.
 
         Args:
             x: ``(rows, length, d_model + fed_width)``.
             memory: of ``rows / beam`` sentences.
             state: of each layer.
+
+        Returns:
+            Hidden vectors ``(rows, length, d_model)``, what input feeding may read of each
+            position ``(rows, length, fed_width)``, and the states after these positions.
         """
 
     def forward(
         self, x: Tensor, memory: AttendedMemory, state: RecurrentState
-    ) -> tuple[Tensor, RecurrentState, Tensor]:
-        """Read further positions.
-
-        Returns:
-            ``(rows, length, d_model)``, the state after these positions, and where each of them
-            looked, ``(rows, length, source)``.
-        """
+    ) -> tuple[Tensor, RecurrentState]:
+        """``(rows, length, d_model)`` to the same shape, and the state after these positions."""
         layers, fed = state.layers, state.fed
         if fed is None:
-            reading = self.read(x, memory, layers)
-            return reading.hidden, RecurrentState(reading.layers, None), reading.weights
-        hidden, weights = [], []
+            hidden, _, layers = self.read(x, memory, layers)
+            return hidden, RecurrentState(layers, None)
+        outputs = []
         for position in x.split(1, dim=1):
-            reading = self.read(torch.cat([position, fed], dim=-1), memory, layers)
-            layers, fed = reading.layers, reading.fed
-            hidden.append(reading.hidden)
-            weights.append(reading.weights)
-        return torch.cat(hidden, dim=1), RecurrentState(layers, fed), torch.cat(weights, dim=1)
+            hidden, fed, layers = self.read(torch.cat([position, fed], dim=-1), memory, layers)
+            outputs.append(hidden)
+        return torch.cat(outputs, dim=1), RecurrentState(layers, fed)
 
     def _connect(self, depth: int, output: Tensor, below: Tensor) -> Tensor:
         return output + below if self.residual and depth >= RESIDUAL_FROM else output
@@ -226,16 +212,18 @@ class TopAttention(Decoder):
         )
         self.combine = nn.Linear(config.encoder_width + width, width, bias=False)
 
-    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
+    def read(
+        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
+    ) -> tuple[Tensor, Tensor, list[LayerState]]:
         """See :meth:`Decoder.read`; what is fed is the hidden vector itself."""
         after = []
         for depth, (layer, past) in enumerate(zip(self.layers, state, strict=True)):
             output, now = advance(layer, self.dropout(x) if depth else x, past)
             after.append(now)
             x = self._connect(depth, output, x)
-        context, weights = self.attention(x, memory)
+        context = self.attention(x, memory)
         hidden = self.dropout(self.combine(torch.cat([context, x], dim=-1)).tanh())
-        return Reading(hidden, hidden, weights, after)
+        return hidden, hidden, after
 
 
 class BottomAttention(Decoder):
@@ -255,17 +243,19 @@ class BottomAttention(Decoder):
             _layer(config, width + seen) for _ in range(config.decoder_layers - 1)
         )
 
-    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
+    def read(
+        self, x: Tensor, memory: AttendedMemory, state: list[LayerState]
+    ) -> tuple[Tensor, Tensor, list[LayerState]]:
         """See :meth:`Decoder.read`; what is fed is what was seen of the source."""
         x, now = advance(self.bottom, x, state[0])
-        context, weights = self.attention(x, memory)
+        context = self.attention(x, memory)
         after = [now]
         for depth, (layer, past) in enumerate(zip(self.above, state[1:], strict=True), start=1):
             both = self.dropout(torch.cat([x, context], dim=-1))
             output, now = advance(layer, both, past)
             after.append(now)
             x = self._connect(depth, output, x)
-        return Reading(self.dropout(x), context, weights, after)
+        return self.dropout(x), context, after
 
 
 class Recurrent(TranslationModel):
@@ -323,19 +313,23 @@ class Recurrent(TranslationModel):
 
     def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, RecurrentState]:
         """Read further target positions; see :meth:`TranslationModel.decode`."""
-        hidden, state, _ = self._decode(target, memory, state)
-        return hidden, state
-
-    def _decode(
-        self, target: Tensor, memory: Memory, state: State
-    ) -> tuple[Tensor, RecurrentState, Tensor]:
         x = self.dropout(self.target_embedding(target))
-        return cast(tuple[Tensor, RecurrentState, Tensor], self.decoder(x, memory, state))
+        return cast(tuple[Tensor, RecurrentState], self.decoder(x, memory, state))
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Weights ``(batch, 1, 1, target, source)``: one layer looks, with one head."""
-        _, _, weights = self._decode(target, memory, self.start(memory))
-        return weights[:, None, None]
+        seen: list[Tensor] = []
+
+        def watch(attention: nn.Module, inputs: tuple[Tensor, AttendedMemory]) -> None:
+            assert isinstance(attention, SourceAttention)
+            seen.append(attention.weights(*inputs))
+
+        hook = self.decoder.attention.register_forward_pre_hook(watch)
+        try:
+            self.decode(target, memory, self.start(memory))
+        finally:
+            hook.remove()
+        return torch.cat(seen, dim=1)[:, None, None]
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

@@ -39,17 +39,20 @@ class SourceAttention(nn.Module, ABC):
             ``(batch, query, source)``.
         """
 
-    def forward(self, query: Tensor, memory: AttendedMemory) -> tuple[Tensor, Tensor]:
-        """What each query sees, ``(rows, length, width)``, and where, ``(rows, length, source)``.
+    def weights(self, query: Tensor, memory: AttendedMemory) -> Tensor:
+        """Where each query looks: ``(sentences, beam * length, source)``.
 
         Args:
             query: ``(rows, length, d_model)``.
             memory: of ``rows / beam`` sentences.
         """
-        scores = self.scores(beams_as_queries(query, len(memory.keys)), memory.keys)
-        weights = normalized(scores, memory.bias)
-        context = weights @ memory.hidden
-        return context.view(*query.shape[:2], -1), weights.view(*query.shape[:2], -1)
+        query = beams_as_queries(query, len(memory.keys))
+        return normalized(self.scores(query, memory.keys), memory.bias)
+
+    def forward(self, query: Tensor, memory: AttendedMemory) -> Tensor:
+        """What each query sees, ``(rows, length, width)``; see :meth:`weights`."""
+        context = self.weights(query, memory) @ memory.hidden
+        return context.view(query.shape[0], query.shape[1], -1)
 
 
 class Dot(SourceAttention):
