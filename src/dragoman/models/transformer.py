@@ -8,29 +8,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.models.attention import KeysValues, MultiHeadAttention, mask_bias
+from dragoman.models.attention import KeysValues, mask_bias
 from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import Memory, State, TranslationModel
-from dragoman.models.mixture import Mixture
+from dragoman.models.mixing import Past
+from dragoman.models.mixture import Mixture, expert_figures
 from dragoman.models.sublayers import final_norm
 from dragoman.models.transformer_layers import (
     Embedding,
-    LayersConfig,
     build_attention,
     build_feed_forward,
-    build_neighbourhood,
     build_residual,
-    build_self_attention,
+)
+from dragoman.models.transformer_mixing import (
+    MixingConfig,
+    build_decoder_mixing,
+    build_encoder_mixing,
 )
 
 
-class TransformerConfig(LayersConfig):
+class TransformerConfig(MixingConfig):
     """Sizes and choices of a Transformer; the defaults are the paper's base model."""
 
     family: Literal["transformer"] = "transformer"
@@ -54,9 +57,9 @@ class TransformerMemory(Memory):
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """Keys and values of the target positions that a next one sees, one entry a layer."""
+    """What each layer keeps of the target positions that a next one sees."""
 
-    layers: list[KeysValues]
+    layers: list[Past]
     length: int  # target positions read so far
 
 
@@ -65,18 +68,14 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = build_self_attention(config, causal=False)
+        self.attention = build_encoder_mixing(config)
         self.feed_forward = build_feed_forward(config)
         self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
 
-    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """``(batch, source, d_model)`` to the same shape."""
+    def forward(self, x: Tensor, shared: Tensor) -> Tensor:
+        """``(batch, source, d_model)`` to the same shape; ``shared`` is of :attr:`attention`."""
         attend_self, feed = self.residuals
-
-        def self_attention(x: Tensor) -> Tensor:
-            return self.attention(x, self.attention.keys_values(x), bias)
-
-        return feed(attend_self(x, self_attention), self.feed_forward)
+        return feed(attend_self(x, partial(self.attention.mix, shared=shared)), self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
@@ -84,7 +83,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = build_self_attention(config, causal=True)
+        self.self_attention = build_decoder_mixing(config)
         self.cross_attention = build_attention(config)
         self.feed_forward = build_feed_forward(config)
         self.residuals = nn.ModuleList(build_residual(config) for _ in range(3))
@@ -96,24 +95,42 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        past: KeysValues,
-        causal: Tensor | None,
+        past: Past,
+        shared: Tensor | None,
         source: KeysValues,
         source_bias: Tensor,
         *,
         start: int,
-    ) -> tuple[Tensor, KeysValues]:
-        """``(rows, target, d_model)`` from ``start`` on to the same shape, and the new past."""
+        seen: list[Tensor] | None = None,
+    ) -> tuple[Tensor, Past]:
+        """Read further target positions.
+
+        Args:
+            x: ``(rows, target, d_model)`` from ``start`` on.
+            past: of this layer's :attr:`self_attention`.
+            shared: of any layer's :attr:`self_attention`.
+            source: from :meth:`read_source`.
+            source_bias: hides padding, ``(batch, 1, 1, source)``.
+            start: target positions read before.
+            seen: is given the weights over the source, ``(batch, heads, beam * target, source)``.
+
+        Returns:
+            ``(rows, target, d_model)``, and what is kept for the positions that follow.
+        """
         attend_self, attend_source, feed = self.residuals
         now = past
 
         def self_attention(x: Tensor) -> Tensor:
             nonlocal now
-            now = past.extended(self.self_attention.keys_values(x, start))
-            return self.self_attention(x, now, causal, start)
+            mixed, now = self.self_attention.read(x, past, start, shared)
+            return mixed
 
-        x = attend_self(x, self_attention)
-        x = attend_source(x, partial(self.cross_attention, memory=source, bias=source_bias))
+        def source_attention(x: Tensor) -> Tensor:
+            if seen is not None:
+                seen.append(self.cross_attention.weights(x, source, source_bias))
+            return self.cross_attention(x, source, source_bias)
+
+        x = attend_source(attend_self(x, self_attention), source_attention)
         return feed(x, self.feed_forward), now
 
 
@@ -131,7 +148,6 @@ class Transformer(TranslationModel):
         config.check_vocabularies(source_vocabulary, target_vocabulary)
         self.config = config
         self.position_limit = config.position_limit
-        self.neighbourhood = build_neighbourhood(config)
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
@@ -146,9 +162,9 @@ class Transformer(TranslationModel):
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
         x = self.source_embedding(source)
-        bias = self.neighbourhood.encoder_bias(source_mask, x)
+        shared = cast(EncoderLayer, self.encoder[0]).attention.shared(source_mask, x)
         for layer in self.encoder:
-            x = layer(x, bias)
+            x = layer(x, shared)
         x = self.encoder_norm(x)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]
@@ -156,27 +172,30 @@ class Transformer(TranslationModel):
 
     def start(self, memory: Memory, beam: int = 1) -> TransformerState:
         """No target positions yet, for ``beam`` rows a sentence."""
-        d_k, d_v = self.config.head_widths
         rows = memory.hidden.shape[0] * beam
-        empty = KeysValues(
-            memory.hidden.new_empty(rows, self.config.heads, 0, d_k),
-            memory.hidden.new_empty(rows, self.config.heads, 0, d_v),
-        )
+        empty = cast(DecoderLayer, self.decoder[0]).self_attention.past(rows, memory.hidden)
         return TransformerState([empty] * len(self.decoder), 0)
 
     def decode(
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, TransformerState]:
         """Read further target positions; see :meth:`TranslationModel.decode`."""
+        return self._decode(target, memory, state, None)
+
+    def _decode(
+        self, target: Tensor, memory: Memory, state: State, seen: list[Tensor] | None
+    ) -> tuple[Tensor, TransformerState]:
+        """As :meth:`decode`; where each layer looks is added to ``seen``, if there is one."""
         assert isinstance(memory, TransformerMemory)
         assert isinstance(state, TransformerState)
         rows, length = target.shape
         x = self.target_embedding(target, state.length)
-        causal = self.neighbourhood.decoder_bias(rows, state.length, length, x)
+        first = cast(DecoderLayer, self.decoder[0])
+        shared = first.self_attention.shared(rows, state.length, length, x)
         layers = []
         for layer, past, source in zip(self.decoder, state.layers, memory.layers, strict=True):
-            x, now = layer(x, past, causal, source, memory.bias, start=state.length)
-            layers.append(self.neighbourhood.kept(now))
+            x, now = layer(x, past, shared, source, memory.bias, start=state.length, seen=seen)
+            layers.append(now)
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
@@ -188,26 +207,14 @@ class Transformer(TranslationModel):
         losses = [cast(Mixture, layer.feed_forward).balancing_loss(mask) for layer, mask in layers]
         return torch.stack(losses).sum()
 
+    def figures(self) -> dict[str, float]:
+        """How evenly experts are used; see :meth:`TranslationModel.figures`."""
+        return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
+
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Weights over the source; see :meth:`TranslationModel.attention_weights`."""
-        assert isinstance(memory, TransformerMemory)
         seen: list[Tensor] = []
-
-        def watch(
-            attention: nn.Module, inputs: tuple[Tensor, ...], options: dict[str, Any]
-        ) -> None:
-            assert isinstance(attention, MultiHeadAttention)
-            keys, bias = options["memory"].keys, options["bias"]
-            queries = attention.queries(inputs[0])
-            seen.append(attention.scoring.weights(queries, keys, bias, first=0))
-
-        layers = [cast(DecoderLayer, layer).cross_attention for layer in self.decoder]
-        hooks = [layer.register_forward_pre_hook(watch, with_kwargs=True) for layer in layers]
-        try:
-            self.decode(target, memory, self.start(memory))
-        finally:
-            for hook in hooks:
-                hook.remove()
+        self._decode(target, memory, self.start(memory), seen)
         return torch.stack(seen, dim=1)
 
     def logits(self, hidden: Tensor) -> Tensor:

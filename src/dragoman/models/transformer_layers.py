@@ -6,7 +6,7 @@ Vaswani et al. 2017, section 3; the variations are values of :class:`LayersConfi
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
+from typing import Literal, overload
 
 import torch
 from pydantic import Field, model_validator
@@ -25,6 +25,7 @@ from dragoman.models.positions import (
     SinusoidalPositions,
 )
 from dragoman.models.scoring import Additive, RelativePositions
+from dragoman.models.self_attention import DecoderSelfAttention, EncoderSelfAttention
 from dragoman.models.sublayers import Activation, Norm, Normalization, Residual, feed_forward
 
 
@@ -94,6 +95,14 @@ class LayersConfig(FamilyConfig):
             raise ValueError(f"window {self.window} has no centre; make it odd")
         return self
 
+    @model_validator(mode="after")
+    def _positions_read(self) -> LayersConfig:
+        if self.positions != "learned":
+            self.refuse_unread("without positions: learned", "max_positions")
+        if self.positions != "relative":
+            self.refuse_unread("without positions: relative", "relative_distance")
+        return self
+
     @property
     def position_limit(self) -> int | None:
         """As many positions as are learned; sinusoids go on for ever."""
@@ -108,10 +117,23 @@ class LayersConfig(FamilyConfig):
 
 def build_attention(config: LayersConfig) -> MultiHeadAttention:
     """Attention without positions, such as that over the source."""
-    return _attention(config, _scoring(config))
+    sizes = attention_sizes(config)
+    return MultiHeadAttention(*sizes, config.attention_dropout, scoring=_scoring(config))
 
 
-def build_self_attention(config: LayersConfig, *, causal: bool) -> MultiHeadAttention:
+@overload
+def build_self_attention(config: LayersConfig, *, causal: Literal[True]) -> DecoderSelfAttention:
+    pass
+
+
+@overload
+def build_self_attention(config: LayersConfig, *, causal: Literal[False]) -> EncoderSelfAttention:
+    pass
+
+
+def build_self_attention(
+    config: LayersConfig, *, causal: bool
+) -> DecoderSelfAttention | EncoderSelfAttention:
     """Attention of a sentence to itself, where positions and the window count.
 
     Args:
@@ -122,9 +144,16 @@ def build_self_attention(config: LayersConfig, *, causal: bool) -> MultiHeadAtte
     if config.positions == "relative":
         before = config.relative_distance
         after = 0 if causal else before
-        scoring = RelativePositions(*config.head_widths, before, after, _scale(config))
-    rotation = Rotation(config.head_widths[0]) if config.positions == "rotary" else None
-    return _attention(config, build_neighbourhood(config).restricted(scoring, causal), rotation)
+        scoring = RelativePositions(*config.head_widths, before, after, attention_scale(config))
+    neighbourhood = build_neighbourhood(config)
+    kind = DecoderSelfAttention if causal else EncoderSelfAttention
+    return kind(
+        *attention_sizes(config),
+        config.attention_dropout,
+        scoring=neighbourhood.restricted(scoring, causal),
+        rotation=Rotation(config.head_widths[0]) if config.positions == "rotary" else None,
+        neighbourhood=neighbourhood,
+    )
 
 
 def build_neighbourhood(config: LayersConfig) -> Neighbourhood:
@@ -140,31 +169,31 @@ def build_residual(config: LayersConfig) -> Residual:
 
 def build_feed_forward(config: LayersConfig) -> nn.Module:
     """One feed-forward sublayer, or a mixture of them."""
-    expert = partial(_one_feed_forward, config)
+    expert = partial(build_one_feed_forward, config)
     if config.mixture is None:
         return expert()
     return Mixture(config.d_model, config.mixture, expert)
 
 
-def _attention(
-    config: LayersConfig, scoring: Scoring, rotation: Rotation | None = None
-) -> MultiHeadAttention:
-    sizes = (config.d_model, config.heads, *config.head_widths)
-    return MultiHeadAttention(*sizes, config.attention_dropout, scoring=scoring, rotation=rotation)
+def build_one_feed_forward(config: LayersConfig) -> nn.Module:
+    """One feed-forward sublayer, whether or not there are mixtures of them."""
+    return feed_forward(config.d_model, config.d_ff, config.feed_forward_dropout, config.activation)
+
+
+def attention_scale(config: LayersConfig) -> float | None:
+    """What dot products are multiplied by; None is ``1 / sqrt(d_k)``."""
+    return 1.0 if config.attention == "dot" else None
+
+
+def attention_sizes(config: LayersConfig) -> tuple[int, int, int, int]:
+    """d_model, heads, d_k and d_v."""
+    return config.d_model, config.heads, *config.head_widths
 
 
 def _scoring(config: LayersConfig) -> Scoring:
     if config.attention == "additive":
         return Additive(config.heads, config.head_widths[0])
-    return DotProduct(_scale(config))
-
-
-def _scale(config: LayersConfig) -> float | None:
-    return 1.0 if config.attention == "dot" else None
-
-
-def _one_feed_forward(config: LayersConfig) -> nn.Module:
-    return feed_forward(config.d_model, config.d_ff, config.feed_forward_dropout, config.activation)
+    return DotProduct(attention_scale(config))
 
 
 def _added_positions(config: LayersConfig) -> nn.Module | None:
