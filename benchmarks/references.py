@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import layers
 import torch
 from contenders import HERE, start
 from pydantic import TypeAdapter
 from safetensors import safe_open
+from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn import functional
 
@@ -294,16 +296,18 @@ def table(cases: Mapping[str, Iterable[Case]]) -> Iterator[str]:
 @click.option("--scratch", type=click.Path(path_type=Path), default=HERE / "scratch")
 @click.option("--peers", type=click.Path(path_type=Path), default=HERE / "peers")
 def main(scratch: Path, peers: Path) -> None:
-    """Print how far our models are from fairseq's."""
+    """Print how far our models are from fairseq's, and layers from Hugging Face's."""
     folder = (scratch / "references").resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    command = [peers / "bin/python", HERE / "loops/fairseq_cases.py", folder]
-    start(command, HERE, folder / "fairseq.log")
+    theirs = folder / "huggingface.safetensors"
+    for script, target in (("fairseq_cases", folder), ("huggingface_cases", theirs)):
+        command = [peers / "bin/python", HERE / f"loops/{script}.py", target]
+        start(command, HERE, folder / f"{script}.log")
     cases = {
         label: [read(folder / f"{name}.{kind}.safetensors") for kind in KINDS]
         for label, name in CASES.items()
     }
-    click.echo("\n".join(table(cases)))
+    click.echo("\n".join([*table(cases), "", *layers.table(load_file(theirs))]))
 
 
 if __name__ == "__main__":
