@@ -1,7 +1,10 @@
 """What a model costs: parameters by part, floating-point operations a token.
 
 Operations are counted by running the model without data (PyTorch's "meta" device) under its own
-counter, so every family is counted the same way; a multiplication and an addition are two.
+counter, so every family is counted the same way; a multiplication and an addition are two.  It
+counts matrix products; sums, softmax, normalisation and look-ups in tables count nothing, nor does
+the noise of a mixture's gates, which training alone has.  A recurrent layer's products are seen on
+this device alone: a CPU's fused LSTM hides them.
 """
 
 from __future__ import annotations
