@@ -132,7 +132,7 @@ class _Trial:
         self.shape = (plan.batch, *point)
         self.kind, self.sizes = kind, replace(plan.sizes, d_model=point[1])
         self.device = device
-        self.layer, self.x, self.shared = self._built(device)
+        self.layer, self.x, self.shared = self._built(device, self.shape, torch.float32)
         self.counts: tuple[int, int, int, int] = (0, 0, 0, 0)
         self.repetitions = (1, 1)
         self.times: list[tuple[float, float]] = []
@@ -157,10 +157,12 @@ class _Trial:
         forward = median(forward for forward, _ in self.times)
         return Cost(n, d, forward, median(both for _, both in self.times), *self.counts)
 
-    def _built(self, device: torch.device) -> tuple[Layer, Tensor, Tensor | None]:
+    def _built(
+        self, device: torch.device, shape: tuple[int, int, int], dtype: torch.dtype
+    ) -> tuple[Layer, Tensor, Tensor | None]:
         with device:
-            layer = self.kind.build(self.sizes, _PLACE)
-            x = torch.randn(self.shape, requires_grad=True)
+            layer = self.kind.build(self.sizes, _PLACE).to(dtype)
+            x = torch.randn(shape, dtype=dtype, requires_grad=True)
             return layer, x, layer.shared(x)
 
     def _output(self) -> Tensor:
@@ -176,13 +178,19 @@ class _Trial:
         self._output().sum().backward()
 
     def _flops(self) -> tuple[int, int]:
-        """Forward, and with backward; on the device on which nothing hides, see models.cost."""
-        layer, x, shared = self._built(torch.device("meta"))
+        """Forward, and with backward, where no fused kernel hides what is multiplied.
+
+        That is without data for attention (see models.cost), and in float64 for an LSTM, which
+        takes long without data.  Sentences cost alike, so one is counted.
+        """
+        device = torch.device("meta" if self.layer.positions_per_call is None else "cpu")
+        batch, n, d = self.shape
+        layer, x, shared = self._built(device, (1, n, d), torch.float64)
         with flop_counter() as counter:
             output = layer(x, shared)
             forward = counter.get_total_flops()
             output.sum().backward()
-        return forward, counter.get_total_flops()
+        return batch * forward, batch * counter.get_total_flops()
 
     def _seconds(self) -> tuple[float, float]:
         forward, both = self.repetitions
