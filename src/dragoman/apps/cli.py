@@ -20,6 +20,7 @@ import click
 import dragoman
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.inspection_commands import cost, doctor
+from dragoman.apps.layers.command import layers
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.translation_commands import score, translate
 from dragoman.errors import DragomanError
@@ -68,7 +69,10 @@ def commands(context: click.Context, debug: bool) -> None:
         click.echo(context.get_help())
 
 
-for _command in (demo, doctor, prepare, train, resume, translate, evaluate, score, average, cost):
+for _command in (
+    *(demo, doctor, prepare, train, resume, translate, evaluate, score, average),
+    *(cost, layers),
+):
     commands.add_command(_command)
 
 
