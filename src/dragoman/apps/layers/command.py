@@ -64,12 +64,12 @@ def _odd(option: str, default: int, text: str) -> Callable[[Function], Function]
 @_numbers("--widths", "64,96,128,192,256,384,512,768", "Widths d, at --fixed-length.")
 @_number("--fixed-length", 256, "n where d varies.")
 @_number("--fixed-width", 256, "d where n varies.")
-@_numbers("--path-lengths", "8,16,32,64,128", "Positions at which dependence is traced.")
+@_numbers("--path-lengths", "16,32,64,128,256", "Positions at which dependence is traced.")
 @_odd("--window", 33, "Positions that restricted self-attention sees (r).")
 @_odd("--kernel", 3, "Positions that a convolution sees (k).")
 @_number("--heads", 8, "Heads of attention; they divide every width.")
 @_number("--batch", 4, "Sentences.")
-@_number("--rounds", 7, "Samples of each time, of which the median is taken.")
+@_number("--rounds", 11, "Samples of each time, of which the median is taken.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads.  [default: PyTorch's]")
 @device_option
 @click.option(
@@ -105,9 +105,8 @@ def layers(
     """
     for width in (*widths, fixed_width):
         if width % heads:
-            raise click.BadParameter(
-                f"{heads} do not divide the width {width}", param_hint="--heads"
-            )
+            said = f"{heads} heads do not divide the width {width}"
+            raise click.BadParameter(said, param_hint="--heads")
     from dragoman.apps.layers.measurement import Plan
     from dragoman.apps.layers.page import tables
     from dragoman.models.layer_types import Sizes
