@@ -87,6 +87,30 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, experts": TransformerConfig(
         **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2)
     ),
+    "transformer, linear attention": TransformerConfig(
+        **_SMALL,
+        encoder_mixing="linear_attention",
+        decoder_mixing="linear_attention",
+        random_features=11,
+    ),
+    "transformer, linear attention, dot, narrow keys": TransformerConfig(
+        **_SMALL,
+        d_k=3,
+        d_v=7,
+        attention="dot",
+        decoder_mixing="linear_attention",
+        random_features=5,
+    ),
+    "transformer, separable convolution": TransformerConfig(
+        **_SMALL,
+        encoder_mixing="separable_convolution",
+        decoder_mixing="separable_convolution",
+        kernel_width=5,
+    ),
+    "transformer, average attention": TransformerConfig(
+        **_SMALL, decoder_mixing="average_attention"
+    ),
+    "transformer, SSRU": TransformerConfig(**_SMALL, decoder_mixing="ssru", norm="pre"),
     "transformer, gelu": TransformerConfig(**_SMALL, activation="gelu"),
     "transformer, swiglu": TransformerConfig(**_SMALL, activation="swiglu"),
     "transformer, rms": TransformerConfig(**_SMALL, normalization="rms"),
@@ -118,7 +142,7 @@ VARIATIONS: dict[str, ModelConfig] = {
     ),
     "convs2s, shared embeddings": ConvS2SConfig(**_SMALL_CONVS2S, embeddings="shared"),
     "convs2s, averaging encoder": ConvS2SConfig(
-        **_SMALL_CONVS2S, encoder="averaging", averaging_window=3
+        **{**_SMALL_CONVS2S, "encoder_layers": 20}, encoder="averaging", averaging_window=3
     ),
     "bytenet": ByteNetConfig(**_SMALL_BYTENET),
     "bytenet, as many columns as pieces": ByteNetConfig(**_SMALL_BYTENET, unfold_ratio=1),

@@ -41,11 +41,10 @@ class Reversal:
             yield make_batch(sources, [source[::-1] for source in sources])
 
 
-def tiny_model(dropout: float = 0.1) -> TranslationModel:
+def tiny_model(dropout: float = 0.1, **choices: Any) -> TranslationModel:
     torch.manual_seed(0)
-    config = TransformerConfig(
-        encoder_layers=1, decoder_layers=1, d_model=16, d_ff=32, heads=2, dropout=dropout
-    )
+    sizes: dict[str, Any] = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16, "d_ff": 32}
+    config = TransformerConfig(**sizes, heads=2, dropout=dropout, **choices)
     return FAMILIES[config.family](config, VOCABULARY, VOCABULARY)
 
 

@@ -16,6 +16,7 @@ from dragoman.saved import (
     load_weights,
     read_tensors,
     save_model,
+    weights_of,
     write_tensors,
 )
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
@@ -60,13 +61,13 @@ def test_every_family_comes_back_as_it_was(
 ) -> None:
     torch.manual_seed(3)
     weights = {
-        name: torch.randn_like(parameter)
-        for name, parameter in build_model(config, vocabularies).named_parameters()
+        name: torch.randn_like(tensor)
+        for name, tensor in weights_of(build_model(config, vocabularies)).items()
     }
     save_model(tmp_path / "model", SavedConfig(model=config), vocabularies, weights)
     saved = load_model(tmp_path / "model", "cpu")
     assert saved.config.model == config
-    found = dict(saved.model.named_parameters())
+    found = weights_of(saved.model)
     assert found.keys() == weights.keys()
     assert all(torch.equal(found[name], weights[name]) for name in weights)
 

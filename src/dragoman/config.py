@@ -23,6 +23,23 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
+    def refuse_unread(self, circumstance: str, *names: str) -> None:
+        """For validators: settings that nothing reads must stay as they are by default.
+
+        A default may stand there, so that a resolved configuration can be read again.
+
+        Args:
+            circumstance: when they are not read, such as "without positions: learned".
+            names: of the settings.
+
+        Raises:
+            ValueError: one of them has another value.
+        """
+        for name in names:
+            value = getattr(self, name)
+            if value != type(self).model_fields[name].default:
+                raise ValueError(f"{name}: {value} is not read {circumstance}; remove it")
+
 
 ConfigType = TypeVar("ConfigType", bound=Config)
 

@@ -24,7 +24,7 @@ from dragoman.device import best_device
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
-from dragoman.models.interface import TranslationModel
+from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.text.vocabulary import Vocabularies
 
 CONFIG_FILE = "config.yaml"
@@ -136,26 +136,31 @@ def _digest(tensors: dict[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
+def weights_of(model: TranslationModel) -> dict[str, Tensor]:
+    """What is saved of a model, by name; tied parameters appear once."""
+    return {**dict(model.named_parameters()), **fixed_tensors(model)}
+
+
 def load_weights(model: TranslationModel, weights: dict[str, Tensor], where: Path) -> None:
     """Copy weights into a model of the same configuration.
 
     Raises:
         SavedError: a tensor is missing, left over or of another shape.
     """
-    parameters = dict(model.named_parameters())  # tied tensors appear once, as they are saved
-    unknown = sorted(weights.keys() - parameters.keys())
-    missing = sorted(parameters.keys() - weights.keys())
+    tensors = weights_of(model)
+    unknown = sorted(weights.keys() - tensors.keys())
+    missing = sorted(tensors.keys() - weights.keys())
     if unknown or missing:
         name, fault = (missing[0], "is missing") if missing else (unknown[0], "does not belong")
         raise SavedError(f"{where}: the weights are of another configuration: {name} {fault}")
     with torch.no_grad():
-        for name, parameter in parameters.items():
-            if parameter.shape != weights[name].shape:
+        for name, tensor in tensors.items():
+            if tensor.shape != weights[name].shape:
                 raise SavedError(
                     f"{where}: the weights are of another configuration: {name} should be "
-                    f"{list(parameter.shape)}, found {list(weights[name].shape)}"
+                    f"{list(tensor.shape)}, found {list(weights[name].shape)}"
                 )
-            parameter.copy_(weights[name])
+            tensor.copy_(weights[name])
 
 
 def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:

@@ -104,3 +104,12 @@ def test_the_same_figures_give_the_same_picture(trained: Path) -> None:
     records = read_records(trained / "metrics.jsonl")
     assert to_svg(learning_curves(records)) == to_svg(learning_curves(records))
     assert "<svg" in to_svg(demo_picture([]))
+
+
+def test_experts_are_drawn_where_there_are_any() -> None:
+    record = {"kind": "training", "step": 1, "nll": 1.0, "learning_rate": 1.0}
+    record |= {"tokens_per_second": 1.0}
+    experts = {"least_used_expert": 0.1, "most_used_expert": 0.9}
+    experts |= {"expert_load_variation": 0.5, "expert_importance_variation": 0.4}
+    assert "most used expert" in to_svg(learning_curves([{**record, **experts}]))
+    assert "expert" not in to_svg(learning_curves([record]))

@@ -13,7 +13,7 @@ from torch import nn
 
 from dragoman.data.batches import Batch
 from dragoman.models import TransformerConfig
-from dragoman.models.mixture import Mixture, MixtureConfig
+from dragoman.models.mixture import Mixture, MixtureConfig, expert_figures
 from dragoman.training.loss import backward
 
 D_MODEL, EXPERTS, K = 5, 4, 2
@@ -131,6 +131,51 @@ def test_training_minimises_the_balancing_loss_too() -> None:
     for (name, parameter), gradient in zip(parameters.items(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, msg=name)
     assert model.eval().auxiliary_loss(b.source_mask, b.target_output != 0) is None
+
+
+def test_figures_tell_how_evenly_experts_were_used() -> None:
+    """Of all passes since last asked, without padding, against a count position by position."""
+    layers = [mixture().train(), mixture().train()]
+    with torch.no_grad():
+        layers[1].gate.weight *= 3
+    mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
+    shares, variations = [], {"load": [], "importance": []}
+    for layer in layers:
+        passes = [inputs(), inputs() ** 2, -inputs()]
+        w, w_noise = (linear.weight.detach().numpy() for linear in (layer.gate, layer.noise))
+        chosen = np.zeros((0, EXPERTS))
+        for x in passes:
+            torch.manual_seed(1)
+            noise = torch.randn(12, EXPERTS, dtype=torch.float64).view(2, 6, EXPERTS).numpy()
+            h = x.numpy() @ w.T + noise * (np.log1p(np.exp(x.numpy() @ w_noise.T)) + 0.01)
+            chosen = np.concatenate([chosen, [gates(row) for row in h[mask.numpy()]]])
+            torch.manual_seed(1)
+            layer(x)
+            layer.balancing_loss(mask)
+        load, importance = (chosen > 0).sum(0), chosen.sum(0)
+        shares += list(load / len(chosen))
+        variations["load"].append(load.std() / load.mean())
+        variations["importance"].append(importance.std() / importance.mean())
+    figures = expert_figures(layers)
+    assert figures["least_used_expert"] == pytest.approx(min(shares))
+    assert figures["most_used_expert"] == pytest.approx(max(shares))
+    assert figures["expert_load_variation"] == pytest.approx(max(variations["load"]))
+    assert figures["expert_importance_variation"] == pytest.approx(max(variations["importance"]))
+    assert min(shares) < K / EXPERTS < max(shares)
+    assert expert_figures(layers) == {}
+
+
+def test_the_figures_of_a_model_are_of_its_training_passes() -> None:
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 10, "d_ff": 13, "heads": 2}
+    config = TransformerConfig(**sizes, dropout=0.0, mixture=MixtureConfig(experts=3))
+    model = build(config)
+    backward(model.train(), batch(), 0.1)
+    figures = model.figures()
+    assert 0 <= figures["least_used_expert"] <= 2 / 3 <= figures["most_used_expert"] <= 1
+    with torch.no_grad():
+        model.eval().encode(batch().source, batch().source_mask)
+    assert model.figures() == {}
+    assert build(TransformerConfig(**sizes)).figures() == {}
 
 
 def test_some_experts_rest() -> None:

@@ -66,8 +66,12 @@ def dense_twin(model: Transformer) -> Transformer:
     assert model.config.window is not None
     twin = build(model.config.model_copy(update={"window": None}))
     assert isinstance(twin, Transformer)
-    assert isinstance(twin.neighbourhood, Everywhere)
-    twin.neighbourhood = Masked(twin.neighbourhood, model.config.window)
+    for mixing in [
+        *(la.attention for la in twin.encoder),
+        *(la.self_attention for la in twin.decoder),
+    ]:
+        assert isinstance(mixing.neighbourhood, Everywhere)
+        mixing.neighbourhood = Masked(mixing.neighbourhood, model.config.window)
     weights = {
         name.replace("scoring.scoring", "scoring"): p for name, p in model.state_dict().items()
     }

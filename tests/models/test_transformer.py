@@ -185,3 +185,23 @@ def test_sharing_needs_vocabularies_of_one_size() -> None:
 def test_heads_must_divide_d_model() -> None:
     with pytest.raises(ValueError, match=r"d_model 10 is not divisible by heads 3"):
         TransformerConfig(d_model=10, heads=3)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_attention_weights_are_those_of_this_pass_alone(norm: str) -> None:
+    """As when another thread decodes with the same model meanwhile."""
+    model = build(CONFIG.model_copy(update={"norm": norm}))
+    source, target, mask = random_ids(2, 7), random_ids(2, 5, seed=2), mask_of([7, 3])
+    memory = model.encode(source, mask)
+    expected = model.attention_weights(target, memory)
+    others: list[torch.Tensor] = []
+
+    def meanwhile(module: nn.Module, inputs: object) -> None:
+        if not others:
+            others.append(random_ids(2, 3, seed=5))
+            model.decode(others[0], memory, model.start(memory))
+
+    with model.get_submodule("target_embedding").register_forward_pre_hook(meanwhile):
+        found = model.attention_weights(target, memory)
+    assert others
+    assert torch.equal(found, expected)

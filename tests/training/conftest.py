@@ -22,10 +22,11 @@ def trainer(tmp_path: Path) -> Callable[..., Trainer]:
         validate: Callable[[TranslationModel], dict[str, float]] = lambda model: {"loss": 1.0},
         batches: Any = None,
         dropout: float = 0.1,
+        model: dict[str, Any] | None = None,
         **values: Any,
     ) -> Trainer:
         return Trainer(
-            tiny_model(dropout),
+            tiny_model(dropout, **(model or {})),
             batches or Reversal(),
             validate,
             tiny_config(**values),

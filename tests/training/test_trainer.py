@@ -291,3 +291,18 @@ def test_figures_of_a_step(trainer: MakeTrainer) -> None:
     assert json.dumps(figures)
     tokens = sum(batch.target_tokens for batch in list(Reversal().window(0, 0))[:3])
     assert figures[-1]["target_tokens"] == tokens
+
+
+def test_the_log_tells_how_evenly_experts_are_used(trainer: MakeTrainer) -> None:
+    run = trainer(model={"mixture": {"experts": 3}}, max_steps=4, log_steps=2)
+    run.observers = [records := Records()]
+    run.train()
+    for record in records.of("training"):
+        assert 0 <= record["least_used_expert"] <= 2 / 3 <= record["most_used_expert"] <= 1
+        assert record["expert_load_variation"] >= 0
+        assert record["expert_importance_variation"] >= 0
+    assert json.dumps(records.of("training"))
+    plain = trainer(max_steps=1)
+    plain.observers = [others := Records()]
+    plain.train()
+    assert not any("expert" in name for name in others.of("training")[0])

@@ -49,6 +49,8 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "normalization": ["layer"],
     "attention": ["scaled_dot"],
     "positions": ["sinusoidal", "learned"],
+    "encoder_mixing": ["self_attention"],
+    "decoder_mixing": ["self_attention"],
     "window": [None],
     "mixture": [None],
 }

@@ -43,9 +43,10 @@ def read_records(path: Path) -> list[dict[str, Any]]:
 
 
 def learning_curves(records: Records) -> Figure:
-    """Loss, dev scores, learning rate and speed over the steps, as four panels."""
-    figure = Figure(figsize=(9, 5.2), layout="constrained")
-    (loss, scores), (rate, speed) = figure.subplots(2, 2)
+    """Loss, dev scores, learning rate and speed over the steps; the use of experts if any."""
+    experts = any("most_used_expert" in record for record in records)
+    figure = Figure(figsize=(9, 7.8 if experts else 5.2), layout="constrained")
+    (loss, scores), (rate, speed), *more = figure.subplots(3 if experts else 2, 2)
     draw_loss(loss, records)
     draw_scores(scores, records)
     _line(rate, records, ("training", "learning_rate"), TRAINING)
@@ -54,7 +55,23 @@ def learning_curves(records: Records) -> Figure:
     _line(speed, records, ("training", "tokens_per_second"), TRAINING)
     speed.set_ylim(bottom=0)
     _finish(speed, "Target tokens a second")
+    for shares, variation in more:
+        draw_experts(shares, variation, records)
     return figure
+
+
+def draw_experts(shares: Axes, variation: Axes, records: Records) -> None:
+    """How evenly a mixture's experts are used, in its least even layer."""
+    for name, label in (("most_used_expert", "most"), ("least_used_expert", "least")):
+        color = VALIDATION if label == "most" else TRAINING
+        _line(shares, records, ("training", name), color, label=f"{label} used expert")
+    shares.set_ylim(bottom=0)
+    _finish(shares, "Share of positions")
+    for name, color in (("load", TRAINING), ("importance", VALIDATION)):
+        series = ("training", f"expert_{name}_variation")
+        _line(variation, records, series, color, label=name)
+    variation.set_ylim(bottom=0)
+    _finish(variation, "Experts: deviation over mean")
 
 
 def demo_picture(records: Records) -> Figure:

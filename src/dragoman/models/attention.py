@@ -48,6 +48,14 @@ def causal_bias(start: int, length: int, like: Tensor) -> Tensor | None:
     return bias.triu_(start + 1)
 
 
+def beams_as_queries(x: Tensor, sentences: int) -> Tensor:
+    """``(sentences * beam, length, width)`` to ``(sentences, beam * length, width)``.
+
+    Thus the beams of a sentence look at one memory, which is not copied for them.
+    """
+    return x.reshape(sentences, -1, x.shape[-1])
+
+
 def normalized(scores: Tensor, bias: Tensor | None) -> Tensor:
     """``softmax(scores + bias)`` over keys; ``scores`` are overwritten."""
     if bias is not None:
@@ -134,11 +142,50 @@ class DotProduct(Scoring):
         return attend(query, memory, bias, dropout, self.scale)
 
 
-class MultiHeadAttention(nn.Module):
-    """``Concat(head_1, ..., head_h) W^O``, section 3.2.2; projections have no bias, as there.
+class Heads(nn.Module):
+    """The projections of heads, ``W^Q``, ``W^K``, ``W^V`` and ``W^O`` (section 3.2.2), unbiased.
 
     Keys and values are projected apart from queries, since they live longer: those of the
     source for all of decoding, those of earlier target positions in the state.
+
+    Args:
+        d_model: width of what comes in and goes out.
+        heads: their number.
+        d_k: width of a head's queries and keys.
+        d_v: width of a head's values.
+    """
+
+    def __init__(self, d_model: int, heads: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.heads, self.d_k, self.d_v = heads, d_k, d_v
+        self.query = nn.Linear(d_model, heads * d_k, bias=False)
+        self.key = nn.Linear(d_model, heads * d_k, bias=False)
+        self.value = nn.Linear(d_model, heads * d_v, bias=False)
+        self.output = nn.Linear(heads * d_v, d_model, bias=False)
+        for projection in (self.query, self.key, self.value):
+            # The three as one matrix, as PyTorch's MultiheadAttention has it: with a gain of 1
+            # self-attention outgrew the residual of a post-norm encoder (docs/results.md).
+            nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
+        nn.init.xavier_uniform_(self.output.weight)
+
+    def queries(self, x: Tensor) -> Tensor:
+        """``(rows, length, d_model)`` to ``(rows, heads, length, d_k)``."""
+        return self._split(self.query(x), self.d_k)
+
+    def keys_values(self, x: Tensor) -> KeysValues:
+        """Project ``(rows, length, d_model)`` once, to be looked at by many queries."""
+        return KeysValues(self._split(self.key(x), self.d_k), self._split(self.value(x), self.d_v))
+
+    def joined(self, context: Tensor) -> Tensor:
+        """``(rows, heads, length, d_v)`` to ``(rows, length, d_model)``."""
+        return self.output(context.transpose(1, 2).flatten(2))
+
+    def _split(self, x: Tensor, width: int) -> Tensor:
+        return x.view(x.shape[0], x.shape[1], self.heads, width).transpose(1, 2)
+
+
+class MultiHeadAttention(Heads):
+    """``Concat(head_1, ..., head_h) W^O``, section 3.2.2.
 
     Args:
         d_model: width of what comes in and goes out.
@@ -161,29 +208,19 @@ class MultiHeadAttention(nn.Module):
         scoring: Scoring | None = None,
         rotation: Rotation | None = None,
     ) -> None:
-        super().__init__()
-        self.heads, self.d_k, self.d_v = heads, d_k, d_v
-        self.query = nn.Linear(d_model, heads * d_k, bias=False)
-        self.key = nn.Linear(d_model, heads * d_k, bias=False)
-        self.value = nn.Linear(d_model, heads * d_v, bias=False)
-        self.output = nn.Linear(heads * d_v, d_model, bias=False)
+        super().__init__(d_model, heads, d_k, d_v)
         self.dropout = Dropout(dropout)
         self.scoring = scoring or DotProduct()
         self.rotation = rotation
-        for projection in (self.query, self.key, self.value):
-            # The three as one matrix, as PyTorch's MultiheadAttention has it: with a gain of 1
-            # self-attention outgrew the residual of a post-norm encoder (docs/results.md).
-            nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
-        nn.init.xavier_uniform_(self.output.weight)
 
     def queries(self, x: Tensor, start: int = 0) -> Tensor:
         """``(rows, length, d_model)`` from ``start`` on to ``(rows, heads, length, d_k)``."""
-        return self._turned(self._split(self.query(x), self.d_k), start)
+        return self._turned(super().queries(x), start)
 
     def keys_values(self, x: Tensor, start: int = 0) -> KeysValues:
-        """Project ``(rows, length, d_model)`` once, to be looked at by many queries."""
-        keys = self._turned(self._split(self.key(x), self.d_k), start)
-        return KeysValues(keys, self._split(self.value(x), self.d_v))
+        """See :meth:`Heads.keys_values`; ``start`` is the position of the first of ``x``."""
+        memory = super().keys_values(x)
+        return KeysValues(self._turned(memory.keys, start), memory.values)
 
     def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None, start: int = 0) -> Tensor:
         """Let each position of ``x`` look at ``memory``.
@@ -198,15 +235,17 @@ class MultiHeadAttention(nn.Module):
         Returns:
             ``(rows, length, d_model)``.
         """
-        rows, length, d_model = x.shape
-        sentences = memory.keys.shape[0]
-        x = x.reshape(sentences, -1, d_model)  # a sentence's beams become query positions
-        first = memory.keys.shape[2] - length
-        context = self.scoring(self.queries(x, start), memory, bias, self.dropout, first)
-        return self.output(context.transpose(1, 2).reshape(rows, length, -1))
+        first = memory.keys.shape[2] - x.shape[1]
+        queries = self.queries(beams_as_queries(x, len(memory.keys)), start)
+        return self.joined(self.scoring(queries, memory, bias, self.dropout, first)).view(x.shape)
+
+    def weights(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+        """Where each position of ``x`` looks, ``(rows / beam, heads, beam * length, keys)``.
+
+        See :meth:`forward`; not for self-attention.
+        """
+        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        return self.scoring.weights(queries, memory.keys, bias, first=0)
 
     def _turned(self, x: Tensor, start: int) -> Tensor:
         return x if self.rotation is None else self.rotation(x, start)
-
-    def _split(self, x: Tensor, width: int) -> Tensor:
-        return x.view(x.shape[0], x.shape[1], self.heads, width).transpose(1, 2)

@@ -6,6 +6,7 @@ that a step of search costs the same however long the target already is.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Annotated, Any, TypeVar
 
 import torch
@@ -25,39 +26,79 @@ OddWidth = Annotated[int, AfterValidator(_odd)]
 """Of a configuration: positions that are seen at once, as many on either side."""
 
 
-class Convolution(nn.Module):
-    """A 1-d convolution: ``y_t = sum_j W_j x_(t + j * dilation) + b``, without padding.
+class Windowed(nn.Module, ABC):
+    """What a 1-d convolution is beside its weights: it reads windows of positions."""
 
-    Windows are laid out and multiplied as one matrix.  On a CPU this takes half the time of
-    PyTorch's convolution or less where a single position is read, as in each step of search.
-    """
-
-    def __init__(self, channels: int, output: int, kernel_width: int, dilation: int = 1) -> None:
+    def __init__(self, channels: int, kernel_width: int, dilation: int = 1) -> None:
         super().__init__()
-        self.kernel_width, self.dilation = kernel_width, dilation
-        self.weight = nn.Parameter(torch.empty(output, kernel_width, channels))
-        self.bias = nn.Parameter(torch.zeros(output))
-        nn.init.xavier_uniform_(self.weight.transpose(1, 2))  # as (output, channels, width)
+        self.channels, self.kernel_width, self.dilation = channels, kernel_width, dilation
 
     @property
     def reach(self) -> int:
         """Positions that a window has beside its first one."""
         return (self.kernel_width - 1) * self.dilation
 
-    def forward(self, x: Tensor) -> Tensor:
-        """``(rows, reach + length, channels)`` to ``(rows, length, output)``."""
+    def shifted(self, x: Tensor) -> list[Tensor]:
+        """What each place of the windows sees of ``(rows, reach + length, channels)``.
+
+        Returns:
+            ``kernel_width`` views ``(rows, length, channels)``.
+        """
         length = x.shape[1] - self.reach
         starts = range(0, self.reach + 1, self.dilation)
-        windows = torch.cat([x[:, start : start + length] for start in starts], dim=2)
+        return [x[:, start : start + length] for start in starts]
+
+    @abstractmethod
+    def forward(self, x: Tensor) -> Tensor:
+        """``(rows, reach + length, channels)`` to ``(rows, length, ...)``, without padding."""
+
+
+class Convolution(Windowed):
+    """``y_t = sum_j W_j x_(t + j * dilation) + b``.
+
+    Windows are laid out and multiplied as one matrix.  On a CPU this takes half the time of
+    PyTorch's convolution or less where a single position is read, as in each step of search.
+    """
+
+    def __init__(self, channels: int, output: int, kernel_width: int, dilation: int = 1) -> None:
+        super().__init__(channels, kernel_width, dilation)
+        self.weight = nn.Parameter(torch.empty(output, kernel_width, channels))
+        self.bias = nn.Parameter(torch.zeros(output))
+        nn.init.xavier_uniform_(self.weight.transpose(1, 2))  # as (output, channels, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(rows, reach + length, channels)`` to ``(rows, length, output)``."""
+        windows = torch.cat(self.shifted(x), dim=2)
         return functional.linear(windows, self.weight.flatten(1), self.bias)
 
 
-class CausalConvolution(Convolution):
+class DepthwiseConvolution(Windowed):
+    """``y_t = sum_j w_j * x_(t + j * dilation)``, each channel by itself (Chollet 2017).
+
+    Sums of shifted inputs: on a CPU in float32 a fraction of the time of PyTorch's convolution in
+    groups, in bfloat16 about the same.
+    """
+
+    def __init__(self, channels: int, kernel_width: int, dilation: int = 1) -> None:
+        super().__init__(channels, kernel_width, dilation)
+        self.weight = nn.Parameter(torch.empty(kernel_width, channels))
+        nn.init.normal_(self.weight, std=kernel_width**-0.5)  # keeps the variance of the input
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(rows, reach + length, channels)`` to ``(rows, length, channels)``."""
+        first, *others = self.shifted(x)
+        result = first * self.weight[0]
+        for part, weight in zip(others, self.weight[1:], strict=True):
+            result = torch.addcmul(result, part, weight)
+        return result
+
+
+class Causal(Windowed):
     """A convolution in which no position sees a later one; before the first come zeros."""
 
     def start(self, rows: int, like: Tensor) -> Tensor:
         """The left context of the first position: zeros ``(rows, reach, channels)``."""
-        return like.new_zeros(rows, self.reach, self.weight.shape[2])
+        return like.new_zeros(rows, self.reach, self.channels)
 
     def extend(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         """Read further positions.
@@ -67,10 +108,18 @@ class CausalConvolution(Convolution):
             context: ``(rows, reach, channels)``: what came before, or :meth:`start`.
 
         Returns:
-            ``(rows, length, output)``, and the context of what comes next.
+            The convolution of ``length`` positions, and the context of what comes next.
         """
         x = torch.cat([context, x], dim=1)
         return self(x), x[:, x.shape[1] - self.reach :]
+
+
+class CausalConvolution(Causal, Convolution):
+    """All channels, up to each position."""
+
+
+class CausalDepthwise(Causal, DepthwiseConvolution):
+    """Each channel by itself, up to each position."""
 
 
 class CentredConvolution(Convolution):
@@ -85,7 +134,20 @@ class CentredConvolution(Convolution):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(rows, length, channels)``, zero where padding is, to ``(rows, length, output)``."""
-        return super().forward(functional.pad(x, (0, 0, self.reach // 2, self.reach // 2)))
+        return super().forward(_padded(x, self.reach))
+
+
+class CentredDepthwise(DepthwiseConvolution):
+    """Each channel by itself, as far to the left as to the right; ``kernel_width`` is odd."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(rows, length, channels)``, zero where padding is, to the same shape."""
+        return super().forward(_padded(x, self.reach))
+
+
+def _padded(x: Tensor, reach: int) -> Tensor:
+    """Half of the reach as zeros on either side."""
+    return functional.pad(x, (0, 0, reach // 2, reach // 2))
 
 
 Layer = TypeVar("Layer", bound=nn.Module)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.models.attention import mask_bias
+from dragoman.models.attention import beams_as_queries, mask_bias, normalized
 from dragoman.models.averaging import AveragingEncoder
 from dragoman.models.convolution import (
     CausalConvolution,
@@ -56,6 +56,15 @@ class ConvS2SConfig(FamilyConfig):
     embeddings: Literal["separate", "target", "shared"] = "separate"
     """separate: three matrices (the paper); target: one for target and output; shared: one for
     source, target and output (needs a joint vocabulary)."""
+
+    @model_validator(mode="after")
+    def _encoder_reads(self) -> ConvS2SConfig:
+        if self.encoder == "averaging":
+            names = ("encoder_layers", "encoder_kernel_width")
+            self.refuse_unread("with encoder: averaging", *names)
+        else:
+            self.refuse_unread("without encoder: averaging", "averaging_window")
+        return self
 
     @property
     def needs_joint_vocabulary(self) -> bool:
@@ -195,12 +204,10 @@ def attend(summary: Tensor, memory: ConvS2SMemory) -> tuple[Tensor, Tensor]:
     Returns:
         ``c`` of the shape of ``d``, and the weights ``(rows, target, source)``.
     """
-    sentences, source = memory.source_mask.shape
-    # A sentence's beams become query positions.
-    queries = summary.reshape(sentences, -1, summary.shape[2])
-    weights = (queries @ memory.hidden.transpose(1, 2) + memory.bias).softmax(-1)
+    queries = beams_as_queries(summary, len(memory.hidden))
+    weights = normalized(queries @ memory.hidden.transpose(1, 2), memory.bias)
     context = (weights @ memory.values) * memory.scale
-    return context.view_as(summary), weights.view(*summary.shape[:2], source)
+    return context.view_as(summary), weights.view(*summary.shape[:2], -1)
 
 
 class ConvS2S(TranslationModel):

@@ -73,6 +73,12 @@ class State:
     """
 
 
+def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """What is saved with a model's parameters and never learned: its persistent buffers."""
+    saved = model.state_dict().keys()
+    return {name: buffer for name, buffer in model.named_buffers() if name in saved}
+
+
 Selectable = TypeVar("Selectable")
 
 
@@ -134,6 +140,14 @@ class TranslationModel(nn.Module, ABC):
     @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores before the softmax: ``(..., d_model)`` to ``(..., target_vocabulary)``."""
+
+    def figures(self) -> dict[str, float]:
+        """What a family wants to have in the log of training, of the passes since last asked.
+
+        Names are those of the log, beside ``loss`` and the like; nothing unless overridden.  Of
+        several processes the leading one is asked, for its own share of the passes.
+        """
+        return {}
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """What training minimises beside the loss of the target, for each target position.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -71,6 +71,7 @@ class Mixture(nn.Module):
             nn.init.zeros_(linear.weight)
         self.experts = nn.ModuleList(expert() for _ in range(config.experts))
         self._routing: _Routing | None = None
+        self._use: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         """``(rows, length, d_model)`` to the same shape."""
@@ -87,9 +88,24 @@ class Mixture(nn.Module):
         assert self._routing is not None, "no pass in training mode came before"
         routing, self._routing = self._routing, None
         real = mask.flatten()
-        importance, load = (part[real].sum(0) for part in (routing.gates, routing.load))
+        gates = routing.gates[real]
+        importance, load = gates.sum(0), routing.load[real].sum(0)
+        self._note(torch.stack([(gates > 0).sum(0), importance.detach()]))
         weights = self.config.importance_loss, self.config.load_loss
         return weights[0] * _squared_variation(importance) + weights[1] * _squared_variation(load)
+
+    def use(self) -> Tensor | None:
+        """How much the experts were used in training since last asked; padding does not count.
+
+        Returns:
+            ``(2, experts)``: positions, and sums of gate values; None if there was no pass.
+        """
+        use, self._use = self._use, None
+        return use
+
+    def _note(self, use: Tensor) -> None:
+        """Add up where the tensors are: looking at them would make a GPU wait at each step."""
+        self._use = use if self._use is None else self._use + use
 
     def _choose(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The k highest of ``H(x)``, and whose they are, ``(positions, k)`` each."""
@@ -131,3 +147,28 @@ class Mixture(nn.Module):
 def _squared_variation(x: Tensor) -> Tensor:
     """The variance over the square of the mean (section 4)."""
     return x.var(correction=0) / x.mean().square()
+
+
+def expert_figures(mixtures: Iterable[Mixture]) -> dict[str, float]:
+    """How evenly experts were used in training since last asked, in the least even layer.
+
+    Returns:
+        ``least_used_expert`` and ``most_used_expert``: the share of positions that use it, k /
+        experts if all are used alike; ``expert_load_variation`` and
+        ``expert_importance_variation``: the deviation over the mean of the numbers of positions
+        and of the sums of gate values, 0 if all are alike.  Empty if there was no pass.
+    """
+    uses = [use.double().cpu() for mixture in mixtures if (use := mixture.use()) is not None]
+    if not uses:
+        return {}
+    # The gates of a position sum to 1, so that importance sums to the number of positions.
+    shares = [use[0] / use[1].sum() for use in uses]
+    load, importance = (
+        max(_squared_variation(use[kind]).sqrt().item() for use in uses) for kind in (0, 1)
+    )
+    return {
+        "least_used_expert": min(share.min().item() for share in shares),
+        "most_used_expert": max(share.max().item() for share in shares),
+        "expert_load_variation": load,
+        "expert_importance_variation": importance,
+    }

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from dragoman.models.attention import beams_as_queries, normalized
 from dragoman.models.interface import Memory
+from dragoman.models.scoring import additive_scores
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class SourceAttention(nn.Module, ABC):
             query: ``(rows, length, d_model)``.
             memory: of ``rows / beam`` sentences.
         """
-        query = query.reshape(len(memory.keys), -1, query.shape[-1])  # beams become queries
-        return (self.scores(query, memory.keys) + memory.bias).softmax(-1)
+        query = beams_as_queries(query, len(memory.keys))
+        return normalized(self.scores(query, memory.keys), memory.bias)
 
     def forward(self, query: Tensor, memory: AttendedMemory) -> Tensor:
         """What each query sees, ``(rows, length, width)``; see :meth:`weights`."""
@@ -103,8 +105,7 @@ class Additive(SourceAttention):
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         """See :meth:`SourceAttention.scores`."""
-        together = self.query(query).unsqueeze(2) + keys.unsqueeze(1)
-        return self.score(together.tanh_()).squeeze(-1)
+        return additive_scores(self.query(query), keys, self.score.weight.squeeze(0))
 
 
 SCORES: dict[str, type[Additive | Dot | General]] = {

@@ -9,6 +9,21 @@ from dragoman.models.attention import KeysValues, Scoring, normalized
 from dragoman.models.dropout import Dropout
 
 
+def additive_scores(query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
+    """``v^T tanh(q + k)`` of every pair (Bahdanau et al. 2015, appendix A.1.2).
+
+    Args:
+        query: projected, ``(..., query, width)``.
+        keys: projected, ``(..., key, width)``.
+        vector: v, broadcastable to ``(..., width)``.
+
+    Returns:
+        ``(..., query, key)``; on the way each pair takes ``width`` numbers.
+    """
+    hidden = (query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()
+    return (hidden @ vector[..., None, :, None]).squeeze(-1)
+
+
 class Additive(Scoring):
     """``softmax(v^T tanh(W x + U y) + bias)`` for each head (Bahdanau et al. 2015, appendix A.1.2).
 
@@ -24,8 +39,7 @@ class Additive(Scoring):
 
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
         """See :meth:`Scoring.weights`."""
-        hidden = (query.unsqueeze(3) + keys.unsqueeze(2)).tanh()  # (rows, heads, query, key, d_k)
-        return normalized((hidden @ self.vector[:, None, :, None]).squeeze(-1), bias)
+        return normalized(additive_scores(query, keys, self.vector), bias)
 
 
 class RelativePositions(Scoring):

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from dragoman.config import Config
 from dragoman.errors import SavedError
+from dragoman.models.interface import fixed_tensors
 
 _MOMENTS = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}
 
@@ -40,6 +41,15 @@ class OptimizerConfig(Config):
 def _is_matrix(parameter: Tensor) -> bool:
     """Whether decay concerns it; the lengths of weight normalisation are ``(outputs, 1)``."""
     return parameter.dim() >= 2 and parameter.numel() > parameter.shape[0]
+
+
+def _check_shape(name: str, shape: torch.Size, tensor: Tensor | None) -> None:
+    if tensor is None or tensor.shape != shape:
+        found = "nothing" if tensor is None else list(tensor.shape)
+        raise SavedError(
+            f"the checkpoint is of another configuration: {name} should be {list(shape)}, "
+            f"found {found}"
+        )
 
 
 class FlatOptimizer:
@@ -73,6 +83,8 @@ class FlatOptimizer:
         for (_, parameter), values, gradient in views:
             parameter.data = values
             parameter.grad = gradient
+        self._fixed = fixed_tensors(model)
+        self._exact = {name: buffer.clone() for name, buffer in self._fixed.items()}
         for buffer in model.buffers():  # tables of positions, which must not promote activations
             if buffer.is_floating_point():
                 buffer.data = buffer.to(precision)
@@ -134,8 +146,8 @@ class FlatOptimizer:
         self._empty = True
 
     def weights(self) -> dict[str, Tensor]:
-        """The parameters in float32, by name; views, not copies."""
-        return self._by_name(self.master)
+        """The parameters in float32 and what is saved with them, by name; views, not copies."""
+        return self._by_name(self.master) | self._exact
 
     def moments(self) -> dict[str, Tensor]:
         """Adam's moments as ``first_moment.NAME`` and ``second_moment.NAME``, and its step."""
@@ -154,7 +166,9 @@ class FlatOptimizer:
         Raises:
             SavedError: the tensors are of another model.
         """
-        self.master.copy_(self._flat(weights))
+        self._restore_fixed(weights)
+        learned = {name: t for name, t in weights.items() if name not in self._exact}
+        self.master.copy_(self._flat(learned))
         self._working.copy_(self.master)
         self.clear()
         self._adam.state.clear()
@@ -169,6 +183,12 @@ class FlatOptimizer:
         for part in self._slices:
             self._adam.state[part]["step"] = moments["step"].reshape(()).clone()
 
+    def _restore_fixed(self, weights: dict[str, Tensor]) -> None:
+        for name, exact in self._exact.items():
+            _check_shape(name, exact.shape, weights.get(name))
+            exact.copy_(weights[name])
+            self._fixed[name].copy_(exact)
+
     def _split(self, flat: Tensor) -> list[Tensor]:
         parts = torch.split(flat, [shape.numel() for shape in self._shapes])
         return [part.view(shape) for part, shape in zip(parts, self._shapes, strict=True)]
@@ -182,10 +202,5 @@ class FlatOptimizer:
                 f"the checkpoint is of another configuration: {unknown[0]} does not belong"
             )
         for name, shape in zip(self._names, self._shapes, strict=True):
-            if name not in tensors or tensors[name].shape != shape:
-                found = list(tensors[name].shape) if name in tensors else "nothing"
-                raise SavedError(
-                    f"the checkpoint is of another configuration: {name} should be "
-                    f"{list(shape)}, found {found}"
-                )
+            _check_shape(name, shape, tensors.get(name))
         return torch.cat([tensors[name].reshape(-1) for name in self._names]).to(self.master)

@@ -297,6 +297,7 @@ class Trainer:
             return
         progress = self.progress
         record = {"kind": "training", "step": progress.step, "epoch": progress.epoch, **figures}
+        record |= self.model.figures()
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
         if message := learns_nothing(progress.early_losses, figures["nll"], progress.step):

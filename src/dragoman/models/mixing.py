@@ -1,0 +1,76 @@
+"""What lets the positions of a sentence see one another: the first sublayer of every layer.
+
+Self-attention is the paper's (Vaswani et al. 2017, section 3.2.3) and one of several; a layer
+knows the two classes of this file and none of the choices.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from torch import Tensor, nn
+
+Past = Any
+"""What a layer keeps of the target positions read so far: a tensor or a dataclass of tensors
+whose axis 0 is rows, see :class:`dragoman.models.interface.State`."""
+
+
+class EncoderMixing(nn.Module, ABC):
+    """Lets every position of a source see the others, before and after it."""
+
+    def shared(self, mask: Tensor, like: Tensor) -> Tensor:
+        """What the layers of a stack are all given in a pass; the mask itself unless overridden.
+
+        Args:
+            mask: ``(batch, source)``, True is a real token.
+            like: gives type and device.
+        """
+        return mask
+
+    @abstractmethod
+    def mix(self, x: Tensor, shared: Tensor) -> Tensor:
+        """``(batch, source, d_model)`` to the same shape.
+
+        Args:
+            x: one vector a position; what stands where padding is has no effect elsewhere.
+            shared: from :meth:`shared` of any layer of the stack.
+        """
+
+
+class DecoderMixing(nn.Module, ABC):
+    """Lets every position of a target see those before it."""
+
+    def shared(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
+        """What the layers of a stack are all given in a pass; nothing unless overridden.
+
+        Args:
+            rows: sentences times beam.
+            start: target positions read before.
+            length: target positions read now.
+            like: gives type and device.
+        """
+        return None
+
+    @abstractmethod
+    def past(self, rows: int, like: Tensor) -> Past:
+        """What is kept before the first position.
+
+        Args:
+            rows: sentences times beam.
+            like: gives type and device.
+        """
+
+    @abstractmethod
+    def read(self, x: Tensor, past: Past, start: int, shared: Tensor | None) -> tuple[Tensor, Past]:
+        """Read further positions, any number of them.
+
+        Args:
+            x: ``(rows, length, d_model)``.
+            past: of the positions before, from the last call or from :meth:`past`.
+            start: how many they are.
+            shared: from :meth:`shared` of any layer of the stack.
+
+        Returns:
+            ``(rows, length, d_model)``, and what is kept for the positions that follow.
+        """
