@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from families import VARIATIONS, VOCABULARY, build
 
 from dragoman.models import ConvS2SConfig, ModelConfig, RecurrentConfig, TransformerConfig
-from dragoman.models.cost import cost
+from dragoman.models.cost import cost, flop_counter
 
 PIECES = 37_000
 BIG = {"d_model": 1024, "d_ff": 4096, "heads": 16}
@@ -93,3 +94,18 @@ def test_every_family_can_be_counted_without_data(config: ModelConfig) -> None:
     counted = cost(config, VOCABULARY, VOCABULARY, 11, 13)
     assert counted.total_parameters == sum(p.numel() for p in build(config).parameters())
     assert 0 < counted.forward_flops_per_target_token < counted.flops_per_target_token
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("groups", [1, 3, 6])
+def test_operations_of_a_convolution_in_groups(groups: int, transposed: bool) -> None:
+    batch, channels, width, length = 5, 6, 3, 11
+    kind = torch.nn.ConvTranspose1d if transposed else torch.nn.Conv1d
+    convolution = kind(channels, channels, width, padding=1, groups=groups)
+    x = torch.zeros(batch, channels, length, requires_grad=True)
+    with flop_counter() as counter:
+        y = convolution(x)
+        forward = counter.get_total_flops()
+        y.sum().backward()
+    assert forward == 2 * batch * length * width * channels * channels // groups
+    assert counter.get_total_flops() == 3 * forward

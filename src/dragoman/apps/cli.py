@@ -21,6 +21,7 @@ import dragoman
 from dragoman.apps.comparison_commands import compare
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.inspection_commands import cost, doctor
+from dragoman.apps.layers.command import layers
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.translation_commands import score, translate
 from dragoman.errors import DragomanError
@@ -70,17 +71,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    demo,
-    doctor,
-    prepare,
-    train,
-    resume,
-    translate,
-    evaluate,
-    score,
-    average,
-    compare,
-    cost,
+    *(demo, doctor, prepare, train, resume, translate, evaluate, score, average),
+    *(compare, cost, layers),
 ):
     commands.add_command(_command)
 

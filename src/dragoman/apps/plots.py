@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,48 @@ def comparison_picture(found: Mapping[str, Any]) -> Figure:
     return figure
 
 
+@dataclass(frozen=True)
+class Curve:
+    """Values over sizes."""
+
+    label: str
+    sizes: Sequence[float]
+    values: Sequence[float]
+    color: str
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share their axes."""
+
+    title: str
+    size: str
+    """What the sizes are of."""
+    curves: Sequence[Curve]
+
+
+def logarithmic_panels(panels: Sequence[Panel], columns: int) -> Figure:
+    """Growth as slopes: both axes logarithmic, one legend for all; panels have the same curves."""
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(2.9 * columns, 2.5 * rows + 0.5), layout="constrained")
+    for axes, panel in zip(figure.subplots(rows, columns).flat, panels, strict=True):
+        for curve in panel.curves:
+            line = "--" if curve.dashed else "-"
+            axes.plot(
+                curve.sizes, curve.values, line, color=curve.color, label=curve.label, linewidth=1.4
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        _finish(axes, panel.title, x_label=panel.size, legend=False)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False
+    )
+    return figure
+
+
 class _PlainTicks(LogFormatter):
     """Labels where matplotlib would put them, as 0.2 and not as 2e-01."""
 
@@ -184,10 +227,10 @@ def _line(
     )
 
 
-def _finish(axes: Axes, title: str) -> None:
+def _finish(axes: Axes, title: str, x_label: str = "step", *, legend: bool = True) -> None:
     _frame(axes, title)
-    axes.set_xlabel("step", fontsize=8)
-    if axes.get_legend_handles_labels()[0]:
+    axes.set_xlabel(x_label, fontsize=8)
+    if legend and axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=8, frameon=False)
 
 
