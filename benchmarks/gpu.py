@@ -22,8 +22,8 @@ from dragoman.data.batches import make_batch
 from dragoman.models.cost import cost
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, search
-from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.step import take_step
 
 DEVICE = torch.device(os.environ.get("DEVICE", "cuda"))
 LENGTH = 25
@@ -49,10 +49,7 @@ def train(size: str, tokens: str, compiled: str = "") -> float:
     batch = make_batch(lines, lines).to(DEVICE)
 
     def step() -> None:
-        backward(model, batch, 0.1)
-        optimizer.collect()
-        optimizer.scale(1 / batch.target_tokens)
-        optimizer.step(1e-4)
+        take_step(model, optimizer, batch, 0.1, 1e-4)
 
     return batch.target_tokens / seconds(step, warm=5, repeats=20)
 

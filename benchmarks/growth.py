@@ -15,8 +15,8 @@ from dragoman.device import keep_freed_memory, working_precision
 from dragoman.engine import SourceBatch, TorchEngine
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.search import SearchConfig
-from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.step import take_step
 
 TINY = TransformerConfig(
     encoder_layers=4, decoder_layers=4, d_model=128, d_ff=256, heads=4, dropout=0.3
@@ -43,10 +43,7 @@ def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VO
     batch = make_batch(lines, lines)
 
     def step() -> None:
-        backward(model, batch, 0.1)
-        optimizer.collect()
-        optimizer.scale(1 / batch.target_tokens)
-        optimizer.step(1e-4)
+        take_step(model, optimizer, batch, 0.1, 1e-4)
 
     return batch.target_tokens / _best(step, 5)
 
