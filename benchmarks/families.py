@@ -33,8 +33,8 @@ from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.cost import cost
 from dragoman.models.interface import TranslationModel
 from dragoman.search import SearchConfig
-from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.step import take_step
 from dragoman.translator import _batches
 
 RECIPES = HERE.parent / "recipes"
@@ -53,10 +53,23 @@ class Family(NamedTuple):
 OURS = {
     "Transformer": Family("multi30k-ende-tiny"),
     "Transformer, window of 11": Family("multi30k-ende-tiny", ("model.window=11",)),
-    "Transformer, 8 experts": Family(
+    "Transformer, linear attention": Family(
         "multi30k-ende-tiny",
-        ("model.d_ff=128", "model.mixture={experts: 8, experts_per_token: 2}"),
+        ("model.encoder_mixing=linear_attention", "model.decoder_mixing=linear_attention"),
     ),
+    "Transformer, separable convolutions": Family(
+        "multi30k-ende-tiny",
+        (
+            "model.encoder_mixing=separable_convolution",
+            "model.decoder_mixing=separable_convolution",
+        ),
+    ),
+    "Transformer, average attention": Family(
+        "multi30k-ende-tiny", ("model.decoder_mixing=average_attention",)
+    ),
+    "Transformer, 6 layers and 2 of SSRU": Family("multi30k-ende-fast"),
+    "Transformer, 8 experts": Family("multi30k-ende-moe"),
+    "Transformer without an encoder": Family("multi30k-ende-decoder-only"),
     "recurrent": Family("multi30k-ende-recurrent", peer="lstm"),
     "ConvS2S": Family("multi30k-ende-convs2s", peer="fconv"),
     "ByteNet": Family("multi30k-ende-bytenet"),
@@ -155,10 +168,8 @@ def train(model: TranslationModel, batches: list[PlainBatch], steps: int) -> flo
         if step == WARM:
             begin, tokens = time.perf_counter(), 0
         real, rows = int((gold != PAD).sum()), torch.arange(len(source))
-        backward(model, Batch(source, source != PAD, given, gold, rows, real), 0.1)
-        optimizer.collect()
-        optimizer.scale(1 / real)
-        optimizer.step(1e-4)
+        batch = Batch(source, source != PAD, given, gold, rows, real)
+        take_step(model, optimizer, batch, 0.1, 1e-4)
         tokens += real
     return tokens / (time.perf_counter() - begin)
 
