@@ -125,29 +125,27 @@ def test_the_recurrence_is_safe_in_float32(length: int, extreme: float) -> None:
     np.testing.assert_allclose(found, np.array(expected), rtol=0, atol=3e-6)
 
 
-def test_ssru_in_bfloat16_errs_by_its_rounding_alone() -> None:
+@pytest.mark.parametrize("pieces", [[600], [1] * 600], ids=["at once", "step by step"])
+def test_ssru_in_bfloat16_errs_by_the_rounding_of_its_gates_alone(pieces: list[int]) -> None:
     """The cell is kept in float32: with 8 bits, small updates of it would be lost."""
     layer = double(SSRU(D_MODEL)).bfloat16()
     with torch.no_grad():
-        layer.forget.bias.fill_(6.0)  # remembers some 400 positions
-    x = random(1, 600, D_MODEL).bfloat16()
-    x[:] = x[:, :1]  # goes on in one direction
+        layer.forget.weight.mul_(0.1)
+        layer.forget.bias.fill_(5.0)  # remembers some 150 positions
+    x = random(1, 1, D_MODEL).bfloat16().expand(1, 600, D_MODEL)  # goes on in one direction
     exact = SSRU(D_MODEL).double()
     exact.load_state_dict(layer.state_dict())
-    at_once = torch.from_numpy(read_in(layer.float(), x.float(), [600]))
-    for pieces in ([600], [1] * 600):
-        layer.bfloat16()
-        past, parts, start = layer.past(1, x), [], 0
+    expected = ssru_by_hand(exact, x[0].double().numpy())
+    with torch.no_grad():
+        past, parts = layer.past(1, x), []
         for part in x.split(pieces, dim=1):
-            y, past = layer.read(part, past, start, None)
-            assert past.dtype == torch.float32
+            y, past = layer.read(part, past, 0, None)
             parts.append(y)
-        found = torch.cat(parts, dim=1)
-        assert found.dtype == torch.bfloat16
-        expected = ssru_by_hand(exact, x[0].double().numpy())
-        error = np.abs(found[0].double().detach().numpy() - expected).max()
-        assert error < 0.03 * np.abs(expected).max()
-    assert at_once.isfinite().all()
+    found = torch.cat(parts, dim=1)
+    assert found.dtype == torch.bfloat16
+    assert past.dtype == torch.float32
+    np.testing.assert_allclose(found[0].double(), expected, rtol=0.04, atol=0.01)
+    assert expected.max() > 0.5
 
 
 def test_gradients_of_the_recurrence_are_the_numerical_ones() -> None:
@@ -308,7 +306,7 @@ def test_a_resolved_configuration_can_be_read_again(config: Any, tmp_path: Path)
     assert parse(SavedConfig, read_yaml(path), path).model == config
 
 
-SOURCE, TARGET = 11, 13
+SOURCE, TARGET = 11, 17
 
 
 def products(kind: str, config: TransformerConfig, length: int, causal: bool) -> int:

@@ -35,7 +35,7 @@ class MixingConfig(LayersConfig):
     ] = "self_attention"
     """How a position of the target sees those before it: as in the encoder, or by their gated
     mean (Zhang et al. 2018) or a simple recurrence (SSRU, Kim et al. 2019). All but
-    self-attention make each step of decoding cost the same, however long the target is."""
+    self-attention keep as much however long the target is, and each step costs the same."""
     random_features: int = Field(256, ge=1)
     """Features of each head of linear attention; its error falls with their square root."""
     kernel_width: OddWidth = Field(7, ge=3)
