@@ -77,7 +77,7 @@ EXACT = {  # exponents of operations in n and d that are whole, whatever the siz
     "restricted, bare": (1, 1),
     "convolution": (1, 2),
     "convolution, dilated": (1, 2),
-    "separable convolution": (1, None),
+    "separable convolution": (1, 2),  # k n d, channel by channel, is not counted
 }
 
 
@@ -94,15 +94,14 @@ def test_operations_grow_as_the_paper_says(result: Result) -> None:
     expected = fit(result.plan.lengths, by_hand).exponent
     assert over_n["self-attention"] == pytest.approx(expected, abs=1e-9)
     assert 1.7 < expected < 1.9
-    formula = exponents(result, "d", "formula")
-    assert over_d["separable convolution"] == pytest.approx(formula["separable convolution"])
+    assert exponents(result, "d", "formula")["separable convolution"] < 2
 
 
 def test_memory_of_linear_layers_is_linear_and_of_attention_is_not(result: Result) -> None:
     over_n = exponents(result, "n", "activation_bytes")
     over_d = exponents(result, "d", "activation_bytes")
     for name in ("restricted", "convolution", "convolution, dilated", "separable convolution"):
-        assert over_n[name] == pytest.approx(1, abs=1e-3), name
+        assert over_n[name] == pytest.approx(1, abs=0.01), name  # a border is kept, too
     assert 0.9 < over_n["recurrent"] <= 1  # a little memory does not grow
     assert 1.8 < over_n["self-attention, bare"] < 2
     for name in ("convolution", "convolution, dilated", "separable convolution"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
+from typing import Any
 
 import pytest
 import torch
@@ -38,14 +39,21 @@ def test_call_by_call_equals_all_at_once(kind: LayerType) -> None:
     torch.testing.assert_close(torch.cat(parts, dim=1), layer(x, shared))
 
 
-@pytest.mark.parametrize(("name", "window"), [("self-attention", None), ("restricted", 5)])
-def test_attention_is_that_of_the_transformer(name: str, window: int | None) -> None:
+@pytest.mark.parametrize(
+    ("name", "choices"),
+    [
+        ("self-attention", {}),
+        ("restricted", {"window": 5}),
+        ("separable convolution", {"encoder_mixing": "separable_convolution", "kernel_width": 3}),
+    ],
+)
+def test_layers_are_those_of_the_transformer(name: str, choices: dict[str, Any]) -> None:
     layer, x = built(TYPES[name], Sizes(6, 2, 5, 3)), random_input(2, 11, 6)
-    config = TransformerConfig(d_model=6, heads=2, d_ff=7, window=window)
+    config = TransformerConfig(d_model=6, heads=2, d_ff=7, **choices)
     other = EncoderLayer(config).double().eval().attention
-    other.load_state_dict(layer.attention.state_dict())
-    bias = layer.shared(x)
-    torch.testing.assert_close(layer(x, bias), other(x, other.keys_values(x), bias))
+    other.load_state_dict(layer.mixing.state_dict())
+    shared = other.shared(torch.ones(2, 11, dtype=torch.bool), x)
+    torch.testing.assert_close(layer(x, layer.shared(x)), other.mix(x, shared))
 
 
 def test_bare_attention_is_pytorchs() -> None:
@@ -59,10 +67,10 @@ def test_bare_attention_is_pytorchs() -> None:
 
 def test_separable_convolution_is_a_convolution_of_that_form() -> None:
     layer, x = built(TYPES["separable convolution"], Sizes(6, 2, 5, 3)), random_input(2, 11, 6)
-    y = layer(x, None)
+    y = layer(x, layer.shared(x))
     changed = x.clone()
     changed[:, 5] += 1
-    moved = (layer(changed, None) != y).any(dim=2).any(dim=0)
+    moved = (layer(changed, layer.shared(x)) != y).any(dim=2).any(dim=0)
     assert moved.tolist() == [abs(position - 5) <= 1 for position in range(11)]
 
 
@@ -88,7 +96,7 @@ BY_HAND: dict[str, Callable[[int, int, Sizes], int]] = {
     "recurrent": lambda n, d, sizes: 4 * n * d * (d + d),
     "convolution": lambda n, d, sizes: sizes.kernel_width * n * d * d,
     "convolution, dilated": lambda n, d, sizes: sizes.kernel_width * n * d * d,
-    "separable convolution": lambda n, d, sizes: sizes.kernel_width * n * d + n * d * d,
+    "separable convolution": lambda n, d, sizes: n * d * d,  # k n d are no products of matrices
 }
 
 

@@ -306,7 +306,7 @@ def test_a_resolved_configuration_can_be_read_again(config: Any, tmp_path: Path)
     assert parse(SavedConfig, read_yaml(path), path).model == config
 
 
-SOURCE, TARGET = 11, 13
+SOURCE, TARGET = 11, 17
 
 
 def products(kind: str, config: TransformerConfig, length: int, causal: bool) -> int:

@@ -2,9 +2,10 @@
 
 Operations are counted by running the model without data (PyTorch's "meta" device) under its own
 counter, so every family is counted the same way; a multiplication and an addition are two.  It
-counts matrix products; sums, softmax, normalisation and look-ups in tables count nothing, nor does
-the noise of a mixture's gates, which training alone has.  A recurrent layer's products are seen on
-this device alone: a CPU's fused LSTM hides them.
+counts matrix products; sums, softmax, normalisation and look-ups in tables count nothing, nor do
+a depthwise convolution, channel by channel, and the noise of a mixture's gates, which training
+alone has.  A recurrent layer's products are seen on this device alone: a CPU's fused LSTM hides
+them.
 """
 
 from __future__ import annotations

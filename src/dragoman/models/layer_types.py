@@ -10,15 +10,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from dragoman.models.attention import DotProduct, KeysValues, MultiHeadAttention
+from dragoman.models.attention import DotProduct, KeysValues
 from dragoman.models.convolution import CentredConvolution
 from dragoman.models.dropout import Dropout
 from dragoman.models.neighbourhood import Everywhere, Neighbourhood, Window
 from dragoman.models.recurrence import advance, recurrent_layer
+from dragoman.models.transformer_mixing import MixingConfig, build_encoder_mixing
 
 
 @dataclass(frozen=True)
@@ -73,41 +75,51 @@ class Layer(nn.Module, ABC):
         return self.call(x, self.start(x), shared)[0]
 
 
-class Attention(Layer):
-    """Multi-head attention of a sentence to itself, with its four projections."""
+class Mixed(Layer):
+    """What stands first in an encoder layer of a Transformer."""
 
-    def __init__(self, sizes: Sizes, neighbourhood: Neighbourhood) -> None:
+    def __init__(self, sizes: Sizes, **choices: Any) -> None:
         super().__init__()
-        d_k = sizes.d_model // sizes.heads
-        scoring = neighbourhood.restricted(DotProduct(), causal=False)
-        self.neighbourhood = neighbourhood
-        self.attention = MultiHeadAttention(
-            sizes.d_model, sizes.heads, d_k, d_k, 0.0, scoring=scoring
+        self.mixing = build_encoder_mixing(
+            MixingConfig(d_model=sizes.d_model, heads=sizes.heads, **choices)
         )
 
     def shared(self, x: Tensor) -> Tensor:
-        """The bias of scores."""
-        mask = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
-        return self.neighbourhood.encoder_bias(mask, x)
+        """The bias of scores, or the mask."""
+        return self.mixing.shared(_mask(x), x)
 
     def call(
         self, x: Tensor, state: list[Tensor], shared: Tensor | None
     ) -> tuple[Tensor, list[Tensor]]:
         """See :meth:`Layer.call`."""
-        return self.attention(x, self.attention.keys_values(x), shared), state
+        assert shared is not None
+        return self.mixing.mix(x, shared), state
 
 
-class BareAttention(Attention):
-    """The same without projections: what O(n^2 d) is about, and no layer by itself."""
+class BareAttention(Layer):
+    """Self-attention without projections: what the paper's formula is about, and no layer."""
+
+    def __init__(self, sizes: Sizes, neighbourhood: Neighbourhood) -> None:
+        super().__init__()
+        self.heads, self.neighbourhood = sizes.heads, neighbourhood
+        self.scoring = neighbourhood.restricted(DotProduct(), causal=False)
+        self.dropout = Dropout(0.0)
+
+    def shared(self, x: Tensor) -> Tensor:
+        """The bias of scores."""
+        return self.neighbourhood.encoder_bias(_mask(x), x)
 
     def call(
         self, x: Tensor, state: list[Tensor], shared: Tensor | None
     ) -> tuple[Tensor, list[Tensor]]:
         """See :meth:`Layer.call`; queries, keys and values are slices of ``x``."""
-        parts = x.unflatten(2, (self.attention.heads, -1)).transpose(1, 2)
-        seen = KeysValues(parts, parts)
-        context = self.attention.scoring(parts, seen, shared, Dropout(0.0), 0)
+        parts = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+        context = self.scoring(parts, KeysValues(parts, parts), shared, self.dropout, 0)
         return context.transpose(1, 2).flatten(2), state
+
+
+def _mask(x: Tensor) -> Tensor:
+    return torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
 
 
 class Recurrence(Layer):
@@ -143,22 +155,6 @@ class Convolutional(Layer):
     ) -> tuple[Tensor, list[Tensor]]:
         """See :meth:`Layer.call`."""
         return self.convolution(x), state
-
-
-class SeparableConvolutional(Layer):
-    """Each channel convolved by itself, then a product over channels (Chollet 2017)."""
-
-    def __init__(self, sizes: Sizes) -> None:
-        super().__init__()
-        d, k = sizes.d_model, sizes.kernel_width
-        self.depthwise = nn.Conv1d(d, d, k, padding=k // 2, groups=d)
-        self.pointwise = nn.Linear(d, d)
-
-    def call(
-        self, x: Tensor, state: list[Tensor], shared: Tensor | None
-    ) -> tuple[Tensor, list[Tensor]]:
-        """See :meth:`Layer.call`."""
-        return self.pointwise(self.depthwise(x.transpose(1, 2)).transpose(1, 2)), state
 
 
 def dilation(kernel_width: int, place: int) -> int:
@@ -217,7 +213,7 @@ _SEPARATED = Claim(
 LAYER_TYPES: tuple[LayerType, ...] = (
     LayerType(
         "self-attention",
-        lambda sizes, place: Attention(sizes, Everywhere()),
+        lambda sizes, place: Mixed(sizes),
         _QUADRATIC,
         _CONSTANT,
         _CONSTANT,
@@ -231,7 +227,7 @@ LAYER_TYPES: tuple[LayerType, ...] = (
     ),
     LayerType(
         "restricted",
-        lambda sizes, place: Attention(sizes, Window(sizes.window)),
+        lambda sizes, place: Mixed(sizes, window=sizes.window),
         _IN_WINDOW,
         _CONSTANT,
         _BY_WINDOW,
@@ -261,7 +257,9 @@ LAYER_TYPES: tuple[LayerType, ...] = (
     ),
     LayerType(
         "separable convolution",
-        lambda sizes, place: SeparableConvolutional(sizes),
+        lambda sizes, place: Mixed(
+            sizes, encoder_mixing="separable_convolution", kernel_width=sizes.kernel_width
+        ),
         _SEPARATED,
         _CONSTANT,
         _BY_KERNEL,

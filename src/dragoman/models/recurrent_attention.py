@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dragoman.models.attention import beams_as_queries, normalized
 from dragoman.models.interface import Memory
-from dragoman.models.scoring import additive_scores
+from dragoman.models.scoring import additive_hidden
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Additive(SourceAttention):
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         """See :meth:`SourceAttention.scores`."""
-        return additive_scores(self.query(query), keys, self.score.weight.squeeze(0))
+        return self.score(additive_hidden(self.query(query), keys)).squeeze(-1)
 
 
 SCORES: dict[str, type[Additive | Dot | General]] = {

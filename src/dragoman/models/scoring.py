@@ -9,19 +9,17 @@ from dragoman.models.attention import KeysValues, Scoring, normalized
 from dragoman.models.dropout import Dropout
 
 
-def additive_scores(query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
-    """``v^T tanh(q + k)`` of every pair (Bahdanau et al. 2015, appendix A.1.2).
+def additive_hidden(query: Tensor, keys: Tensor) -> Tensor:
+    """``tanh(q + k)`` of every pair (Bahdanau et al. 2015, appendix A.1.2).
 
     Args:
         query: projected, ``(..., query, width)``.
         keys: projected, ``(..., key, width)``.
-        vector: v, broadcastable to ``(..., width)``.
 
     Returns:
-        ``(..., query, key)``; on the way each pair takes ``width`` numbers.
+        ``(..., query, key, width)``.
     """
-    hidden = (query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()
-    return (hidden @ vector[..., None, :, None]).squeeze(-1)
+    return (query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()
 
 
 class Additive(Scoring):
@@ -39,7 +37,8 @@ class Additive(Scoring):
 
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
         """See :meth:`Scoring.weights`."""
-        return normalized(additive_scores(query, keys, self.vector), bias)
+        hidden = additive_hidden(query, keys)
+        return normalized((hidden @ self.vector[:, None, :, None]).squeeze(-1), bias)
 
 
 class RelativePositions(Scoring):
