@@ -76,14 +76,15 @@ def _costs(layers: Sequence[Measured]) -> str:
 
 
 def _figures(cost: Cost) -> list[str]:
-    return [
-        f"{1e3 * cost.seconds:.3g}",
-        f"{1e3 * cost.forward_seconds:.3g}",
-        f"{cost.flops / 1e9:.3g}",
-        f"{cost.flops / cost.seconds / 1e9:.3g}",
-        f"{cost.activation_bytes / 1e6:.3g}",
-        f"{cost.peak_bytes / 1e6:.3g}",
-    ]
+    figures = (
+        1e3 * cost.seconds,
+        1e3 * cost.forward_seconds,
+        cost.flops / 1e9,
+        cost.flops / cost.seconds / 1e9,
+        cost.activation_bytes / 1e6,
+        cost.peak_bytes / 1e6,
+    )
+    return [f"{one:.3g}" if one < 1000 else f"{one:.0f}" for one in figures]
 
 
 def _exponents(layers: Sequence[Measured], axis: str) -> str:
