@@ -381,6 +381,23 @@ class TestBase:
         config = read_experiment(self.based(corpus, tmp_path, text))
         assert config.model == ConvS2SConfig(d_hidden=24)
 
+    def test_the_family_that_none_is_named_for_is_the_transformer(
+        self, corpus: Path, tmp_path: Path
+    ) -> None:
+        plain = configuration(corpus)
+        text = plain.read_text(encoding="utf-8").replace("  family: transformer\n", "")
+        assert "family" not in text
+        plain.write_text(text, encoding="utf-8")
+        above = f"base: {plain}\nmodel: {{family: transformer, heads: 4}}"
+        config = read_experiment(self.based(corpus, tmp_path, above))
+        assert (config.model.heads, config.model.d_model) == (4, 16)
+
+    def test_settings_override_what_the_base_says(self, corpus: Path, tmp_path: Path) -> None:
+        path = self.based(corpus, tmp_path, f"base: {configuration(corpus)}\nmodel:\n")
+        data = read_experiment(path, ["data.test.unseen.path=x.tsv", "data.dev.weight=2"]).data
+        assert data.test["unseen"].files() == [tmp_path / "x.tsv"]
+        assert data.dev.weight == 2
+
     def test_a_base_may_have_a_base(self, corpus: Path, tmp_path: Path) -> None:
         middle = f"base: {configuration(corpus)}\nseed: 5\nmodel: {{heads: 4}}"
         self.based(corpus, tmp_path, middle, "middle.yaml")

@@ -8,7 +8,7 @@ range is a :class:`~dragoman.errors.ConfigError` of one line that names the key 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -107,17 +107,19 @@ def on_base(
     path: Path,
     relocate: Callable[[dict[str, Any], Path], dict[str, Any]],
     replaced: Collection[str] = (),
+    families: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """``values`` laid over those of the file that their key ``base`` names, and of its base.
 
-    Sections are laid over one another key by key; lists and single values replace, and so do
-    the sections in ``replaced`` and one that names another ``family``.
+    Sections are laid over one another key by key, and an empty one says nothing; lists and single
+    values replace, and so do the sections in ``replaced`` and one of another ``family``.
 
     Args:
         values: of the file ``path``.
         path: a base is looked for beside it.
         relocate: from values and the folder of their file to values whose paths are absolute.
         replaced: sections that only make sense as a whole, such as ``data.dev``.
+        families: sections with a ``family``, and which is meant where none is named.
 
     Raises:
         ConfigError: a base is missing, wrong in itself, or based on a file that it is a base of.
@@ -131,8 +133,22 @@ def on_base(
         if file in seen:
             raise ConfigError(f"{seen[-1]}: base: {base} is based on this file; break the circle")
         seen.append(file)
-        whole = _laid_over(relocate(read_yaml(file), file.parent), whole, replaced)
+        below = relocate(read_yaml(file), file.parent)
+        for section, family in (families or {}).items():
+            _drop_other_family(below, whole, section, family)
+        whole = _laid_over(below, whole, replaced)
     return whole
+
+
+def _drop_other_family(
+    below: dict[str, Any], above: dict[str, Any], section: str, default: str
+) -> None:
+    """Forget a section whose keys are of another family than the one that is laid over it."""
+    present, new = below.get(section), above.get(section)
+    if isinstance(present, dict) and isinstance(new, dict):
+        family = present.get("family", default)
+        if new.get("family", family) != family:
+            del below[section]
 
 
 def _laid_over(
@@ -141,16 +157,13 @@ def _laid_over(
     result = _copy(below)
     for key, value in above.items():
         name, present = f"{section}{key}", result.get(key)
-        if name not in replaced and _are_sections_of_one_kind(present, value):
-            result[key] = _laid_over(result[key], value, replaced, f"{name}.")
-        else:
+        if not isinstance(present, dict) or name in replaced:
+            result[key] = value
+        elif isinstance(value, dict):
+            result[key] = _laid_over(present, value, replaced, f"{name}.")
+        elif value is not None:
             result[key] = value
     return result
-
-
-def _are_sections_of_one_kind(below: Any, above: Any) -> bool:
-    sections = isinstance(below, dict) and isinstance(above, dict)
-    return sections and above.get("family") in (None, below.get("family"))
 
 
 def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> ConfigType:

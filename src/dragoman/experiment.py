@@ -156,9 +156,15 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         ConfigError: the file or a setting is wrong; one line names the key and the remedy.
     """
     path = Path(path)
-    values = override(read_yaml(path), list(settings))
-    whole = on_base(values, path, _relocate, replaced=("data.dev", "data.test"))
-    return parse(ExperimentConfig, whole, path)
+    whole = on_base(
+        read_yaml(path),
+        path,
+        _relocate,
+        replaced=("data.dev", "data.test"),
+        families={"model": "transformer"},
+    )
+    values = _relocate(override(whole, list(settings)), path.resolve().parent)
+    return parse(ExperimentConfig, values, path)
 
 
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -293,7 +299,7 @@ class Experiment:
         validation = self._validation(config.data.dev, prepared.vocabularies)
         trainer = Trainer(
             model,
-            self._batches(prepared, world),
+            self.batches(prepared, world),
             validation,
             config.training,
             self.run,
@@ -309,7 +315,8 @@ class Experiment:
         if world.leads:
             self.finish(prepared.vocabularies)
 
-    def _batches(self, prepared: Prepared, world: World) -> Batches:
+    def batches(self, prepared: Prepared, world: World) -> Batches:
+        """What one of the processes that train together learns from."""
         return Batches(
             prepared.store,
             self.config.training.batches,

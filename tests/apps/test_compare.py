@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from command_line import CommandLine, Outcome, one_error
 from dragoman.apps.compare import speed
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
+from dragoman.errors import InterruptedRunError
 from dragoman.experiment import read_experiment
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.distributed import World
 from dragoman.translator import Translator
 
 
@@ -62,18 +65,33 @@ class TestBudget:
     ) -> None:
         clock = iter(range(10_000))
         monkeypatch.setattr("dragoman.apps.compare.plan.time.perf_counter", lambda: next(clock))
+        monkeypatch.setattr("dragoman.apps.compare.plan.CALIBRATION_SECONDS", 200.0)
         (one,) = planned(recipes[:1], tmp_path, Budget(minutes=3))
-        assert one.experiment.config.training.max_steps == 180  # the clock says a second a step
+        steps = one.experiment.config.training.max_steps
+        assert steps == pytest.approx(180, rel=0.05)  # the clock says a second a step
 
     def test_without_one_a_recipe_has_its_own(self, recipes: list[Path], tmp_path: Path) -> None:
         (one,) = planned(recipes[:1], tmp_path, Budget())
         assert one.experiment.config == read_experiment(recipes[0])
 
-    def test_less_than_a_step_is_told(
+    def test_less_than_a_step_is_told_and_binds_nobody(
         self, recipes: list[Path], tmp_path: Path, dragoman: CommandLine
     ) -> None:
-        outcome = dragoman("compare", *recipes, "--flops", 10, "--output", tmp_path / "x")
+        arguments = ["compare", *recipes, "--output", tmp_path / "x", "--plan"]
+        outcome = dragoman(*arguments, "--flops", 10)
         assert "less than one step of training; raise it" in one_error(outcome, 2)
+        assert dragoman(*arguments, "--flops", FLOPS).code == 0
+
+    @pytest.mark.parametrize("setting", ["vocabulary.sampling=0.3", "training.accumulation=7"])
+    def test_steps_are_as_large_as_in_training(
+        self, setting: str, recipes: list[Path], tmp_path: Path
+    ) -> None:
+        limits = ["training.max_steps=null", "training.max_epochs=1"]
+        config = read_experiment(recipes[0], [setting, *limits])
+        (one,) = plan({"a": config}, tmp_path, Budget(), prepare_run)
+        one.experiment.train(prepare_run(one.experiment), World.join(), lambda step: [])
+        progress = read_progress(checkpoints(tmp_path / "a")[-1])
+        assert progress.target_tokens / progress.step == pytest.approx(one.tokens_per_step)
 
     def test_other_limits_do_not_hold(self, recipes: list[Path], tmp_path: Path) -> None:
         config = read_experiment(recipes[0], ["training.max_epochs=1", "training.patience=1"])
@@ -150,6 +168,13 @@ class TestComparison:
         assert outcome.code == 0, outcome.err
         assert [path.stat().st_mtime_ns for path in models] == before
 
+    def test_ensembles_are_as_they_are_named(
+        self, finished: Outcome, recipes: list[Path], output: Path, dragoman: CommandLine
+    ) -> None:
+        arguments = ["compare", *recipes, "--flops", FLOPS, "--output", output]
+        assert dragoman(*arguments, "--ensemble", "recurrent+wide").code == 0
+        assert self.figures(output)["recurrent+wide"]["members"] == ["recurrent", "wide"]
+
     def test_another_recipe_or_budget_is_refused(
         self, finished: Outcome, recipes: list[Path], output: Path, dragoman: CommandLine
     ) -> None:
@@ -176,7 +201,12 @@ class TestMistakes:
         assert "--test-set x: not among the test sets of the recipe (news)" in line
 
     @pytest.mark.parametrize(
-        ("ensemble", "problem"), [("wide+x", "x is not among"), ("wide", "two members or more")]
+        ("ensemble", "problem"),
+        [
+            ("wide+x", "x is not among"),
+            ("wide", "two members or more"),
+            ("wide+wide+recurrent", "each once"),
+        ],
     )
     def test_ensembles_are_of_the_recipes(
         self,
@@ -188,6 +218,88 @@ class TestMistakes:
     ) -> None:
         arguments = ["compare", *recipes, "--ensemble", ensemble, "--output", tmp_path]
         assert problem in one_error(dragoman(*arguments), 2)
+
+    @pytest.mark.parametrize(
+        ("setting", "problem"),
+        [
+            ("evaluation.metrics=[]", "nothing to compare by"),
+            ("vocabulary={size: 130}", "have different vocabularies"),
+        ],
+    )
+    def test_what_cannot_be_compared_is_told_before_training(
+        self,
+        setting: str,
+        problem: str,
+        recipes: list[Path],
+        tmp_path: Path,
+        dragoman: CommandLine,
+    ) -> None:
+        other, key, value = tmp_path / "other.yaml", *setting.partition("=")[::2]
+        section, _, name = key.partition(".")
+        text = f"{section}: {{{name}: {value}}}" if name else f"{section}: {value}"
+        best = "training: {best_metric: loss}"
+        other.write_text(f"base: {recipes[0]}\n{best}\n{text}\n", encoding="utf-8")
+        arguments = [
+            "compare",
+            other,
+            recipes[1],
+            "--ensemble",
+            "other+recurrent",
+            "--flops",
+            FLOPS,
+        ]
+        line = one_error(dragoman(*arguments, "--output", tmp_path / "output"), 2)
+        assert problem in line
+        assert not any((tmp_path / "output").rglob("checkpoints"))
+
+    def test_language_models_are_not_compared(
+        self, recipes: list[Path], text: Path, tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        parts = {
+            name: f"{{path: {text}/{name}.tsv, target: de}}" for name in ("train", "dev", "test")
+        }
+        other = tmp_path / "other.yaml"
+        other.write_text(
+            f"base: {recipes[0]}\n"
+            "data: {train: [%(train)s], dev: %(dev)s, test: {news: %(test)s}}\n"
+            % parts
+            + "model: {family: transformer_lm, layers: 1, heads: 1}\n"
+            "evaluation: {metrics: []}\n",
+            encoding="utf-8",
+        )
+        arguments = ["compare", other, recipes[0], "--output", tmp_path / "output"]
+        assert "other: a language model translates nothing" in one_error(dragoman(*arguments), 2)
+
+    def test_the_same_file_by_another_name_is_the_same(
+        self, recipes: list[Path], text: Path, tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        other = tmp_path / "other.yaml"
+        part = f"{{path: {text}/../{text.name}/test.tsv, source: en, target: de}}"
+        other.write_text(
+            f"base: {recipes[0]}\ndata: {{test: {{news: {part}}}}}\n", encoding="utf-8"
+        )
+        arguments = ["compare", recipes[0], other, "--flops", FLOPS, "--plan"]
+        assert dragoman(*arguments, "--output", tmp_path / "output").code == 0
+
+    def test_one_process_only(
+        self, recipes: list[Path], monkeypatch: pytest.MonkeyPatch, dragoman: CommandLine
+    ) -> None:
+        monkeypatch.setenv("RANK", "0")
+        assert "without torchrun" in one_error(dragoman("compare", *recipes), 2)
+
+    def test_an_interrupted_comparison_ends_as_training_does(
+        self,
+        recipes: list[Path],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        dragoman: CommandLine,
+    ) -> None:
+        def stop(*_: object) -> None:
+            raise InterruptedRunError("stopped at step 3", signal.SIGTERM)
+
+        monkeypatch.setattr("dragoman.apps.compare.comparison.train_run", stop)
+        arguments = ["compare", *recipes, "--flops", FLOPS, "--output", tmp_path]
+        assert "give the same command to go on" in one_error(dragoman(*arguments), 143)
 
     def test_names_must_differ(
         self, recipes: list[Path], tmp_path: Path, dragoman: CommandLine

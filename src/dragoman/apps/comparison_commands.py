@@ -35,7 +35,9 @@ from dragoman.apps.options import EXISTING, set_option
     help="A further row: these recipes together; may be repeated.",
 )
 @click.option(
-    "--test-set", metavar="NAME", help="What to compare on.  [default: the first recipe's first]"
+    "--test-set",
+    metavar="NAME",
+    help="What to compare on, or dev.  [default: the first recipe's first, or else dev]",
 )
 @click.option(
     "--plan", "only_plan", is_flag=True, help="Begin the runs and stop; train none of them."
@@ -76,6 +78,8 @@ def compare(
     for recipe in recipes:
         if recipe.stem in configs:
             raise ConfigError(f"{recipe}: two recipes of the name {recipe.stem}; rename one")
+        if "+" in recipe.stem or recipe.stem == "translations":
+            raise ConfigError(f"{recipe}: this name is taken in a comparison; rename the recipe")
         configs[recipe.stem] = read_experiment(recipe, settings)
     found = carry_out(
         configs,

@@ -3,7 +3,9 @@
 Paired bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation
 Evaluation", 2004) and paired approximate randomisation (Riezler and Maxwell, "On Some Pitfalls in
 Automatic Evaluation and Significance Testing for MT", 2005), by sacrebleu's own implementation.
-Both are two-sided.  Its seed is fixed (12345, or SACREBLEU_SEED) and stands in the signature.
+Randomisation is two-sided; sacrebleu's bootstrap compares ``|d*| - mean |d*|`` with ``|d|``, which
+is one tail where systems differ.  Its seed is fixed (12345, or SACREBLEU_SEED) and stands in the
+signature.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from dragoman.models.attention import DotProduct, KeysValues, MultiHeadAttention, mask_bias
 from dragoman.models.interface import Memory, State, TranslationModel
-from dragoman.models.mixture import Mixture
+from dragoman.models.mixture import Mixture, expert_figures
 from dragoman.models.sublayers import final_norm
 from dragoman.models.transformer_layers import (
     Embedding,
@@ -290,6 +290,10 @@ class TransformerLM(TranslationModel):
             return None
         mixtures = [cast(Mixture, cast(Layer, layer).feed_forward) for layer in self.layers]
         return torch.stack([mixture.balancing_loss(target_mask) for mixture in mixtures]).sum()
+
+    def figures(self) -> dict[str, float]:
+        """How evenly experts are used; see :meth:`TranslationModel.figures`."""
+        return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

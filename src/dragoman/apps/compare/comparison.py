@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -9,18 +10,24 @@ from typing import Any
 
 import click
 
+from dragoman.apps.compare.common_text import CommonTest, read_common_test
 from dragoman.apps.compare.plan import Budget, Planned, plan
-from dragoman.apps.compare.speed import Machine, Rehearsal, Speed, measure_speeds, this_machine
+from dragoman.apps.compare.speed import (
+    Machine,
+    Speed,
+    measure_speeds,
+    precision_of,
+    this_machine,
+)
 from dragoman.apps.runs import prepare_run, train_run
-from dragoman.errors import ConfigError, InterruptedRunError
+from dragoman.errors import ConfigError, InterruptedRunError, SavedError
 from dragoman.evaluation.metrics import EvaluationConfig, Score, score_corpus
 from dragoman.evaluation.significance import Comparison as Difference
-from dragoman.evaluation.significance import compare_systems
+from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 from dragoman.experiment import ExperimentConfig
 from dragoman.files import atomic_write
 from dragoman.saved import MODEL_DIRECTORY
-from dragoman.text.corpus import CorpusPart, read_pairs
-from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translator import Translator
 
@@ -72,13 +79,6 @@ class Comparison:
         return asdict(replace(self, rows=[])) | {"rows": rows}
 
 
-@dataclass(frozen=True)
-class _TestSet:
-    name: str
-    sources: list[str]
-    references: list[str]
-
-
 def compare(
     configs: Mapping[str, ExperimentConfig],
     output: Path,
@@ -104,52 +104,39 @@ def compare(
         ConfigError: the recipes do not go together, or another comparison was begun here.
         InterruptedRunError: a signal came; the same call goes on.
     """
-    test = _read_test_set(configs, test_set)
+    test = read_common_test(configs, test_set)
     for members in ensembles:
         _check_members(members, configs)
-    planned = plan(dict(configs), output, budget, prepare_run)
+    if "RANK" in os.environ:
+        raise ConfigError("compare trains in one process; start it without torchrun")
+    planned = {one.name: one for one in plan(dict(configs), output, budget, prepare_run)}
+    systems = {one.name: [one] for one in planned.values()}
+    systems |= {"+".join(names): [planned[name] for name in names] for names in ensembles}
+    _check_vocabularies(systems)
     if only_plan:
         return None
-    for one in planned:
+    for one in planned.values():
         _train(one)
-    systems = {one.name: [one] for one in planned}
-    systems |= {"+".join(names): [p for p in planned if p.name in names] for names in ensembles}
     return _compare(systems, output, budget, test)
 
 
-def _read_test_set(configs: Mapping[str, ExperimentConfig], name: str | None) -> _TestSet:
-    """The sentences that every system translates."""
-    first, *others = configs.values()
-    name = name or next(iter(first.data.test), "dev")
-    parts = {recipe: _part(config, name) for recipe, config in configs.items()}
-    part = parts[next(iter(configs))]
-    if part is None:
-        known = ", ".join(first.data.test) or "none"
-        raise ConfigError(f"--test-set {name}: not among the test sets of the recipe ({known})")
-    for (recipe, found), other in zip(list(parts.items())[1:], others, strict=True):
-        if found != part:
-            raise ConfigError(
-                f"{recipe}: its {name} is not the first recipe's; systems compare on the same text"
-            )
-        if other.evaluation != first.evaluation:
-            raise ConfigError(f"{recipe}: evaluation is not the first recipe's; make them equal")
-    pairs = [pair for pair in read_pairs(part) if pair.source.strip() and pair.target.strip()]
-    return _TestSet(name, [pair.source for pair in pairs], [pair.target for pair in pairs])
-
-
-def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:
-    return config.data.dev if name == "dev" else config.data.test.get(name)
-
-
 def _check_members(members: Sequence[str], configs: Mapping[str, ExperimentConfig]) -> None:
+    label = f"--ensemble {'+'.join(members)}"
     for name in members:
         if name not in configs:
+            raise ConfigError(f"{label}: {name} is not among the recipes: {', '.join(configs)}")
+    if len(set(members)) < len(members) or len(members) < 2:
+        raise ConfigError(f"{label}: an ensemble has two members or more, each once")
+
+
+def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
+    for name, members in systems.items():
+        sides = {tuple(side.fingerprint for side in one.vocabularies) for one in members}
+        if len(sides) > 1:
             raise ConfigError(
-                f"--ensemble {'+'.join(members)}: {name} is not among the recipes: "
-                f"{', '.join(configs)}"
+                f"--ensemble {name}: its members have different vocabularies; give the recipes the "
+                "same text, vocabulary section and seed, or the runs one vocabulary.model"
             )
-    if len(set(members)) < 2:
-        raise ConfigError(f"--ensemble {'+'.join(members)}: an ensemble has two members or more")
 
 
 def _train(planned: Planned) -> None:
@@ -161,31 +148,28 @@ def _train(planned: Planned) -> None:
     try:
         train_run(planned.experiment, World.join())
     except InterruptedRunError as error:
-        raise InterruptedRunError(
+        stopped = InterruptedRunError(
             f"{planned.name}: stopped, and everything is saved; give the same command to go on"
-        ) from error
+        )
+        stopped.exit_code = error.exit_code
+        raise stopped from error
 
 
 def _compare(
-    systems: Mapping[str, Sequence[Planned]], output: Path, budget: Budget, test: _TestSet
+    systems: Mapping[str, Sequence[Planned]], output: Path, budget: Budget, test: CommonTest
 ) -> Comparison:
-    translators = {
-        name: Translator.load(*(one.experiment.run for one in members))
-        for name, members in systems.items()
-    }
+    runs = {name: [one.experiment for one in members] for name, members in systems.items()}
     hypotheses = {}
-    for name, translator in translators.items():
+    for name, members in runs.items():
+        translator = Translator.load(*(one.run for one in members))
         hypotheses[name] = translator.translate(test.sources)
         with atomic_write(output / TRANSLATIONS / f"{name}.{test.name}") as stream:
             stream.writelines(f"{line}\n" for line in hypotheses[name])
-    members = [one for group in systems.values() if len(group) == 1 for one in group]
-    machine = this_machine(members[0].experiment.config)
-    rehearsals = {
-        one.name: Rehearsal(one.experiment.config, one.experiment.prepare()) for one in members
-    }
-    speeds = measure_speeds(rehearsals, translators, test.sources)
-    evaluation = members[0].experiment.config.evaluation
+    evaluation = next(iter(runs.values()))[0].config.evaluation
     differences = _differences(hypotheses, test.references, evaluation)
+    precisions = [precision_of(one.config) for members in runs.values() for one in members]
+    machine = this_machine(precisions)
+    speeds = measure_speeds(runs, test.sources)
     with_intervals = evaluation.model_copy(update={"confidence_samples": _CONFIDENCE_SAMPLES})
     rows = []
     for name, group in systems.items():
@@ -203,20 +187,23 @@ def _differences(
     if not others:
         return []
     systems = {name: hypotheses[name] for name in others}
-    return compare_systems(hypotheses[first], systems, [references], evaluation)
+    # sacrebleu's bootstrap counts one tail only where systems differ much; this counts both.
+    test = SignificanceConfig(test="randomization")
+    return compare_systems(hypotheses[first], systems, [references], evaluation, test)
 
 
 def _row(
     name: str, members: Sequence[Planned], speeds: Mapping[str, Speed], machine: Machine
 ) -> Row:
     """What a system cost; it is not scored yet."""
-    learned = [read_progress(checkpoints(one.experiment.run)[-1]) for one in members]
-    flops = seconds = 0.0
+    learned = [_progress(one.experiment.run) for one in members]
+    flops = estimated = 0.0
     for one, progress in zip(members, learned, strict=True):
         flops += one.cost.training_flops(progress.target_tokens)
         speed = speeds[one.name].tokens_per_second
         assert speed is not None, "single models were timed"
-        seconds += progress.target_tokens / speed
+        peak = machine.peaks[precision_of(one.experiment.config)]
+        estimated += progress.target_tokens / speed * peak
     return Row(
         name=name,
         members=[one.name for one in members],
@@ -224,6 +211,13 @@ def _row(
         steps=sum(progress.step for progress in learned),
         target_tokens=sum(progress.target_tokens for progress in learned),
         flops=flops,
-        estimated_flops=seconds * machine.peak,
+        estimated_flops=estimated,
         speed=speeds[name],
     )
+
+
+def _progress(run: Path) -> Progress:
+    found = checkpoints(run)
+    if not found:
+        raise SavedError(f"{run}: a model without checkpoints, which tell what it learned from")
+    return read_progress(found[-1])

@@ -15,19 +15,20 @@ from itertools import islice
 from pathlib import Path
 
 from dragoman.apps.compare.speed import Rehearsal
-from dragoman.data.batches import Batches
-from dragoman.data.store import Store
+from dragoman.device import best_device
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, ExperimentConfig, Prepared
 from dragoman.files import write_json
 from dragoman.models.cost import Cost, cost
 from dragoman.saved import CONFIG_FILE
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.distributed import World
 
 log = logging.getLogger(__name__)
 
 BUDGET_FILE = "budget.json"
-_CALIBRATION_SECONDS = 15.0
-_CALIBRATION_STEPS = 5
+CALIBRATION_SECONDS = 15.0
+_COUNTED_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -54,20 +55,16 @@ class Planned:
     cost: Cost
     tokens_per_step: float
     """Target tokens, padding left out."""
+    vocabularies: Vocabularies
 
 
 Prepare = Callable[[Experiment], Prepared]
 
 
-def keep_budget(output: Path, budget: Budget) -> None:
-    """Write the budget down; a comparison that goes on must have the same.
-
-    Raises:
-        ConfigError: another comparison was begun here.
-    """
+def _check_budget(output: Path, budget: Budget) -> None:
+    """A comparison that goes on must have the budget that it was begun with."""
     path = output / BUDGET_FILE
     if not path.exists():
-        write_json(path, asdict(budget))
         return
     try:
         present = Budget(**json.loads(path.read_text(encoding="utf-8")))
@@ -94,13 +91,14 @@ def plan(
     Raises:
         ConfigError: a recipe was changed since its run began, or the budget is less than a step.
     """
-    keep_budget(output, budget)
-    return [_plan(name, config, output / name, budget, prepare) for name, config in configs.items()]
+    _check_budget(output, budget)
+    return [_plan(name, config, output, budget, prepare) for name, config in configs.items()]
 
 
 def _plan(
-    name: str, config: ExperimentConfig, run: Path, budget: Budget, prepare: Prepare
+    name: str, config: ExperimentConfig, output: Path, budget: Budget, prepare: Prepare
 ) -> Planned:
+    run = output / name
     if budget != Budget():
         config = _limited(config, None)
     begun = (run / CONFIG_FILE).exists()
@@ -110,12 +108,13 @@ def _plan(
     else:
         experiment = Experiment(config, run)
     prepared = prepare(experiment)
-    tokens, found = _tokens_per_step(config, prepared.store), _cost(config, prepared)
+    tokens, found = _tokens_per_step(experiment, prepared), _cost(config, prepared)
     if not begun:
-        steps = _steps(config, prepared, budget, found, tokens)
+        steps = _steps(experiment, prepared, budget, found, tokens)
+        write_json(output / BUDGET_FILE, asdict(budget))
         experiment = Experiment.create(_limited(config, steps) if steps else config, run)
         _warn_of_a_short_schedule(name, experiment.config)
-    return Planned(name, experiment, found, tokens)
+    return Planned(name, experiment, found, tokens, prepared.vocabularies)
 
 
 def _limited(config: ExperimentConfig, steps: int | None) -> ExperimentConfig:
@@ -139,12 +138,12 @@ def _check_same(
 
 
 def _steps(
-    config: ExperimentConfig, prepared: Prepared, budget: Budget, found: Cost, tokens: float
+    experiment: Experiment, prepared: Prepared, budget: Budget, found: Cost, tokens: float
 ) -> int | None:
     if budget.flops is not None:
         steps = budget.flops / (found.flops_per_target_token * tokens)
     elif budget.minutes is not None:
-        steps = 60 * budget.minutes / _seconds_per_step(config, prepared)
+        steps = 60 * budget.minutes * _tokens_per_second(experiment, prepared) / tokens
     else:
         return None
     if steps < 1:
@@ -152,24 +151,27 @@ def _steps(
     return round(steps)
 
 
-def _seconds_per_step(config: ExperimentConfig, prepared: Prepared) -> float:
+def _tokens_per_second(experiment: Experiment, prepared: Prepared) -> float:
     """By real steps with a fresh model, which is thrown away."""
-    rehearsal = Rehearsal(config, prepared)
+    rehearsal = Rehearsal(experiment, prepared)
     rehearsal.step()  # warms up
-    taken: list[float] = []
-    started = time.perf_counter()
-    while len(taken) < _CALIBRATION_STEPS or time.perf_counter() - started < _CALIBRATION_SECONDS:
-        before = time.perf_counter()
-        rehearsal.step()
-        taken.append(time.perf_counter() - before)
-    return sum(taken) / len(taken) * config.training.accumulation
+    started, tokens = time.perf_counter(), 0
+    while (taken := time.perf_counter() - started) < CALIBRATION_SECONDS:
+        tokens += rehearsal.step()
+    return tokens / taken
 
 
-def _tokens_per_step(config: ExperimentConfig, store: Store) -> float:
-    """Mean over the first batches of an epoch."""
-    batches = Batches(store, config.training.batches, seed=config.seed)
-    sizes = [batch.target_tokens for batch in islice(batches.epoch(0), 200)]
-    return sum(sizes) / len(sizes) * config.training.accumulation
+def _tokens_per_step(experiment: Experiment, prepared: Prepared) -> float:
+    """Mean over the first steps of an epoch, whose windows may end with smaller ones."""
+    batches = experiment.batches(prepared, World(0, 1, best_device()))
+    sizes: list[int] = []
+    for window in range(batches.windows(0)):
+        present = iter(batches.window(0, window))
+        while group := list(islice(present, experiment.config.training.accumulation)):
+            sizes.append(sum(batch.target_tokens for batch in group))
+            if len(sizes) == _COUNTED_STEPS:
+                return sum(sizes) / len(sizes)
+    return sum(sizes) / len(sizes)
 
 
 def _cost(config: ExperimentConfig, prepared: Prepared) -> Cost:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from statistics import median
 
 import torch
 
-from dragoman.data.batches import Batch, Batches
+from dragoman.data.batches import Batch
 from dragoman.device import best_device, keep_freed_memory, working_precision
-from dragoman.experiment import ExperimentConfig, Prepared
+from dragoman.experiment import Experiment, ExperimentConfig, Prepared
 from dragoman.saved import build_model
+from dragoman.training.distributed import World
 from dragoman.training.optimizer import FlatOptimizer
 from dragoman.training.step import take_step
 from dragoman.translator import Translator
@@ -21,6 +22,7 @@ from dragoman.translator import Translator
 ROUNDS = 3
 SECONDS = 4.0  # of training in a round
 _SENTENCES = 200  # translated in a round
+_WARM_SENTENCES = 16
 _PEAK_SIZE = 2048
 
 
@@ -40,23 +42,22 @@ class Machine:
 
     device: str
     threads: int
-    precision: str
-    peak: float
-    """Operations a second of a large matrix product in that precision."""
+    peaks: dict[str, float]
+    """Operations a second of a large matrix product, by the precisions that recipes train in."""
 
 
 class Rehearsal:
     """Steps of training with a fresh model that is thrown away, on the real batches."""
 
-    def __init__(self, config: ExperimentConfig, prepared: Prepared) -> None:
+    def __init__(self, experiment: Experiment, prepared: Prepared) -> None:
         keep_freed_memory()
-        device = best_device()
+        config, device = experiment.config, best_device()
         torch.manual_seed(config.seed)
         self._model = build_model(config.model, prepared.vocabularies).to(device).train()
         precision = working_precision(config.training.precision, device)
         self._optimizer = FlatOptimizer(self._model, config.training.optimizer, precision)
         self._smoothing = config.training.label_smoothing
-        source = Batches(prepared.store, config.training.batches, seed=config.seed)
+        source = experiment.batches(prepared, World(0, 1, device))
         epochs = (source.epoch(epoch) for epoch in count())
         self._batches: Iterator[Batch] = (batch.to(device) for epoch in epochs for batch in epoch)
 
@@ -74,31 +75,26 @@ class _Rounds:
 
 
 def measure_speeds(
-    rehearsals: Mapping[str, Rehearsal],
-    translators: Mapping[str, Translator],
-    sources: Sequence[str],
-    rounds: int = ROUNDS,
+    systems: Mapping[str, Sequence[Experiment]], sources: Sequence[str], rounds: int = ROUNDS
 ) -> dict[str, Speed]:
     """Let every system train and translate for a moment, one after another, several times.
 
-    What else the machine does at times then falls on all of them.
+    What else the machine does at times then falls on all of them.  Only one is in memory.
 
     Args:
-        rehearsals: training of systems by name.
-        translators: all systems by name.
+        systems: finished runs by name; several are an ensemble, which is not trained.
         sources: sentences, of which some are translated.
-        rounds: how often each has its turn, after one that warms up.
+        rounds: how often each has its turn.
     """
-    found = {name: _Rounds() for name in translators}
-    for number in range(rounds + 1):
-        for name, figures in found.items():
-            trained = _train(rehearsals[name]) if name in rehearsals else None
-            translated = _translate(translators[name], sources[:_SENTENCES])
-            if number == 0:
-                continue
-            figures.translating.append(translated)
-            if trained is not None:
-                figures.training.append(trained)
+    found = {name: _Rounds() for name in systems}
+    for _ in range(rounds):
+        for name, runs in systems.items():
+            if len(runs) == 1:
+                rehearsal = Rehearsal(runs[0], runs[0].prepare())
+                found[name].training.append(_train(rehearsal))
+                del rehearsal
+            translator = Translator.load(*(one.run for one in runs))
+            found[name].translating.append(_translate(translator, sources[:_SENTENCES]))
     return {
         name: Speed(median(f.training) if f.training else None, median(f.translating))
         for name, f in found.items()
@@ -106,6 +102,7 @@ def measure_speeds(
 
 
 def _train(rehearsal: Rehearsal) -> float:
+    rehearsal.step()  # warms up
     started, tokens = time.perf_counter(), 0
     while (taken := time.perf_counter() - started) < SECONDS:
         tokens += rehearsal.step()
@@ -113,20 +110,27 @@ def _train(rehearsal: Rehearsal) -> float:
 
 
 def _translate(translator: Translator, sources: Sequence[str]) -> float:
+    translator.translate(sources[:_WARM_SENTENCES])
     started = time.perf_counter()
     translator.translate(sources)
     return len(sources) / (time.perf_counter() - started)
 
 
-def this_machine(config: ExperimentConfig) -> Machine:
-    """The device that training takes, and what it can do at most."""
+def precision_of(config: ExperimentConfig) -> str:
+    """The name of the type that a recipe trains in here."""
+    return str(working_precision(config.training.precision, best_device())).removeprefix("torch.")
+
+
+def this_machine(precisions: Iterable[str]) -> Machine:
+    """The device that training takes, and what it can do at most in these precisions."""
     device = best_device()
-    precision = working_precision(config.training.precision, device)
     name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
-    a = torch.ones(_PEAK_SIZE, _PEAK_SIZE, dtype=precision, device=device)
-    best = min(_seconds_of_product(a) for _ in range(8))
-    peak = 2 * _PEAK_SIZE**3 / best
-    return Machine(name, torch.get_num_threads(), str(precision).removeprefix("torch."), peak)
+    peaks = {}
+    for precision in dict.fromkeys(precisions):
+        a = torch.ones(_PEAK_SIZE, _PEAK_SIZE, dtype=getattr(torch, precision), device=device)
+        best = min(_seconds_of_product(a) for _ in range(8))
+        peaks[precision] = 2 * _PEAK_SIZE**3 / best
+    return Machine(name, torch.get_num_threads(), peaks)
 
 
 def _seconds_of_product(a: torch.Tensor) -> float:

@@ -39,7 +39,7 @@ def table(found: Comparison) -> str:
     head = [
         "system",
         f"{first} (95 %)",
-        "to the first (p)",
+        f"{first} to the first (p)",
         *others,
         "parameters",
         "steps",
@@ -52,11 +52,15 @@ def table(found: Comparison) -> str:
     lines = [" | ".join(head), "|".join(["---", *["---:"] * (len(head) - 1)])]
     lines += [" | ".join(_cells(row)) for row in found.rows]
     machine = found.machine
+    peaks = ", ".join(
+        f"{precision} products at {peak / 1e9:,.0f} GFLOP/s"
+        for precision, peak in machine.peaks.items()
+    )
     signatures = "; ".join(score.signature for score in found.rows[0].scores)
     notes = (
-        f"{found.sentences:,} sentences of {found.test}; {found.budget}. {machine.device}, "
-        f"{machine.threads} threads, {machine.precision}, matrix products at "
-        f"{machine.peak / 1e9:,.0f} GFLOP/s. p by paired bootstrap, * below 0.05. {signatures}"
+        f"{found.sentences:,} sentences of {found.test}; {found.budget}, one seed each. "
+        f"{machine.device}, {machine.threads} threads, {peaks}. p by paired approximate "
+        f"randomisation, * below 0.05, of each row by itself. {signatures}"
     )
     return "\n".join([notes, "", *(f"| {line} |" for line in lines)])
 

@@ -1,0 +1,67 @@
+"""What recipes that are compared must have in common: the text and the metrics of the test."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.errors import ConfigError, DataError
+from dragoman.experiment import ExperimentConfig
+from dragoman.text.corpus import CorpusPart, read_pairs
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CommonTest:
+    """The sentences that every system translates."""
+
+    name: str
+    sources: list[str]
+    references: list[str]
+
+
+def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) -> CommonTest:
+    """The test set ``name``, the first recipe's first, or its dev set where it has none.
+
+    Raises:
+        ConfigError: a recipe has no such set, another one, other metrics or no source.
+        DataError: the set cannot be read or is empty.
+    """
+    first = next(iter(configs.values()))
+    name = name or next(iter(first.data.test), "dev")
+    part = _part(first, name)
+    if part is None:
+        known = ", ".join(first.data.test) or "none"
+        raise ConfigError(f"--test-set {name}: not among the test sets of the recipe ({known})")
+    for recipe, config in configs.items():
+        if not config.model.reads_source:
+            raise ConfigError(f"{recipe}: a language model translates nothing to be compared")
+    if not first.evaluation.metrics:
+        raise ConfigError("evaluation.metrics: nothing to compare by; name at least one metric")
+    for recipe, config in configs.items():
+        found = _part(config, name)
+        if found is None or _content(found) != _content(part):
+            raise ConfigError(
+                f"{recipe}: its {name} is not the first recipe's; systems compare on the same text"
+            )
+        if config.evaluation != first.evaluation:
+            raise ConfigError(f"{recipe}: evaluation is not the first recipe's; make them equal")
+        if [_content(p) for p in config.data.train] != [_content(p) for p in first.data.train]:
+            log.warning("%s learns from other text than the first recipe", recipe)
+    pairs = [pair for pair in read_pairs(part) if pair.source.strip() and pair.target.strip()]
+    if not pairs:
+        raise DataError(f"{part.name}: no pair with both sides filled")
+    return CommonTest(name, [pair.source for pair in pairs], [pair.target for pair in pairs])
+
+
+def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:
+    return config.data.dev if name == "dev" else config.data.test.get(name)
+
+
+def _content(part: CorpusPart) -> tuple[list[Path], str | None, str | None, str | None]:
+    """What is read, however its path is spelled and however often it is seen."""
+    columns = (None, None) if part.path is None else (part.source, part.target)
+    return [file.resolve() for file in part.files()], *columns, part.format
