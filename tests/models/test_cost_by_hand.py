@@ -19,9 +19,12 @@ from dragoman.models import (
     ConvS2SConfig,
     ModelConfig,
     RecurrentConfig,
+    RecurrentLMConfig,
     TransformerConfig,
+    TransformerLMConfig,
 )
 from dragoman.models.cost import cost
+from dragoman.models.transformer_layers import LayersConfig
 
 SOURCE, TARGET = 11, 13
 
@@ -36,7 +39,7 @@ class Products(NamedTuple):
         return 2 * self.forward - self.spared
 
 
-def pairs_seen(config: TransformerConfig, length: int) -> tuple[int, int]:
+def pairs_seen(config: LayersConfig, length: int) -> tuple[int, int]:
     """Queries, and pairs of a query and a key, of self-attention with the padding of blocks."""
     if config.window is None:
         return length, length * length
@@ -46,12 +49,12 @@ def pairs_seen(config: TransformerConfig, length: int) -> tuple[int, int]:
     return queries, queries * (beside + block)
 
 
-def projections(config: TransformerConfig, queries: int, keys: int) -> int:
+def projections(config: LayersConfig, queries: int, keys: int) -> int:
     d_k, d_v = config.head_widths
     return (queries + keys) * config.heads * (d_k + d_v) * config.d_model
 
 
-def self_attention(config: TransformerConfig, length: int, causal: bool) -> Products:
+def self_attention(config: LayersConfig, length: int, causal: bool) -> Products:
     queries, pairs = pairs_seen(config, length)
     distances = config.relative_distance * (1 if causal else 2) + 1
     relative = queries * distances if config.positions == "relative" else 0
@@ -92,11 +95,11 @@ MIXING: dict[str, Callable[[TransformerConfig, int, bool], Products]] = {
 }
 
 
-def one_feed_forward(config: TransformerConfig) -> int:
+def one_feed_forward(config: LayersConfig) -> int:
     return (3 if config.activation == "swiglu" else 2) * config.d_model * config.d_ff
 
 
-def feed_forward(config: TransformerConfig) -> int:
+def feed_forward(config: LayersConfig) -> int:
     if config.mixture is None:
         return one_feed_forward(config)
     gate = config.d_model * config.mixture.experts  # and of the experts those in use
@@ -115,16 +118,30 @@ def transformer(config: TransformerConfig) -> Products:
     return Products(layers + TARGET * config.d_model * VOCABULARY, spared)
 
 
-def gates(config: RecurrentConfig) -> int:
+def transformer_lm(config: TransformerLMConfig) -> Products:
+    layer = self_attention(config, TARGET, True).forward + TARGET * feed_forward(config)
+    last = TARGET * config.d_model * VOCABULARY
+    if not config.reads_source:
+        return Products(config.layers * layer + last)
+    reading = self_attention(config, SOURCE, False).forward + SOURCE * feed_forward(config)
+    looking = TARGET * SOURCE * config.heads * sum(config.head_widths)
+    # Of the source's last layer nothing but keys and values is looked at.
+    keys_values = projections(config, 0, SOURCE)
+    spared = 2 * (reading - keys_values)
+    return Products(config.layers * (layer + reading + looking) + last, spared)
+
+
+def gates(config: RecurrentConfig | RecurrentLMConfig) -> int:
     return {"lstm": 4, "gru": 3}[config.cell] * config.d_model
 
 
 def recurrent(config: RecurrentConfig) -> Products:
     d, width, encoder = config.d_model, config.d_model, 0
-    for directions in config.encoder_directions:
+    averaging = config.encoder == "averaging"  # which has no products, and gives no first state
+    for directions in [] if averaging else config.encoder_directions:
         encoder += directions * SOURCE * gates(config) * (width + d)
         width = directions * d
-    first = 0 if config.copies_state else config.decoder_layers * d * d
+    first = 0 if config.copies_state or averaging else config.decoder_layers * d * d
     keys = 0 if config.attention == "dot" else SOURCE * width * d
     queries = TARGET * d * d if config.attention == "additive" else 0
     attention = keys + queries + TARGET * SOURCE * (d + width)
@@ -135,9 +152,17 @@ def recurrent(config: RecurrentConfig) -> Products:
     bottom = d + (fed if config.input_feeding else 0)
     inputs = bottom + (config.decoder_layers - 1) * above + config.decoder_layers * d
     decoder = TARGET * gates(config) * inputs + combined
-    # The encoder's recurrence starts from zeros, whose gradient nobody asks for.
-    spared = sum(config.encoder_directions) * gates(config) * d
+    # What starts from zeros, whose gradient nobody asks for: the encoder, or else the decoder.
+    starting = config.decoder_layers if averaging else sum(config.encoder_directions)
+    spared = starting * gates(config) * d
     return Products(encoder + first + attention + decoder + TARGET * d * VOCABULARY, spared)
+
+
+def recurrent_lm(config: RecurrentLMConfig) -> Products:
+    d = config.d_model
+    positions = TARGET + (SOURCE if config.reads_source else 0)
+    layers = positions * config.layers * gates(config) * 2 * d
+    return Products(layers + TARGET * d * VOCABULARY, config.layers * gates(config) * d)
 
 
 def convs2s(config: ConvS2SConfig) -> Products:
@@ -164,6 +189,8 @@ FORMULAS: dict[str, Callable[[Any], Products]] = {
     "recurrent": recurrent,
     "convs2s": convs2s,
     "bytenet": bytenet,
+    "transformer_lm": transformer_lm,
+    "recurrent_lm": recurrent_lm,
 }
 
 
