@@ -28,10 +28,10 @@ from material import VOCABULARY
 from dragoman.data.batches import Batch
 from dragoman.device import keep_freed_memory, working_precision
 from dragoman.engine import SourceBatch, TorchEngine
-from dragoman.experiment import read_experiment
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.cost import cost
 from dragoman.models.interface import TranslationModel
+from dragoman.recipe import read_experiment
 from dragoman.search import SearchConfig
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step

@@ -13,7 +13,7 @@ import yaml
 from dragoman.apps.cli import commands
 from dragoman.apps.reference import anchor
 from dragoman.config import override, parse
-from dragoman.experiment import ExperimentConfig
+from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpus import CorpusPart
 
 ROOT = Path(__file__).parents[1]

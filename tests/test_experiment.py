@@ -14,8 +14,9 @@ import yaml
 import dragoman
 from dragoman.config import to_yaml
 from dragoman.errors import ConfigError, SavedError
-from dragoman.experiment import Experiment, read_experiment
+from dragoman.experiment import Experiment
 from dragoman.models import ConvS2SConfig, TransformerConfig
+from dragoman.recipe import read_experiment
 from dragoman.saved import load_model
 from dragoman.text import synthetic
 from dragoman.text.corpus import read_pairs

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.experiment import read_experiment
+from dragoman.recipe import read_experiment
 
 ROOT = Path(__file__).parents[1]
 RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))

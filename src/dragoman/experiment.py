@@ -11,20 +11,16 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
-from pydantic import Field, model_validator
 
-from dragoman.config import Config, on_base, override, parse, read_yaml, to_yaml
+from dragoman.config import parse, read_yaml, to_yaml
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError, SavedError
-from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.files import atomic_write
-from dragoman.models import FAMILIES, ModelConfig
-from dragoman.models.transformer import TransformerConfig
+from dragoman.recipe import ExperimentConfig
 from dragoman.saved import (
     CONFIG_FILE,
     MODEL_DIRECTORY,
@@ -35,14 +31,13 @@ from dragoman.saved import (
     load_weights,
     save_model,
 )
-from dragoman.search.strategy import SearchConfig
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
-from dragoman.text.corpus import CorpusPart, read_pairs, relocate_part
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.cleaning import CleaningReport, held_out_keys
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.vocabulary import Vocabularies, train_vocabularies
 from dragoman.training.checkpoint import checkpoints, path_of, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
-from dragoman.training.trainer import Trainer, TrainingConfig
+from dragoman.training.trainer import Trainer
 from dragoman.validation import Report, Validation, figures, write_scores
 
 log = logging.getLogger(__name__)
@@ -50,136 +45,6 @@ log = logging.getLogger(__name__)
 DATA_DIRECTORY = "data"
 METRICS_FILE = "metrics.jsonl"
 VOCABULARY_ORIGIN_FILE = "vocabulary.json"
-
-
-class DataConfig(Config):
-    """Which text a model learns from and is measured on; paths are relative to the file."""
-
-    train: tuple[CorpusPart, ...] = Field(min_length=1)
-    """Sentence pairs to learn from."""
-    dev: CorpusPart
-    """Pairs that tell when to stop and which checkpoint is best; never trained on."""
-    test: dict[str, CorpusPart] = Field(default_factory=dict)
-    """Pairs to score the finished model on, by the name that the scores get."""
-    cleaning: CleaningConfig = CleaningConfig()
-    """What is dropped from the training text."""
-    max_pieces: int = Field(256, ge=1)
-    """Pairs with more pieces on a side are dropped from training."""
-    processes: int | None = Field(None, ge=1)
-    """Processes that encode the text; one a core if not given."""
-
-
-class ExperimentConfig(Config):
-    """A run, wholly described.  ``dragoman train FILE`` carries it out."""
-
-    seed: int = Field(1, ge=0)
-    """Of initial weights, dropout, batches and samples."""
-    source_language: str = "source"
-    """Tag of the source language, such as en."""
-    target_language: str = "target"
-    """Tag of the target language, such as de."""
-    data: DataConfig
-    """Text."""
-    vocabulary: VocabularyConfig = VocabularyConfig()
-    """How text becomes pieces."""
-    model: ModelConfig = TransformerConfig()
-    """Family and sizes."""
-    training: TrainingConfig = TrainingConfig()
-    """How the model learns."""
-    search: SearchConfig = SearchConfig()
-    """How it translates: in validation, in tests and by default afterwards."""
-    evaluation: EvaluationConfig = EvaluationConfig()
-    """How translations are scored."""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> ExperimentConfig:
-        if self.model.needs_joint_vocabulary and not self.vocabulary.joint:
-            raise ValueError(
-                "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
-                "target"
-            )
-        if self.search.coverage_penalty and not FAMILIES[self.model.family].has_attention():
-            raise ValueError(
-                "search.coverage_penalty needs attention over the source, which model.family: "
-                f"{self.model.family} has not; set it to 0"
-            )
-        if "dev" in self.data.test:
-            raise ValueError("data.test: dev is the name of data.dev's scores; choose another")
-        metric = self.training.best_metric
-        if metric != "loss" and metric not in self.evaluation.metrics:
-            raise ValueError(
-                f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
-                "set training.best_metric: loss"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _sides_are_those_of_the_model(self) -> ExperimentConfig:
-        """A source that is not read is a mistake as much as one that is missing."""
-        reads = self.model.reads_source
-        data = self.data
-        parts = {f"data.train.{number}": part for number, part in enumerate(data.train)}
-        parts |= {"data.dev": data.dev}
-        parts |= {f"data.test.{name}": part for name, part in data.test.items()}
-        for name, part in parts.items():
-            if reads and not part.has_source:
-                raise ValueError(f"{name} has no source, which this model reads; name it")
-            if part.has_source and not reads:
-                raise ValueError(
-                    f"{name} has a source, which a language model does not read; name its target "
-                    "alone, or set model.source"
-                )
-        if reads:
-            return self
-        unfit = {
-            "evaluation.metrics are of translations; set them to []": self.evaluation.metrics,
-            "vocabulary.joint: false is for two sides; leave it out": not self.vocabulary.joint,
-            "data.cleaning.source_scripts are of a source; leave them out": (
-                data.cleaning.source_scripts
-            ),
-        }
-        for problem in (problem for problem, found in unfit.items() if found):
-            raise ValueError(f"a language model reads no source: {problem}")
-        return self
-
-
-def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
-    """The experiment that a YAML file describes, with paths made absolute.
-
-    Its key ``base`` may name another such file, of which it then says the differences only.
-
-    Args:
-        path: the file.
-        settings: overrides such as ``training.batches.batch_tokens=4096``.
-
-    Raises:
-        ConfigError: the file or a setting is wrong; one line names the key and the remedy.
-    """
-    path = Path(path)
-    whole = on_base(
-        read_yaml(path),
-        path,
-        _relocate,
-        replaced=("data.dev", "data.test"),
-        families={"model": "transformer"},
-    )
-    values = _relocate(override(whole, list(settings)), path.resolve().parent)
-    return parse(ExperimentConfig, values, path)
-
-
-def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Relative paths of corpora made absolute; what is misplaced is left for ``parse`` to tell."""
-    data = values.get("data")
-    if not isinstance(data, dict):
-        return dict(values)
-    data = dict(data)
-    if isinstance(data.get("train"), list):
-        data["train"] = [relocate_part(part, folder) for part in data["train"]]
-    if isinstance(data.get("test"), dict):
-        data["test"] = {name: relocate_part(part, folder) for name, part in data["test"].items()}
-    if "dev" in data:
-        data["dev"] = relocate_part(data["dev"], folder)
-    return {**values, "data": data}
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def _break(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("dragoman.experiment.read_experiment", fail)
+    monkeypatch.setattr("dragoman.recipe.read_experiment", fail)
 
 
 def test_unexpected_error_is_one_line_and_debug_shows_its_place(

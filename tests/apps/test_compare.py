@@ -13,7 +13,7 @@ from dragoman.apps.compare import speed
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
 from dragoman.errors import InterruptedRunError
-from dragoman.experiment import read_experiment
+from dragoman.recipe import read_experiment
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World

@@ -9,7 +9,8 @@ from command_line import CommandLine, experiment, one_error
 from dragoman.apps import demo
 from dragoman.config import parse
 from dragoman.errors import StorageError
-from dragoman.experiment import Experiment, ExperimentConfig
+from dragoman.experiment import Experiment
+from dragoman.recipe import ExperimentConfig
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from dragoman.apps import reference as page
 from dragoman.config import Config, parse
-from dragoman.experiment import ExperimentConfig
+from dragoman.recipe import ExperimentConfig
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "configuration.md"
 COMMAND = "python -m dragoman.apps.reference > docs/configuration.md"

@@ -70,7 +70,7 @@ def compare(
     from dragoman.apps.compare import compare as carry_out
     from dragoman.apps.compare.table import table, write_comparison
     from dragoman.errors import ConfigError
-    from dragoman.experiment import read_experiment
+    from dragoman.recipe import read_experiment
 
     if flops is not None and minutes is not None:
         raise click.UsageError("--flops and --minutes exclude one another")

@@ -11,8 +11,9 @@ from dragoman.apps.runs import conclude_run, train_run
 from dragoman.config import to_yaml
 from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics import exact_match
-from dragoman.experiment import Experiment, read_experiment
+from dragoman.experiment import Experiment
 from dragoman.files import atomic_write
+from dragoman.recipe import read_experiment
 from dragoman.saved import CONFIG_FILE, MODEL_DIRECTORY, WEIGHTS_FILE
 from dragoman.text.corpus import read_pairs
 from dragoman.text.synthetic import write

@@ -35,7 +35,7 @@ def doctor(config: Path, run_directory: Path | None, settings: tuple[str, ...]) 
       dragoman doctor my.yaml
     """
     from dragoman.apps.doctor import examine
-    from dragoman.experiment import read_experiment
+    from dragoman.recipe import read_experiment
 
     errors = 0
     run = run_directory or default_run(config)
@@ -81,8 +81,8 @@ def cost(
     Example:
       dragoman cost my.yaml --set model.d_ff=4096
     """
-    from dragoman.experiment import read_experiment
     from dragoman.models.cost import cost as count
+    from dragoman.recipe import read_experiment
 
     experiment = read_experiment(config, settings)
     pieces = experiment.vocabulary.size

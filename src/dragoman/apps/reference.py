@@ -19,7 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from dragoman.config import Config
-from dragoman.experiment import ExperimentConfig
+from dragoman.recipe import ExperimentConfig
 
 _HEAD = """\
 # Configuration reference

@@ -28,7 +28,8 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
       dragoman prepare my.yaml --run runs/my
     """
     from dragoman.apps.runs import prepare_run
-    from dragoman.experiment import Experiment, read_experiment
+    from dragoman.experiment import Experiment
+    from dragoman.recipe import read_experiment
 
     run = run_directory or default_run(config)
     prepare_run(Experiment.create(read_experiment(config, settings), run))
@@ -53,7 +54,8 @@ def train(
       dragoman train my.yaml --set training.max_steps=2000
     """
     from dragoman.apps.runs import conclude_run, train_run
-    from dragoman.experiment import Experiment, read_experiment
+    from dragoman.experiment import Experiment
+    from dragoman.recipe import read_experiment
     from dragoman.training.distributed import World
 
     run = run_directory or default_run(config)

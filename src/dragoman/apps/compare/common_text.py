@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.experiment import ExperimentConfig
+from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpus import CorpusPart, read_pairs
 
 log = logging.getLogger(__name__)

@@ -24,8 +24,8 @@ from dragoman.errors import ConfigError, InterruptedRunError, SavedError
 from dragoman.evaluation.metrics import EvaluationConfig, Score, score_corpus
 from dragoman.evaluation.significance import Comparison as Difference
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
-from dragoman.experiment import ExperimentConfig
 from dragoman.files import atomic_write
+from dragoman.recipe import ExperimentConfig
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World

@@ -17,9 +17,10 @@ from pathlib import Path
 from dragoman.apps.compare.speed import Rehearsal
 from dragoman.device import best_device
 from dragoman.errors import ConfigError, SavedError
-from dragoman.experiment import Experiment, ExperimentConfig, Prepared
+from dragoman.experiment import Experiment, Prepared
 from dragoman.files import write_json
 from dragoman.models.cost import Cost, cost
+from dragoman.recipe import ExperimentConfig
 from dragoman.saved import CONFIG_FILE
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World

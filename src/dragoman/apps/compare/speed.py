@@ -12,7 +12,8 @@ import torch
 
 from dragoman.data.batches import Batch
 from dragoman.device import best_device, keep_freed_memory, working_precision
-from dragoman.experiment import Experiment, ExperimentConfig, Prepared
+from dragoman.experiment import Experiment, Prepared
+from dragoman.recipe import ExperimentConfig
 from dragoman.saved import build_model
 from dragoman.training.distributed import World
 from dragoman.training.optimizer import FlatOptimizer

@@ -10,7 +10,7 @@ from statistics import StatisticsError, correlation
 
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.errors import DataError
-from dragoman.experiment import ExperimentConfig
+from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import clean, held_out_keys
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.report import CleaningReport

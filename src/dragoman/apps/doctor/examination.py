@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragoman.apps.doctor import corpus, machine, pieces
 from dragoman.apps.doctor.findings import Finding, warning
-from dragoman.experiment import ExperimentConfig
+from dragoman.recipe import ExperimentConfig
 
 
 def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:

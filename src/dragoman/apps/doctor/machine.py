@@ -19,8 +19,8 @@ from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.pieces import Encoded
 from dragoman.data.batches import Batch, make_batch
 from dragoman.device import best_device, working_precision
-from dragoman.experiment import ExperimentConfig
 from dragoman.models.cost import cost
+from dragoman.recipe import ExperimentConfig
 from dragoman.saved import build_model
 from dragoman.training.loss import CACHED_SCORES, CHUNK_SCORES
 from dragoman.training.optimizer import FlatOptimizer

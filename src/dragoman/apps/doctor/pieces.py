@@ -11,7 +11,7 @@ import numpy as np
 from dragoman.apps.doctor.corpus import SAMPLE_PAIRS, Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.errors import ConfigError
-from dragoman.experiment import ExperimentConfig
+from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, train_vocabularies
