@@ -130,9 +130,9 @@ def comparison_picture(found: Mapping[str, Any]) -> Figure:
     _frame(score, f"{scores[0]['name']} on {found['test']}, 95 % interval")
     speeds = [row["speed"] for row in rows]
     training.barh(places, [s["tokens_per_second"] or 0 for s in speeds], color=TRAINING)
-    _frame(training, "Training, tokens/s")
+    _frame(training, "Training tokens/s")
     translating.barh(places, [s["sentences_per_second"] for s in speeds], color=TRAINING)
-    _frame(translating, "Translating, sentences/s")
+    _frame(translating, "Sentences/s")
     return figure
 
 
