@@ -66,8 +66,7 @@ def compare(
       dragoman compare recipes/multi30k-ende-{tiny,recurrent,convs2s}.yaml --flops 3e14
       dragoman compare a.yaml b.yaml --minutes 20 --ensemble a+b --output runs/a-or-b
     """
-    from dragoman.apps.compare import Budget
-    from dragoman.apps.compare import compare as carry_out
+    from dragoman.apps.compare import Budget, Contest
     from dragoman.apps.compare.table import table, write_comparison
     from dragoman.errors import ConfigError
     from dragoman.recipe import read_experiment
@@ -81,18 +80,22 @@ def compare(
         if "+" in recipe.stem or recipe.stem == "translations":
             raise ConfigError(f"{recipe}: this name is taken in a comparison; rename the recipe")
         configs[recipe.stem] = read_experiment(recipe, settings)
-    found = carry_out(
+    contest = Contest.begin(
         configs,
         output,
         Budget(flops, minutes),
         ensembles=[names.split("+") for names in ensembles],
         test_set=test_set,
-        only_plan=only_plan,
     )
-    if found is None:
+    if only_plan:
         click.echo(f"Begun in {output}; train them with 'dragoman resume', or repeat this command")
-        click.echo("\n".join(f"  dragoman resume {output / name}" for name in configs))
+        for one in contest.recipes:
+            steps = one.experiment.config.training.max_steps
+            size = f"{steps:,} steps" if steps else "no limit on steps"
+            tokens = f"{one.tokens_per_step:,.0f} target tokens"
+            click.echo(f"  dragoman resume {one.experiment.run}  # {size} of {tokens}")
         return
+    found = contest.carry_out()
     paths = write_comparison(found, output)
     click.echo(table(found))
     click.echo("\n" + "\n".join(f"Written: {path}" for path in paths))

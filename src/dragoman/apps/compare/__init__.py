@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.apps.compare.comparison import Comparison, compare
+from dragoman.apps.compare.comparison import Comparison, Contest
 from dragoman.apps.compare.plan import Budget
 
-__all__ = ["Budget", "Comparison", "compare"]
+__all__ = ["Budget", "Comparison", "Contest"]

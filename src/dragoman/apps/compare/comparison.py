@@ -79,45 +79,63 @@ class Comparison:
         return asdict(replace(self, rows=[])) | {"rows": rows}
 
 
-def compare(
-    configs: Mapping[str, ExperimentConfig],
-    output: Path,
-    budget: Budget,
-    *,
-    ensembles: Sequence[Sequence[str]] = (),
-    test_set: str | None = None,
-    only_plan: bool = False,
-) -> Comparison | None:
-    """Train every recipe under ``budget``, and compare what came of them.
+@dataclass(frozen=True)
+class Contest:
+    """Recipes that were begun under one budget; :meth:`carry_out` does the rest."""
 
-    What was done before in ``output`` is not done again.
+    output: Path
+    budget: Budget
+    test: CommonTest
+    systems: dict[str, list[Planned]]
+    """What is compared, the first with all others; several runs are an ensemble."""
 
-    Args:
-        configs: recipes by name; the first is what the others are compared with.
-        output: where runs and results go.
-        budget: what each may spend on training.
-        ensembles: of recipes, by name, as further rows.
-        test_set: a test set that all recipes have; the first one's first if not given.
-        only_plan: begin the runs, to be carried out by 'dragoman resume', and give back None.
+    @classmethod
+    def begin(
+        cls,
+        configs: Mapping[str, ExperimentConfig],
+        output: Path,
+        budget: Budget,
+        *,
+        ensembles: Sequence[Sequence[str]] = (),
+        test_set: str | None = None,
+    ) -> Contest:
+        """Begin the run of every recipe, or find it begun; nothing is trained yet.
 
-    Raises:
-        ConfigError: the recipes do not go together, or another comparison was begun here.
-        InterruptedRunError: a signal came; the same call goes on.
-    """
-    test = read_common_test(configs, test_set)
-    for members in ensembles:
-        _check_members(members, configs)
-    if "RANK" in os.environ:
-        raise ConfigError("compare trains in one process; start it without torchrun")
-    planned = {one.name: one for one in plan(dict(configs), output, budget, prepare_run)}
-    systems = {one.name: [one] for one in planned.values()}
-    systems |= {"+".join(names): [planned[name] for name in names] for names in ensembles}
-    _check_vocabularies(systems)
-    if only_plan:
-        return None
-    for one in planned.values():
-        _train(one)
-    return _compare(systems, output, budget, test)
+        Args:
+            configs: recipes by name.
+            output: where runs and results go.
+            budget: what each may spend on training.
+            ensembles: of recipes, by name, as further systems.
+            test_set: a test set that all recipes have; the first one's first if not given.
+
+        Raises:
+            ConfigError: the recipes do not go together, or another comparison was begun here.
+        """
+        test = read_common_test(configs, test_set)
+        for members in ensembles:
+            _check_members(members, configs)
+        if "RANK" in os.environ:
+            raise ConfigError("compare trains in one process; start it without torchrun")
+        planned = {one.name: one for one in plan(dict(configs), output, budget, prepare_run)}
+        systems = {one.name: [one] for one in planned.values()}
+        systems |= {"+".join(names): [planned[name] for name in names] for names in ensembles}
+        _check_vocabularies(systems)
+        return cls(output, budget, test, systems)
+
+    @property
+    def recipes(self) -> list[Planned]:
+        """Those that are trained."""
+        return [members[0] for members in self.systems.values() if len(members) == 1]
+
+    def carry_out(self) -> Comparison:
+        """Train what is not finished, and compare what came of all.
+
+        Raises:
+            InterruptedRunError: a signal came; begin again and go on.
+        """
+        for one in self.recipes:
+            _train(one)
+        return _compare(self.systems, self.output, self.budget, self.test)
 
 
 def _check_members(members: Sequence[str], configs: Mapping[str, ExperimentConfig]) -> None:
