@@ -64,7 +64,7 @@ class TestBudget:
         self, recipes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         clock = iter(range(10_000))
-        monkeypatch.setattr("dragoman.apps.compare.plan.time.perf_counter", lambda: next(clock))
+        monkeypatch.setattr("dragoman.apps.compare.speed.time.perf_counter", lambda: next(clock))
         monkeypatch.setattr("dragoman.apps.compare.plan.CALIBRATION_SECONDS", 200.0)
         (one,) = planned(recipes[:1], tmp_path, Budget(minutes=3))
         steps = one.experiment.config.training.max_steps

@@ -16,11 +16,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 
-def activation_bytes(forward: Callable[[], Tensor], given: Iterable[Tensor]) -> int:
+def activation_bytes(forward: Callable[[], object], given: Iterable[Tensor]) -> int:
     """Bytes that a forward pass keeps for its backward pass: its activations.
 
     Args:
-        forward: the pass.
+        forward: the pass; a whole step of training may follow in it.
         given: tensors that do not count, such as weights and the input.
     """
     kept: dict[int, int] = {}

@@ -11,18 +11,22 @@ from dragoman.models.mixing import DecoderMixing, EncoderMixing
 from dragoman.models.neighbourhood import Neighbourhood
 
 
-class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
-    """Every position sees those of its neighbourhood.
+class _SelfAttention(MultiHeadAttention):
+    """What encoder and decoder have in common.
 
     Args:
         sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
-        neighbourhood: which positions, and what distance costs.
+        neighbourhood: which positions are seen, and what distance costs.
         options: of :class:`MultiHeadAttention`.
     """
 
     def __init__(self, *sizes: Any, neighbourhood: Neighbourhood, **options: Any) -> None:
         super().__init__(*sizes, **options)
         self.neighbourhood = neighbourhood
+
+
+class EncoderSelfAttention(_SelfAttention, EncoderMixing):
+    """Every position sees those of its neighbourhood."""
 
     def shared(self, mask: Tensor, like: Tensor) -> Tensor:
         """The bias of scores."""
@@ -33,20 +37,11 @@ class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
         return self(x, self.keys_values(x), shared)
 
 
-class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
+class DecoderSelfAttention(_SelfAttention, DecoderMixing):
     """Every position sees itself and those before it in its neighbourhood.
 
     Keys and values of the positions that a next one sees are kept.
-
-    Args:
-        sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
-        neighbourhood: which positions, and what distance costs.
-        options: of :class:`MultiHeadAttention`.
     """
-
-    def __init__(self, *sizes: Any, neighbourhood: Neighbourhood, **options: Any) -> None:
-        super().__init__(*sizes, **options)
-        self.neighbourhood = neighbourhood
 
     def shared(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
         """The bias of scores."""

@@ -24,11 +24,16 @@ class World:
     device: torch.device
 
     @classmethod
+    def alone(cls) -> World:
+        """A world of this process."""
+        return cls(0, 1, best_device())
+
+    @classmethod
     def join(cls) -> World:
         """Join the processes that ``torchrun`` started, if it did."""
-        device = best_device()
         if "RANK" not in os.environ:
-            return cls(0, 1, device)
+            return cls.alone()
+        device = best_device()
         if device.type == "cuda":
             device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
             torch.cuda.set_device(device)

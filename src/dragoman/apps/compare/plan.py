@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
 from dragoman.apps.compare.speed import Rehearsal
-from dragoman.device import best_device
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, Prepared
 from dragoman.files import write_json
@@ -144,7 +142,8 @@ def _steps(
     if budget.flops is not None:
         steps = budget.flops / (found.flops_per_target_token * tokens)
     elif budget.minutes is not None:
-        steps = 60 * budget.minutes * _tokens_per_second(experiment, prepared) / tokens
+        speed = Rehearsal(experiment, prepared).tokens_per_second(CALIBRATION_SECONDS)
+        steps = 60 * budget.minutes * speed / tokens
     else:
         return None
     if steps < 1:
@@ -152,19 +151,9 @@ def _steps(
     return round(steps)
 
 
-def _tokens_per_second(experiment: Experiment, prepared: Prepared) -> float:
-    """By real steps with a fresh model, which is thrown away."""
-    rehearsal = Rehearsal(experiment, prepared)
-    rehearsal.step()  # warms up
-    started, tokens = time.perf_counter(), 0
-    while (taken := time.perf_counter() - started) < CALIBRATION_SECONDS:
-        tokens += rehearsal.step()
-    return tokens / taken
-
-
 def _tokens_per_step(experiment: Experiment, prepared: Prepared) -> float:
     """Mean over the first steps of an epoch, whose windows may end with smaller ones."""
-    batches = experiment.batches(prepared, World(0, 1, best_device()))
+    batches = experiment.batches(prepared, World.alone())
     sizes: list[int] = []
     for window in range(batches.windows(0)):
         present = iter(batches.window(0, window))

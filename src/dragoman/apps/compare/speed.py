@@ -58,7 +58,7 @@ class Rehearsal:
         precision = working_precision(config.training.precision, device)
         self._optimizer = FlatOptimizer(self._model, config.training.optimizer, precision)
         self._smoothing = config.training.label_smoothing
-        source = experiment.batches(prepared, World(0, 1, device))
+        source = experiment.batches(prepared, World.alone())
         epochs = (source.epoch(epoch) for epoch in count())
         self._batches: Iterator[Batch] = (batch.to(device) for epoch in epochs for batch in epoch)
 
@@ -67,6 +67,14 @@ class Rehearsal:
         batch = next(self._batches)
         take_step(self._model, self._optimizer, batch, self._smoothing)
         return batch.target_tokens
+
+    def tokens_per_second(self, seconds: float) -> float:
+        """Target tokens learned from in a second, over so many of them and after a warm-up."""
+        self.step()
+        started, tokens = time.perf_counter(), 0
+        while (taken := time.perf_counter() - started) < seconds:
+            tokens += self.step()
+        return tokens / taken
 
 
 @dataclass
@@ -92,7 +100,7 @@ def measure_speeds(
         for name, runs in systems.items():
             if len(runs) == 1:
                 rehearsal = Rehearsal(runs[0], runs[0].prepare())
-                found[name].training.append(_train(rehearsal))
+                found[name].training.append(rehearsal.tokens_per_second(SECONDS))
                 del rehearsal
             translator = Translator.load(*(one.run for one in runs))
             found[name].translating.append(_translate(translator, sources[:_SENTENCES]))
@@ -100,14 +108,6 @@ def measure_speeds(
         name: Speed(median(f.training) if f.training else None, median(f.translating))
         for name, f in found.items()
     }
-
-
-def _train(rehearsal: Rehearsal) -> float:
-    rehearsal.step()  # warms up
-    started, tokens = time.perf_counter(), 0
-    while (taken := time.perf_counter() - started) < SECONDS:
-        tokens += rehearsal.step()
-    return tokens / taken
 
 
 def _translate(translator: Translator, sources: Sequence[str]) -> float:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
-from torch.autograd.graph import saved_tensors_hooks
 
 from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
@@ -20,6 +18,7 @@ from dragoman.apps.doctor.pieces import Encoded
 from dragoman.data.batches import Batch, make_batch
 from dragoman.device import best_device, working_precision
 from dragoman.models.cost import cost
+from dragoman.models.memory import activation_bytes
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved import build_model
 from dragoman.training.loss import CACHED_SCORES, CHUNK_SCORES
@@ -144,15 +143,17 @@ def _measure(config: ExperimentConfig, encoded: Encoded, device: torch.device) -
     optimizer = FlatOptimizer(model, config.training.optimizer, precision)
     batch = _typical_batch(config, encoded).to(device)
     smoothing = config.training.label_smoothing
-    saved = _SavedTensors()
-    with saved_tensors_hooks(saved.keep, lambda tensor: tensor):
-        take_step(model, optimizer, batch, smoothing)  # this one also warms up
+
+    def step() -> None:
+        take_step(model, optimizer, batch, smoothing)
+
+    kept = activation_bytes(step, model.parameters())  # this step also warms up
     best = float("inf")
     for _ in range(_TIMED_STEPS):
         started = time.perf_counter()
-        take_step(model, optimizer, batch, smoothing)
+        step()
         best = min(best, time.perf_counter() - started)
-    return Measured(batch.target_tokens / best, saved.bytes / batch.target_output.numel())
+    return Measured(batch.target_tokens / best, kept / batch.target_output.numel())
 
 
 def _typical_batch(config: ExperimentConfig, encoded: Encoded) -> Batch:
@@ -169,22 +170,6 @@ def _typical_batch(config: ExperimentConfig, encoded: Encoded) -> Batch:
     wanted = min(_MEASURED_TOKENS, config.training.batches.batch_tokens)
     count = max(1, wanted // (len(middle[0][1]) + 1))
     return make_batch([pair[0] for pair in middle[:count]], [pair[1] for pair in middle[:count]])
-
-
-class _SavedTensors:
-    """Adds up the memory that autograd keeps for the backward pass of one step."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self._seen: set[int] = set()
-
-    def keep(self, tensor: Tensor) -> Tensor:
-        """Count a tensor that is saved, unless it shares its memory with one before."""
-        place = tensor.untyped_storage().data_ptr()
-        if place not in self._seen and not isinstance(tensor, torch.nn.Parameter):
-            self._seen.add(place)
-            self.bytes += tensor.untyped_storage().nbytes()
-        return tensor
 
 
 def available_memory(device: torch.device) -> float:
