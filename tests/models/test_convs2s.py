@@ -9,7 +9,7 @@ import pytest
 import torch
 from families import build, random_ids, teacher_force
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import DataError
 from dragoman.models.convs2s import ConvS2S, ConvS2SConfig
 
 CONFIG = ConvS2SConfig(
@@ -215,12 +215,6 @@ def test_a_long_sentence_is_a_clear_error() -> None:
     model = build(CONFIG.model_copy(update={"max_positions": 4}))
     with pytest.raises(DataError, match=r"5 positions.*max_positions"):
         model.encode(random_ids(1, 5), torch.ones(1, 5, dtype=torch.bool))
-
-
-def test_sharing_needs_vocabularies_of_one_size() -> None:
-    with pytest.raises(ConfigError, match=r"30 source and 31 target"):
-        ConvS2S(CONFIG.model_copy(update={"embeddings": "shared"}), 30, 31)
-    assert ConvS2S(CONFIG, 30, 31).logits(torch.zeros(1, 7)).shape == (1, 31)
 
 
 @pytest.mark.parametrize("key", ["encoder_kernel_width", "averaging_window"])

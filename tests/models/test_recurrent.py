@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
-from families import VOCABULARY, build, random_ids, teacher_force
+from families import build, random_ids, teacher_force
 from torch import nn
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import DataError
 from dragoman.models import RecurrentConfig
 from dragoman.models.dropout import Dropout
 from dragoman.models.recurrent import Recurrent, RecurrentMemory
@@ -381,19 +381,3 @@ def test_positions_of_the_averaging_encoder_end_with_a_clear_error() -> None:
 def test_a_resolved_configuration_can_be_read_again() -> None:
     for config in (RecurrentConfig(**AVERAGING), RecurrentConfig(**SMALL)):
         assert RecurrentConfig(**config.model_dump()) == config
-
-
-def test_sharing_needs_vocabularies_of_one_size() -> None:
-    shared = RecurrentConfig(**SMALL, embeddings="shared")
-    with pytest.raises(ConfigError, match=r"30 source and 31 target"):
-        Recurrent(shared, 30, 31)
-    separate = Recurrent(RecurrentConfig(**SMALL), 30, 31)
-    assert separate.logits(torch.zeros(1, 5)).shape == (1, 31)
-
-
-@pytest.mark.parametrize(
-    ("embeddings", "matrices"), [("shared", 1), ("target", 2), ("separate", 3)]
-)
-def test_embeddings_are_one_two_or_three_matrices(embeddings: str, matrices: int) -> None:
-    model = made(**SMALL, embeddings=embeddings)
-    assert sum(p.shape == (VOCABULARY, 5) for p in model.parameters()) == matrices

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from families import VOCABULARY, build, random_ids, teacher_force
+from families import build, random_ids, teacher_force
 from torch import Tensor, nn
 
-from dragoman.errors import ConfigError
 from dragoman.models import RecurrentLMConfig
 from dragoman.models.cost import cost
 from dragoman.models.dropout import Dropout
@@ -118,41 +117,9 @@ def test_the_defaults_are_zarembas_medium_model() -> None:
     assert 0.0495 < largest <= 0.05
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"embeddings": "shared"}, "embeddings: shared is for a model that reads a source"),
-        ({"source_layers": "own"}, "source_layers: own needs a source"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(choices: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        RecurrentLMConfig(**choices)
-
-
-def test_sharing_needs_vocabularies_of_one_size() -> None:
-    with pytest.raises(ConfigError, match=r"30 source and 31 target"):
-        RecurrentLM(RecurrentLMConfig(**SMALL, source="forward", embeddings="shared"), 30, 31)
-    apart = RecurrentLM(RecurrentLMConfig(**SMALL, source="forward"), 30, 31)
-    assert apart.source_embedding.weight.shape == (30, 5)
-    assert apart.logits(torch.zeros(1, 5)).shape == (1, 31)
-
-
-@pytest.mark.parametrize(
-    ("source", "embeddings", "matrices"),
-    [
-        ("none", "target", 1),
-        ("none", "separate", 2),
-        ("forward", "shared", 1),
-        ("forward", "target", 2),
-        ("forward", "separate", 3),
-    ],
-)
-def test_embeddings_are_one_two_or_three_matrices(
-    source: str, embeddings: str, matrices: int
-) -> None:
-    model = made(source=source, embeddings=embeddings)
-    assert sum(p.shape == (VOCABULARY, 5) for p in model.parameters()) == matrices
+def test_layers_of_the_source_need_a_source() -> None:
+    with pytest.raises(ValueError, match="source_layers: own needs a source"):
+        RecurrentLMConfig(source_layers="own")
 
 
 @pytest.mark.parametrize("read", [True, False])

@@ -10,7 +10,7 @@ import torch
 from families import build, random_ids, teacher_force
 from torch import nn
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import DataError
 from dragoman.models import TransformerConfig, attention
 from dragoman.models.transformer import Transformer
 
@@ -173,13 +173,6 @@ def test_learned_positions_end_with_a_clear_error() -> None:
     model = build(CONFIG.model_copy(update={"positions": "learned", "max_positions": 4}))
     with pytest.raises(DataError, match=r"5 positions.*max_positions"):
         model.encode(random_ids(1, 5), torch.ones(1, 5, dtype=torch.bool))
-
-
-def test_sharing_needs_vocabularies_of_one_size() -> None:
-    with pytest.raises(ConfigError, match=r"30 source and 31 target"):
-        Transformer(CONFIG, 30, 31)
-    separate = CONFIG.model_copy(update={"embeddings": "separate"})
-    assert Transformer(separate, 30, 31).logits(torch.zeros(1, 12)).shape == (1, 31)
 
 
 def test_heads_must_divide_d_model() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from families import VOCABULARY, build, random_ids, teacher_force
+from families import build, random_ids, teacher_force
 from torch import Tensor, nn
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import DataError
 from dragoman.models import TransformerLMConfig
 from dragoman.models.attention import KeysValues, mask_bias
 from dragoman.models.cost import cost
@@ -179,7 +179,6 @@ def test_positions_of_the_target_do_not_depend_on_the_source() -> None:
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"embeddings": "shared"}, "embeddings: shared is for a model that reads a source"),
         ({"source": "causal", "attention": "additive"}, "attention: additive does not go with"),
         ({"source": "full", "positions": "relative"}, "positions: relative does not go with"),
         ({"source": "full", "positions": "alibi"}, "positions: alibi does not go with"),
@@ -190,31 +189,6 @@ def test_positions_of_the_target_do_not_depend_on_the_source() -> None:
 def test_what_does_not_fit_together_is_refused(choices: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TransformerLMConfig(**choices)
-
-
-def test_sharing_needs_vocabularies_of_one_size() -> None:
-    with pytest.raises(ConfigError, match=r"30 source and 31 target"):
-        TransformerLM(TransformerLMConfig(**SMALL, source="full", embeddings="shared"), 30, 31)
-    apart = TransformerLM(TransformerLMConfig(**SMALL, source="full"), 30, 31)
-    assert apart.source_embedding.weight.shape == (30, 12)
-    assert apart.logits(torch.zeros(1, 12)).shape == (1, 31)
-
-
-@pytest.mark.parametrize(
-    ("source", "embeddings", "matrices"),
-    [
-        ("none", "target", 1),
-        ("none", "separate", 2),
-        ("full", "shared", 1),
-        ("full", "target", 2),
-        ("full", "separate", 3),
-    ],
-)
-def test_embeddings_are_one_two_or_three_matrices(
-    source: str, embeddings: str, matrices: int
-) -> None:
-    model = made(source=source, embeddings=embeddings)
-    assert sum(p.shape == (VOCABULARY, 12) for p in model.parameters()) == matrices
 
 
 @pytest.mark.parametrize("source_sees", ["none", "causal"])

@@ -237,7 +237,7 @@ class ConvS2S(TranslationModel):
         self.out_of_decoder = _linear(config.d_hidden, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.output = self._output_layer(target_vocabulary)
-        tie(config.sharing, self.source_embedding, self.target_embedding, self.output)
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
 
     def _output_layer(self, vocabulary: int) -> nn.Linear:
         width = self.config.d_model

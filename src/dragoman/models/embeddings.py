@@ -11,12 +11,13 @@ Sharing = Literal["shared", "target", "separate"]
 three matrices."""
 
 
-def tie(sharing: Sharing, source: nn.Module, target: nn.Module, output: nn.Module) -> None:
+def tie(sharing: Sharing, source: nn.Module | None, target: nn.Module, output: nn.Module) -> None:
     """Let matrices that are one be one: the ``weight`` of each module, ``(vocabulary, d_model)``.
 
-    What remains is the source's, or else the target's, with the values that it has.
+    What remains is the source's, or else the target's, with the values that it has.  A model that
+    reads no source has none to share.
     """
-    if sharing == "shared":
+    if source is not None and sharing == "shared":
         target.weight = source.weight
     if sharing != "separate":
         output.weight = target.weight

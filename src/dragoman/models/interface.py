@@ -22,7 +22,6 @@ from torch import Tensor, nn
 
 from dragoman.config import Config
 from dragoman.errors import ConfigError
-from dragoman.models.embeddings import Sharing
 
 
 class FamilyConfig(Config):
@@ -37,15 +36,12 @@ class FamilyConfig(Config):
         return True
 
     @property
-    def sharing(self) -> Sharing:
-        """Which embedding matrices are one: ``embeddings`` of a family that has the choice."""
-        chosen: Sharing = getattr(self, "embeddings", "separate")
-        return chosen
-
-    @property
     def needs_joint_vocabulary(self) -> bool:
-        """Whether source and target must share one vocabulary: one matrix serves both."""
-        return self.sharing == "shared"
+        """Whether source and target must share one vocabulary: one matrix serves both.
+
+        That is what ``embeddings: shared`` asks for, in the families that have the choice.
+        """
+        return getattr(self, "embeddings", None) == "shared"
 
     def check_vocabularies(self, source: int, target: int) -> None:
         """Whether vocabularies of so many pieces fit this model.

@@ -323,7 +323,7 @@ class Recurrent(TranslationModel):
         )
         attended_from = TopAttention if config.attention_from == "top" else BottomAttention
         self.decoder: Decoder = attended_from(config)
-        tie(config.sharing, self.source_embedding, self.target_embedding, self.output)
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -_INITIAL_RANGE, _INITIAL_RANGE)
 

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from dragoman.models.dropout import Dropout
+from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.recurrence import Cell, LayerState, RecurrentStack, advance
 
@@ -43,7 +44,7 @@ class RecurrentLMConfig(FamilyConfig):
     dropout: float = Field(0.5, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
     its next position (Zaremba et al. 2014)."""
-    embeddings: Literal["shared", "target", "separate"] = "separate"
+    embeddings: Sharing = "separate"
     """separate: one matrix for target and output each (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
 
@@ -93,12 +94,10 @@ class RecurrentLM(TranslationModel):
         self.reads_source = config.reads_source
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.output = nn.Linear(config.d_model, target_vocabulary)
-        if config.embeddings != "separate":
-            self.output.weight = self.target_embedding.weight
-        if config.reads_source:
-            self.source_embedding = nn.Embedding(source_vocabulary, config.d_model)
-        if config.embeddings == "shared":
-            self.source_embedding.weight = self.target_embedding.weight
+        self.source_embedding = (
+            nn.Embedding(source_vocabulary, config.d_model) if config.reads_source else None
+        )
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         self.dropout = Dropout(config.dropout)
         self.stack = self._stack()
         self.source_stack = self._stack() if config.source_layers == "own" else None
@@ -114,7 +113,7 @@ class RecurrentLM(TranslationModel):
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentLMMemory:
         """Read the source, or count its sentences; see :meth:`TranslationModel.encode`."""
-        if not self.config.reads_source:
+        if self.source_embedding is None:
             hidden = self.output.weight.new_empty(*source.shape, 0)
             zeros = hidden.new_zeros(len(source), self.config.d_model)
             parts = 2 if self.config.cell == "lstm" else 1

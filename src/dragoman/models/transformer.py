@@ -151,9 +151,9 @@ class Transformer(TranslationModel):
         self.source_embedding = Embedding(config, source_vocabulary)
         self.target_embedding = Embedding(config, target_vocabulary)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
-        if config.sharing == "separate":
+        if config.embeddings == "separate":
             nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
-        tie(config.sharing, self.source_embedding, self.target_embedding, self.output)
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.encoder_norm = final_norm(config.d_model, config.norm, config.normalization)

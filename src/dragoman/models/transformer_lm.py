@@ -23,6 +23,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from dragoman.models.attention import DotProduct, KeysValues, MultiHeadAttention, mask_bias
+from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import Memory, State, TranslationModel
 from dragoman.models.mixture import Mixture, expert_figures
 from dragoman.models.sublayers import final_norm
@@ -48,7 +49,7 @@ class TransformerLMConfig(LayersConfig):
     source position seeing earlier ones (causal, Liu et al. 2018) or all (full, Raffel et al.
     2020); positions are then sinusoidal, learned, rotary or none, attention is a dot product, and
     there is no window and no mixture."""
-    embeddings: Literal["shared", "target", "separate"] = "target"
+    embeddings: Sharing = "target"
     """target: one matrix for target and output; separate: one for each, and for the source, if it
     is read; shared: one for all, source too (needs a joint vocabulary)."""
 
@@ -207,14 +208,13 @@ class TransformerLM(TranslationModel):
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
         if config.embeddings == "separate":
             nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
-        else:
-            self.output.weight = self.target_embedding.weight
+        self.source_embedding = (
+            Embedding(config, source_vocabulary) if config.reads_source else None
+        )
         if config.reads_source:
-            self.source_embedding = Embedding(config, source_vocabulary)
             self.source_side = nn.Parameter(torch.empty(config.d_model))
             nn.init.normal_(self.source_side, std=config.d_model**-0.5)
-        if config.embeddings == "shared":
-            self.source_embedding.weight = self.target_embedding.weight
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm = final_norm(config.d_model, config.norm, config.normalization)
 
@@ -222,7 +222,7 @@ class TransformerLM(TranslationModel):
         """Read the source, or count its sentences; see :meth:`TranslationModel.encode`."""
         weight = self.output.weight
         bias = mask_bias(source_mask, weight.dtype)[:, None, None, :]
-        if not self.config.reads_source:
+        if self.source_embedding is None:
             return TransformerLMMemory(weight.new_empty(*source.shape, 0), source_mask, [], bias)
         x = self.source_embedding(source) + self.source_side
         rows, length = source.shape
@@ -278,7 +278,7 @@ class TransformerLM(TranslationModel):
 
         See :meth:`TranslationModel.attention_weights`; they are scaled to sum to one.
         """
-        if not self.config.reads_source:
+        if self.source_embedding is None:
             return super().attention_weights(target, memory)
         _, _, weights = self._decode(target, memory, self.start(memory))
         on_source = torch.stack(weights, dim=1)
