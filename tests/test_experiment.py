@@ -13,7 +13,7 @@ import yaml
 
 import dragoman
 from dragoman.config import to_yaml
-from dragoman.errors import ConfigError, SavedError
+from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models import ConvS2SConfig, TransformerConfig
 from dragoman.recipe import read_experiment
@@ -115,6 +115,21 @@ def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
     assert len(translator.translate(["three o'clock", ""])) == 2
     with pytest.raises(ConfigError, match="dragoman resume"):
         begin(corpus, tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["dev", "unseen"])
+def test_a_line_too_long_to_be_scored_is_told_before_training(
+    name: str, corpus: Path, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "long.en", tmp_path / "long.de"
+    source.write_text("one\n\n" + "eleven " * 40 + "\n", encoding="utf-8")
+    target.write_text("eins\n\nelf\n", encoding="utf-8")
+    where = "data.dev" if name == "dev" else f"data.test.{name}"
+    part = f"{where}={{source: {source}, target: {target}}}"
+    config = read_experiment(configuration(corpus), [part, "search.max_source_pieces=30"])
+    with pytest.raises(DataError, match=r"long.en.* line 3: \d+ pieces are more than"):
+        train(Experiment.create(config, tmp_path / "run"))
+    assert not (tmp_path / "run" / "checkpoints").exists()
 
 
 FAMILIES = {

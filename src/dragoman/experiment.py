@@ -154,6 +154,7 @@ class Experiment:
             observe: from the step that training starts at to further observers.
 
         Raises:
+            DataError: a line of the dev or test sets is too long for the model.
             InterruptedRunError: a signal came; the run can be resumed.
             TrainingError: the loss stays non-finite.
             SavedError: the newest checkpoint is damaged.
@@ -162,6 +163,8 @@ class Experiment:
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
         validation = self._validation(config.data.dev, prepared.vocabularies)
+        for part in (config.data.dev, *config.data.test.values()):
+            self._validation(part, prepared.vocabularies).check_lengths(model)
         trainer = Trainer(
             model,
             self.batches(prepared, world),

@@ -309,22 +309,13 @@ class Translator:
 
     def _too_long(self, ids: list[list[int]], start: int, config: SearchConfig) -> dict[int, str]:
         """Which lines cannot be read, and what to tell of each; they count from ``start``."""
-        found = {}
         positions = self._local.scorer.position_limit
-        for number, line in enumerate(ids):
-            pieces = len(line)
-            if positions is not None and pieces >= positions:  # one is the end symbol's
-                found[number] = (
-                    f"line {start + number + 1}: {pieces} pieces and the end symbol are more than "
-                    f"model.max_positions {positions}; split the line, or train with more"
-                )
-            elif pieces > config.max_source_pieces:
-                found[number] = (
-                    f"line {start + number + 1}: {pieces} pieces are more than "
-                    f"search.max_source_pieces {config.max_source_pieces}; split the line or "
-                    "raise the limit"
-                )
-        return found
+        reasons = (config.refusal(len(line), positions) for line in ids)
+        return {
+            number: f"line {start + number + 1}: {reason}"
+            for number, reason in enumerate(reasons)
+            if reason is not None
+        }
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
         return Translation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from dragoman.evaluation.metrics import EvaluationConfig, perplexity, score_corp
 from dragoman.files import write_json
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.health import says_one_thing
 from dragoman.translator import Translator
@@ -50,8 +51,19 @@ class Validation:
         if not pairs:
             sides = "both sides" if part.has_source else "its side"
             raise DataError(f"{part.name}: no pair with {sides} filled")
+        self._name, self._pairs = part.name, pairs
         self.sources = [pair.source for pair in pairs] if part.has_source else None
         self.references = [pair.target for pair in pairs]
+
+    def check_lengths(self, model: TranslationModel) -> None:
+        """Whether a model of this kind can read all lines; cheap, and known before it is trained.
+
+        Raises:
+            DataError: one is longer than ``max_source_pieces`` or the model's positions.
+        """
+        reason = too_long(self._pairs, self._vocabularies, self._search, model.position_limit)
+        if reason is not None:
+            raise DataError(f"{self._name}: {reason}")
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
         """Loss in nats a token, perplexity, and each metric by name."""
@@ -82,6 +94,19 @@ class Validation:
             metric: score.to_json()
             for metric, score in zip(self._evaluation.metrics, scores, strict=True)
         }
+
+
+def too_long(
+    pairs: Sequence[Pair], vocabularies: Vocabularies, search: SearchConfig, positions: int | None
+) -> str | None:
+    """What to tell of the first line that cannot be translated or scored; None if all can."""
+    sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
+    targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
+    for pair, source, target in zip(pairs, sources, targets, strict=True):
+        reason = search.refusal(max(len(source), len(target)), positions)
+        if reason is not None:
+            return f"line {pair.line}: {reason}"
+    return None
 
 
 def figures(report: Report) -> dict[str, float]:

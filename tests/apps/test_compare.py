@@ -130,7 +130,8 @@ class TestComparison:
         lines = (text / "test.tsv").read_text(encoding="utf-8").splitlines()
         head, *pairs = [line.split("\t") for line in lines]
         sources = [pair[head.index("en")] for pair in pairs]
-        references = tmp_path / "references"
+        english, references = tmp_path / "english", tmp_path / "references"
+        english.write_text("\n".join(sources) + "\n", encoding="utf-8")
         german = (pair[head.index("de")] for pair in pairs)
         references.write_text("\n".join(german) + "\n", encoding="utf-8")
         for name, members in {"wide": ["wide"], "wide+recurrent": ["wide", "recurrent"]}.items():
@@ -140,6 +141,9 @@ class TestComparison:
             outcome = dragoman("evaluate", path, references, "--metric", "chrf", "--json")
             expected = json.loads(outcome.out)["scores"][0]["value"]
             assert rows[name]["scores"][1]["value"] == pytest.approx(expected)
+            models = [output / member for member in members]
+            scored = json.loads(dragoman("score", *models, english, references, "--json").out)
+            assert rows[name]["perplexity"] == pytest.approx(scored["perplexity"])
 
     def test_cost_is_what_was_learned_from(self, finished: Outcome, output: Path) -> None:
         rows = self.figures(output)

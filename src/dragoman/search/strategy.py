@@ -67,6 +67,23 @@ class SearchConfig(Config):
             raise ValueError(f"nbest {self.nbest} needs a beam at least as wide, not {self.beam}")
         return self
 
+    def refusal(self, pieces: int, positions: int | None) -> str | None:
+        """Why a line of so many pieces is refused by a model of so many positions; None: it is not.
+
+        One position is the end symbol's.
+        """
+        if positions is not None and pieces >= positions:
+            return (
+                f"{pieces} pieces and the end symbol are more than model.max_positions "
+                f"{positions}; split the line, or train with more"
+            )
+        if pieces > self.max_source_pieces:
+            return (
+                f"{pieces} pieces are more than search.max_source_pieces "
+                f"{self.max_source_pieces}; split the line or raise the limit"
+            )
+        return None
+
     def longest(self, source: int) -> int:
         """Pieces that the output of a source of so many may have, the end symbols not counted."""
         limit = source + self.extra_length

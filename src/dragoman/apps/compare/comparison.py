@@ -21,7 +21,7 @@ from dragoman.apps.compare.speed import (
 )
 from dragoman.apps.runs import prepare_run, train_run
 from dragoman.errors import ConfigError, InterruptedRunError, SavedError
-from dragoman.evaluation.metrics import EvaluationConfig, Score, score_corpus
+from dragoman.evaluation.metrics import EvaluationConfig, Score, perplexity, score_corpus
 from dragoman.evaluation.significance import Comparison as Difference
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 from dragoman.files import atomic_write
@@ -51,6 +51,8 @@ class Row:
     estimated_flops: float
     """Of training as the paper estimates them (Table 2): time times what the device sustains."""
     speed: Speed
+    perplexity: float
+    """Of the references, a piece: it compares rows of one vocabulary."""
     scores: list[Score] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     """To the first row, by metric; empty in the first."""
@@ -177,10 +179,11 @@ def _compare(
     systems: Mapping[str, Sequence[Planned]], output: Path, budget: Budget, test: CommonTest
 ) -> Comparison:
     runs = {name: [one.experiment for one in members] for name, members in systems.items()}
-    hypotheses = {}
+    hypotheses, perplexities = {}, {}
     for name, members in runs.items():
         translator = Translator.load(*(one.run for one in members))
         hypotheses[name] = translator.translate(test.sources)
+        perplexities[name] = _perplexity(translator, test)
         with atomic_write(output / TRANSLATIONS / f"{name}.{test.name}") as stream:
             stream.writelines(f"{line}\n" for line in hypotheses[name])
     evaluation = next(iter(runs.values()))[0].config.evaluation
@@ -191,11 +194,16 @@ def _compare(
     with_intervals = evaluation.model_copy(update={"confidence_samples": _CONFIDENCE_SAMPLES})
     rows = []
     for name, group in systems.items():
-        row = _row(name, group, speeds, machine)
+        row = _row(name, group, perplexities[name], speeds, machine)
         scores = score_corpus(hypotheses[name], [test.references], with_intervals)
         mine = [difference for difference in differences if difference.system == name]
         rows.append(replace(row, scores=scores, differences=mine))
     return Comparison(str(budget), test.name, len(test.sources), machine, rows)
+
+
+def _perplexity(translator: Translator, test: CommonTest) -> float:
+    scored = translator.score(test.sources, test.references)
+    return perplexity(sum(one.log_probability for one in scored), sum(one.tokens for one in scored))
 
 
 def _differences(
@@ -211,9 +219,13 @@ def _differences(
 
 
 def _row(
-    name: str, members: Sequence[Planned], speeds: Mapping[str, Speed], machine: Machine
+    name: str,
+    members: Sequence[Planned],
+    perplexity: float,
+    speeds: Mapping[str, Speed],
+    machine: Machine,
 ) -> Row:
-    """What a system cost; it is not scored yet."""
+    """All but the scores of its translations."""
     learned = [_progress(one.experiment.run) for one in members]
     flops = estimated = 0.0
     for one, progress in zip(members, learned, strict=True):
@@ -231,6 +243,7 @@ def _row(
         flops=flops,
         estimated_flops=estimated,
         speed=speeds[name],
+        perplexity=perplexity,
     )
 
 

@@ -41,6 +41,7 @@ def table(found: Comparison) -> str:
         f"{first} (95 %)",
         f"{first} to the first (p)",
         *others,
+        "perplexity",
         "parameters",
         "steps",
         "target tokens",
@@ -60,7 +61,9 @@ def table(found: Comparison) -> str:
     notes = (
         f"{found.sentences:,} sentences of {found.test}; {found.budget}, one seed each. "
         f"{machine.device}, {machine.threads} threads, {peaks}. p by paired approximate "
-        f"randomisation, * below 0.05, of each row by itself. {signatures}"
+        f"randomisation, * below 0.05, of each row by itself. "
+        f"Perplexity is of a piece of the references and compares rows of one vocabulary. "
+        f"{signatures}"
     )
     return "\n".join([notes, "", *(f"| {line} |" for line in lines)])
 
@@ -73,6 +76,7 @@ def _cells(row: Row) -> list[str]:
         _with_interval(first),
         _difference(row),
         *(f"{score.value:.2f}" for score in others),
+        f"{row.perplexity:.2f}",
         f"{row.parameters / 1e6:.2f} M",
         f"{row.steps:,}",
         f"{row.target_tokens / 1e6:.1f} M",

@@ -15,6 +15,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, train_vocabularies
+from dragoman.validation import too_long
 
 _SHOWN_CHARACTERS = 10
 
@@ -106,19 +107,8 @@ def _check_evaluation_lengths(
 ) -> Iterator[Finding]:
     """A dev or test line that translation refuses would end the run when it comes to be scored."""
     assert encoded.vocabularies is not None
-    pieces = config.search.max_source_pieces
-    allowed = {f"search.max_source_pieces {pieces}": pieces}
-    if (positions := config.model.position_limit) is not None:
-        allowed[f"model.max_positions {positions}"] = positions - 1  # one is the end symbol's
-    setting, limit = min(allowed.items(), key=lambda item: item[1])
+    positions = config.model.position_limit
     for name, pairs in texts.evaluation.items():
-        for pair in pairs:
-            sides = zip(encoded.vocabularies, (pair.source, pair.target), strict=True)
-            longest = max(len(vocabulary.encode(text)) for vocabulary, text in sides)
-            if longest > limit:
-                yield error(
-                    name,
-                    f"line {pair.line} has {longest} pieces, and {setting} allows {limit}; "
-                    "shorten it or raise the limit",
-                )
-                break
+        reason = too_long(pairs, encoded.vocabularies, config.search, positions)
+        if reason is not None:
+            yield error(name, reason)
