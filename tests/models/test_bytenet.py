@@ -49,11 +49,11 @@ class PaperForward:
         width = self.config.d_model
         columns = math.ceil(self.config.unfold_ratio * len(source) + self.config.unfold_extra)
         x = np.zeros((columns, width))
-        x[: len(source)] = self.weights["source_embedding.weight"][source]
+        x[: len(source)] = math.sqrt(width) * self.weights["source_embedding.weight"][source]
         side = self.config.encoder_kernel_width // 2
         for layer in range(self.config.encoder_layers):
             x = self.block(f"encoder.{layer}", x, layer, range(-side, side + 1))
-        y = self.weights["target_embedding.weight"][target]
+        y = math.sqrt(width) * self.weights["target_embedding.weight"][target]
         y = np.array([row + (x[t] if t < columns else 0) for t, row in enumerate(y)])
         back = self.config.decoder_kernel_width - 1
         for layer in range(self.config.decoder_layers):
@@ -162,3 +162,16 @@ def test_no_attention_is_said_clearly() -> None:
 def test_widths_that_cannot_be(key: str, value: int, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         ByteNetConfig(**{key: value})
+
+
+def test_embeddings_are_small_weights_of_unit_variance() -> None:
+    """As N(0, 1) they would hardly move under Adam, whose steps do not grow with the weight."""
+    torch.manual_seed(1)
+    model = ByteNet(ByteNetConfig(d_model=64, encoder_layers=1, decoder_layers=1), 500, 500)
+    inputs = []
+    model.encoder[0].register_forward_pre_hook(lambda _, found: inputs.append(found[0]))
+    source = torch.arange(400).view(4, 100)
+    model.encode(source, full(source))
+    assert inputs[0][:, :100].std().item() == pytest.approx(1, rel=0.02)
+    for embedding in (model.source_embedding, model.target_embedding):
+        assert embedding.weight.std().item() == pytest.approx(1 / 8, rel=0.02)

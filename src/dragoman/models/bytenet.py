@@ -139,7 +139,8 @@ class ByteNet(TranslationModel):
     column by column until its end symbol; where it outgrows the bound, it reads zeros.
 
     The paper stacks the decoder on the encoder without saying how a target embedding and its
-    column are joined; as both have the width 2d, they are added here.
+    column are joined; as both have the width 2d, they are added here.  Nor does it say how
+    embeddings begin: as the Transformer's do, scaled by the root of their width.
     """
 
     def __init__(
@@ -157,6 +158,8 @@ class ByteNet(TranslationModel):
             DecoderBlock(config, 2 ** (number % config.layers_per_set))
             for number in range(config.decoder_layers)
         )
+        for embedding in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(embedding.weight, std=config.d_model**-0.5)
         self.last = _linear(config.d_model, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.output = _linear(config.d_model, target_vocabulary)
@@ -170,7 +173,7 @@ class ByteNet(TranslationModel):
         columns = self.config.columns(length)
         places = torch.arange(columns, device=source.device)
         mask = (places < own[source_mask.sum(1)].unsqueeze(1)).unsqueeze(2)
-        x = self.source_embedding(source) * source_mask.unsqueeze(2)
+        x = self._scaled(self.source_embedding(source)) * source_mask.unsqueeze(2)
         x = functional.pad(x, (0, 0, 0, columns - length))
         for block in self.encoder:
             x = block(x, mask)
@@ -186,12 +189,18 @@ class ByteNet(TranslationModel):
         """Read further target positions; see :meth:`TranslationModel.decode`."""
         assert isinstance(state, ByteNetState)
         end = state.length + target.shape[1]
-        x = self._stack(self.target_embedding(target), memory.hidden[:, state.length : end])
+        x = self._stack(
+            self._scaled(self.target_embedding(target)), memory.hidden[:, state.length : end]
+        )
         contexts = []
         for block, context in zip(self.decoder, state.contexts, strict=True):
             x, following = block(x, context)
             contexts.append(following)
         return self.dropout(self.last(x).relu()), ByteNetState(contexts, end)
+
+    def _scaled(self, embedded: Tensor) -> Tensor:
+        """Of unit variance at first.  Kept as small weights, Adam moves them as fast as others."""
+        return embedded * self.config.d_model**0.5
 
     @staticmethod
     def _stack(embedded: Tensor, columns: Tensor) -> Tensor:
