@@ -85,7 +85,7 @@ _NORMALISED = {
 }
 
 
-def of_convolutional(name: str) -> Place:
+def of_convolutional(name: str, _: int) -> Place:
     """Our place of a weight of ``fconv``."""
     if found := re.fullmatch(r"(en|de)coder\.embed_(tokens|positions)\.weight", name):
         side, table = found.groups()
@@ -125,7 +125,7 @@ def _outputs_first(theirs: Tensor) -> Tensor:
     return theirs.permute(2, 0, 1) if theirs.dim() == 3 else theirs
 
 
-def of_recurrent(name: str) -> Place | None:
+def of_recurrent(name: str, _: int) -> Place | None:
     """Our place of a weight of ``lstm``; None if ours has no such weight."""
     if "_proj." in name and name.startswith("decoder.encoder_"):
         return None  # of the first state, which is given
@@ -155,7 +155,7 @@ _NORMS = {
 }
 
 
-def of_transformer(name: str) -> Place | None:
+def of_transformer(name: str, d_model: int) -> Place | None:
     """Our place of a weight of ``transformer``; None if ours has no such weight."""
     if name.endswith("_proj.bias"):
         return None
@@ -164,7 +164,8 @@ def of_transformer(name: str) -> Place | None:
         return Place("source_embedding.weight")
     if part == "embed_positions":
         ours = {"encoder": "source", "decoder": "target"}[side]
-        return Place(f"{ours}_embedding.positions.table", lambda t: t[PADDING + 1 :])
+        # Ours are multiplied by the root of the width, as embeddings are in both.
+        return Place(f"{ours}_embedding.positions.table", lambda t: t[PADDING + 1 :], d_model**-0.5)
     number, sublayer, *inside = rest
     layer = f"{side}.{number}"
     if sublayer in _SUBLAYERS:
@@ -175,7 +176,7 @@ def of_transformer(name: str) -> Place | None:
     return Place(f"{layer}.feed_forward.{_LINEAR[sublayer]}.{inside[0]}")
 
 
-PLACES: dict[str, Callable[[str], Place | None]] = {
+PLACES: dict[str, Callable[[str, int], Place | None]] = {
     "convs2s": of_convolutional,
     "recurrent": of_recurrent,
     "transformer": of_transformer,
@@ -198,7 +199,8 @@ def compare(label: str, case: Case) -> Iterator[Pair]:
     """Everything that a case holds."""
     model = FAMILIES[case.config.family](case.config, case.vocabulary, case.vocabulary)
     model = model.double().eval()
-    places = {name: PLACES[case.config.family](name) for name in case.under("weights")}
+    place_of = PLACES[case.config.family]
+    places = {name: place_of(name, case.config.d_model) for name in case.under("weights")}
     parameters = dict(model.named_parameters())
     take(parameters, places, case)
     if ITS_ORDER in label:

@@ -11,8 +11,9 @@ from families import build, random_ids
 from pydantic import ValidationError
 
 from dragoman.models import TransformerConfig
-from dragoman.models.positions import DistancePenalty, Rotation
+from dragoman.models.positions import DistancePenalty, LearnedPositions, Rotation
 from dragoman.models.transformer import Transformer
+from dragoman.models.transformer_layers import Embedding
 
 
 def random(*shape: int, seed: int = 1) -> torch.Tensor:
@@ -50,6 +51,19 @@ def test_turned_products_depend_on_the_distance_alone() -> None:
     ]
     assert products == pytest.approx([products[0]] * 3, abs=1e-5)
     assert products[0] != pytest.approx((query * key).sum().item(), abs=1e-2)
+
+
+def test_learned_positions_begin_as_large_as_embeddings() -> None:
+    """Smaller, they are noise beside them; and Adam would take long to make them larger."""
+    torch.manual_seed(1)
+    config = TransformerConfig(d_model=64, heads=2, positions="learned", dropout=0.0)
+    embedding = Embedding(config, 11)
+    ids = torch.arange(11).unsqueeze(0)
+    found = embedding(ids, start=3).squeeze(0)
+    learned = embedding.positions
+    assert isinstance(learned, LearnedPositions)
+    torch.testing.assert_close(found, 8 * (embedding.weight + learned.table[3:14]))
+    assert (8 * learned.table).std().item() == pytest.approx(1, rel=0.02)
 
 
 @pytest.mark.parametrize("heads", [8, 3])

@@ -109,12 +109,16 @@ def test_dropout_falls_on_embeddings_between_layers_and_on_the_output() -> None:
 
 
 def test_the_defaults_are_zarembas_medium_model() -> None:
-    """Two layers of 650 units, dropout 0.5, weights in [-0.05, 0.05] (section 4.1)."""
+    """Two layers of 650 units, dropout 0.5 (section 4.1)."""
     config = RecurrentLMConfig()
     assert (config.layers, config.d_model, config.dropout) == (2, 650, 0.5)
-    model = build(RecurrentLMConfig(d_model=11))
+
+
+@pytest.mark.parametrize(("d_model", "initial"), [(650, 0.05), (162, 0.1)])
+def test_weights_begin_in_zarembas_range(d_model: int, initial: float) -> None:
+    model = build(RecurrentLMConfig(d_model=d_model, layers=1))
     largest = max(p.detach().abs().max().item() for p in model.parameters())
-    assert 0.0495 < largest <= 0.05
+    assert largest == pytest.approx(initial, rel=0.01)
 
 
 def test_layers_of_the_source_need_a_source() -> None:

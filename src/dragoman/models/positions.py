@@ -46,10 +46,18 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """One learned vector a position (Table 3 row E; Gehring et al. 2017)."""
+    """One learned vector a position (Table 3 row E; Gehring et al. 2017).
 
-    def __init__(self, d_model: int, maximum: int) -> None:
+    Args:
+        d_model: width.
+        maximum: how many.
+        scale: what the table's rows are multiplied by, as the embeddings are that they go with:
+            Adam then moves both as fast.
+    """
+
+    def __init__(self, d_model: int, maximum: int, scale: float = 1.0) -> None:
         super().__init__()
+        self.scale = scale
         self.table = nn.Parameter(torch.empty(maximum, d_model))
         nn.init.normal_(self.table, std=d_model**-0.5)
 
@@ -64,7 +72,7 @@ class LearnedPositions(nn.Module):
                 f"a sentence needs {start + length} positions, the model has learned "
                 f"{len(self.table)}; shorten it or train with a larger model.max_positions"
             )
-        return self.table[start : start + length]
+        return self.table[start : start + length] * self.scale
 
 
 class Rotation(nn.Module):

@@ -65,7 +65,8 @@ class LayersConfig(FamilyConfig):
     """Added to embeddings: fixed sine and cosine (the paper) or learned vectors (Table 3 row E).
     In self-attention alone: learned vectors of distances (relative, Shaw et al. 2018), queries
     and keys turned (rotary, Su et al. 2021), scores lowered by distance (alibi, Press et al.
-    2022, on both sides in the encoder).  Or none."""
+    2022; on both sides in the encoder, which then tells left from right by the end symbol alone).
+    Or none."""
     window: int | None = Field(None, ge=3)
     """Self-attention sees so many positions, an odd number (section 4): centred at its own in the
     encoder, up to its own in the decoder, at a cost linear in the length; all if not given."""
@@ -201,12 +202,15 @@ def _added_positions(config: LayersConfig) -> nn.Module | None:
     if config.positions == "sinusoidal":
         return SinusoidalPositions(config.d_model)
     if config.positions == "learned":
-        return LearnedPositions(config.d_model, config.max_positions)
+        return LearnedPositions(config.d_model, config.max_positions, config.d_model**0.5)
     return None
 
 
 class Embedding(nn.Module):
-    """``E[id] * sqrt(d_model) + position``, then dropout (sections 3.4, 3.5 and 5.4)."""
+    """``E[id] * sqrt(d_model) + position``, then dropout (sections 3.4, 3.5 and 5.4).
+
+    Learned positions are multiplied by ``sqrt(d_model)``, too.
+    """
 
     def __init__(self, config: LayersConfig, vocabulary: int) -> None:
         super().__init__()
