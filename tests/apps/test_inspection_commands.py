@@ -220,6 +220,10 @@ def test_schedules_that_make_no_sense(patient: Patient) -> None:
     assert "warmup_steps 4000" in patient.findings("warning", 0, *late)
     endless = ("--set", "training.max_steps=null")
     assert "nothing ends the training" in patient.findings("warning", 0, *endless)
+    falling = ("--set", "training.schedule.decay=linear", "--set", "training.max_epochs=3")
+    assert "falls until" not in patient.findings("warning", 0, *falling)
+    del patient.values["training"]["max_steps"]
+    assert "falls until step 100,000" in patient.findings("warning", 0, *falling)
     many = ("--set", "training.max_steps=1000000")
     assert "by heart" in patient.findings("warning", 0, *many)
 

@@ -44,9 +44,19 @@ def _check_schedule(config: ExperimentConfig) -> Iterator[Finding]:
             f"the learning rate still rises when training ends: warmup_steps {warmup}, max_steps "
             f"{training.max_steps}; lower training.schedule.warmup_steps",
         )
-    if (training.max_steps, training.max_epochs, training.max_minutes, training.patience) == (
-        None,
-    ) * 4:
+    others = (training.max_epochs, training.max_minutes, training.patience)
+    ends_sooner = any(limit is not None for limit in others)
+    if (
+        training.schedule.decay in {"linear", "cosine"}
+        and ends_sooner
+        and "max_steps" not in training.model_fields_set
+    ):
+        yield warning(
+            "schedule",
+            f"the learning rate falls until step {training.max_steps:,} and other limits may end "
+            "training long before; set training.max_steps to the steps that they leave",
+        )
+    if training.max_steps is None and not ends_sooner:
         yield warning(
             "schedule",
             "nothing ends the training; set training.max_steps, max_epochs, max_minutes or "
