@@ -259,7 +259,7 @@ def _specification(model: Transformer) -> Any:
         table = (
             sinusoids(_POSITIONS, config.d_model).float()
             if isinstance(positions, SinusoidalPositions)
-            else positions.table
+            else positions.table * positions.scale
         )
         side.position_encodings.encodings = _array(table)
     spec.decoder.projection.weight = _array(model.output.weight)
