@@ -90,8 +90,8 @@ def test_finds_what_the_own_search_finds(variation: dict[str, Any], tmp_path: Pa
         same += own.translate([line], minimum_length=3) == theirs.translate(
             [line], minimum_length=3
         )
-    assert ended >= 12  # a random model that knows positions well ends less often
-    assert same >= 30
+    assert ended >= 30
+    assert same >= 10
     assert theirs.translate_nbest([""]) == own.translate_nbest([""])
 
 
