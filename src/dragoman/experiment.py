@@ -163,8 +163,11 @@ class Experiment:
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
         validation = self._validation(config.data.dev, prepared.vocabularies)
-        for part in (config.data.dev, *config.data.test.values()):
-            self._validation(part, prepared.vocabularies).check_lengths(model)
+        tests = [
+            self._validation(part, prepared.vocabularies) for part in config.data.test.values()
+        ]
+        for one in (validation, *tests):
+            one.check_lengths(model)
         trainer = Trainer(
             model,
             self.batches(prepared, world),

@@ -327,6 +327,12 @@ class Translator:
         )
 
 
+def total(scored: Iterable[Scored]) -> Scored:
+    """Log-probability and number of tokens of all lines together."""
+    lines = list(scored)
+    return Scored(sum(line.log_probability for line in lines), sum(line.tokens for line in lines))
+
+
 def _batches(
     numbers: Iterable[int], length: Callable[[int], int], tokens: int
 ) -> Iterator[list[int]]:

@@ -16,7 +16,7 @@ from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.health import says_one_thing
-from dragoman.translator import Translator
+from dragoman.translator import Translator, total
 
 log = logging.getLogger(__name__)
 
@@ -72,9 +72,7 @@ class Validation:
     def report(self, model: TranslationModel) -> Report:
         """The same figures, metrics with their signatures."""
         translator = Translator([model], self._vocabularies, self._search)
-        scored = translator.score(self.sources, self.references)
-        tokens = sum(item.tokens for item in scored)
-        log_probability = sum(item.log_probability for item in scored)
+        log_probability, tokens = total(translator.score(self.sources, self.references))
         report: Report = {
             "loss": -log_probability / tokens,
             "perplexity": perplexity(log_probability, tokens),

@@ -91,7 +91,8 @@ def test_finds_what_the_own_search_finds(variation: dict[str, Any], tmp_path: Pa
             [line], minimum_length=3
         )
     assert ended >= 30
-    assert same >= 10
+    # The model with learned positions writes one line for most sources, where the order differs.
+    assert same >= (10 if variation.get("positions") == "learned" else 30)
     assert theirs.translate_nbest([""]) == own.translate_nbest([""])
 
 

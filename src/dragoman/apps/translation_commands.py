@@ -163,14 +163,14 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     """
     from dragoman.evaluation.metrics import perplexity
     from dragoman.text.corpus import CorpusPart, read_pairs
+    from dragoman.translator import total
 
     models, source, target = _scored_paths(paths)
     part = CorpusPart(source=None if source is None else str(source), target=str(target))
     pairs = list(read_pairs(part))
     sources = [pair.source for pair in pairs] if part.has_source else None
     scored = _load(models, device).score(sources, [pair.target for pair in pairs])
-    log_probability = sum(line.log_probability for line in scored)
-    tokens = sum(line.tokens for line in scored)
+    log_probability, tokens = total(scored)
     summary = {
         "log_probability": log_probability,
         "tokens": tokens,

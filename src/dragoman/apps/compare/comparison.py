@@ -29,7 +29,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.translator import Translator
+from dragoman.translator import Translator, total
 
 TRANSLATIONS = "translations"
 _CONFIDENCE_SAMPLES = 1000
@@ -183,7 +183,7 @@ def _compare(
     for name, members in runs.items():
         translator = Translator.load(*(one.run for one in members))
         hypotheses[name] = translator.translate(test.sources)
-        perplexities[name] = _perplexity(translator, test)
+        perplexities[name] = perplexity(*total(translator.score(test.sources, test.references)))
         with atomic_write(output / TRANSLATIONS / f"{name}.{test.name}") as stream:
             stream.writelines(f"{line}\n" for line in hypotheses[name])
     evaluation = next(iter(runs.values()))[0].config.evaluation
@@ -199,11 +199,6 @@ def _compare(
         mine = [difference for difference in differences if difference.system == name]
         rows.append(replace(row, scores=scores, differences=mine))
     return Comparison(str(budget), test.name, len(test.sources), machine, rows)
-
-
-def _perplexity(translator: Translator, test: CommonTest) -> float:
-    scored = translator.score(test.sources, test.references)
-    return perplexity(sum(one.log_probability for one in scored), sum(one.tokens for one in scored))
 
 
 def _differences(
