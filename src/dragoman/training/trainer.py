@@ -265,7 +265,7 @@ class Trainer:
         step, config = self.progress.step, self._config
         if step % config.log_steps == 0:
             self._log()
-        validate = step % config.validation_steps == 0
+        validate = step % config.validation_steps == 0 or step == config.max_steps
         if validate or step % config.checkpoint_steps == 0:
             self._validate_and_save(validate)
         if self._stopping:
