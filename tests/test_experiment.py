@@ -117,17 +117,6 @@ def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
         begin(corpus, tmp_path / "run")
 
 
-def test_the_last_step_is_validated_where_a_checkpoint_is_due_too(
-    corpus: Path, tmp_path: Path
-) -> None:
-    settings = ["training.checkpoint_steps=3", "training.validation_steps=5"]
-    config = read_experiment(configuration(corpus, max_steps=6), settings)
-    train(Experiment.create(config, tmp_path / "run"))
-    lines = (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
-    assert [r["step"] for r in records if r["kind"] == "validation"] == [5, 6]
-
-
 @pytest.mark.parametrize("name", ["dev", "unseen"])
 def test_a_line_too_long_to_be_scored_is_told_before_training(
     name: str, corpus: Path, tmp_path: Path

@@ -267,9 +267,15 @@ def test_patience_stops_and_the_best_is_kept(trainer: MakeTrainer, tmp_path: Pat
 @pytest.mark.parametrize(
     ("limit", "steps"), [({"max_epochs": 2}, 10), ({"max_minutes": 1e-9}, 2), ({"max_steps": 3}, 3)]
 )
-def test_limits(trainer: MakeTrainer, limit: dict[str, float], steps: int) -> None:
+def test_limits_and_the_last_step_is_validated(
+    trainer: MakeTrainer, limit: dict[str, float], steps: int
+) -> None:
     """Processes agree on the time with the next step, hence one more."""
-    assert trainer(**{"max_steps": None, **limit}).train().step == steps
+    often = {"validation_steps": 100, "checkpoint_steps": steps}
+    run = trainer(**{"max_steps": None, **often, **limit})
+    run.observers = [records := Records()]
+    assert run.train().step == steps
+    assert [record["step"] for record in records.of("validation")] == [steps]
 
 
 def test_a_checkpoint_of_another_config_is_refused(trainer: MakeTrainer, tmp_path: Path) -> None:

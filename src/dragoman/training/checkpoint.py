@@ -50,6 +50,8 @@ class Progress:
     """Target tokens learned from, padding left out."""
     seconds: float = 0.0
     """Time spent training, validation left out."""
+    validated_step: int = 0
+    """The last step at which the model was validated."""
     best: Best | None = None
     stale_validations: int = 0
     """Validations since the best one."""

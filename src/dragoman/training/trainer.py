@@ -181,7 +181,7 @@ class Trainer:
             with self._interruption.listening():
                 while self._limit_reached() is None:
                     self._one_window()
-                if self.progress.step != self._saved_step:
+                if self.progress.step != self.progress.validated_step:
                     self._validate_and_save(validate=True)
         finally:
             for observer in self.observers:
@@ -265,7 +265,7 @@ class Trainer:
         step, config = self.progress.step, self._config
         if step % config.log_steps == 0:
             self._log()
-        validate = step % config.validation_steps == 0 or step == config.max_steps
+        validate = step % config.validation_steps == 0
         if validate or step % config.checkpoint_steps == 0:
             self._validate_and_save(validate)
         if self._stopping:
@@ -316,12 +316,15 @@ class Trainer:
                 )
             prune(self._run, self._config.keep_checkpoints, self.progress.best)
         self._saved_step = self.progress.step
+        if validate:
+            self.progress.validated_step = self.progress.step
         self._share_patience()
 
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
         self.model.eval()
         figures = self._validate(self.model)
+        progress.validated_step = progress.step
         self._tell({"kind": "validation", "step": progress.step, **figures})
         value = figures[metric]
         better = progress.best is None or (
