@@ -112,7 +112,11 @@ def finished(recipes: list[Path], output: Path) -> Outcome:
         assert begun.code == 0, begun.err
         assert f"dragoman resume {output / 'recurrent'}" in begun.out
         assert call("resume", output / "recurrent").code == 0
+        left = call(*arguments, "--plan")
+        assert f"dragoman resume {output / 'wide'}" in left.out
+        assert f"dragoman resume {output / 'recurrent'}" not in left.out
         outcome = call(*arguments, "--ensemble", "wide+recurrent")
+        assert "Nothing is left to train" in call(*arguments, "--plan").out
     assert outcome.code == 0, outcome.err
     return outcome
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dragoman.apps.options import EXISTING, set_option
+
+if TYPE_CHECKING:  # what these bring along costs seconds that --help can do without
+    from dragoman.apps.compare import Contest
 
 
 @click.command()
@@ -88,14 +92,23 @@ def compare(
         test_set=test_set,
     )
     if only_plan:
-        click.echo(f"Begun in {output}; train them with 'dragoman resume', or repeat this command")
-        for one in contest.recipes:
-            steps = one.experiment.config.training.max_steps
-            size = f"{steps:,} steps" if steps else "no limit on steps"
-            tokens = f"{one.tokens_per_step:,.0f} target tokens"
-            click.echo(f"  dragoman resume {one.experiment.run}  # {size} of {tokens}")
+        click.echo(_what_is_left(contest))
         return
     found = contest.carry_out()
     paths = write_comparison(found, output)
     click.echo(table(found))
     click.echo("\n" + "\n".join(f"Written: {path}" for path in paths))
+
+
+def _what_is_left(contest: Contest) -> str:
+    """The commands that train what is not trained yet."""
+    left = [one for one in contest.recipes if not one.finished]
+    if not left:
+        return f"Nothing is left to train in {contest.output}; repeat this command without --plan"
+    lines = [f"Begun in {contest.output}; train with 'dragoman resume', or repeat this command"]
+    for one in left:
+        steps = one.experiment.config.training.max_steps
+        size = f"{steps:,} steps" if steps else "no limit on steps"
+        tokens = f"{one.tokens_per_step:,.0f} target tokens"
+        lines.append(f"  dragoman resume {one.experiment.run}  # {size} of {tokens}")
+    return "\n".join(lines)

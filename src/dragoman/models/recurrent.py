@@ -39,7 +39,11 @@ from dragoman.models.recurrent_attention import SCORES, AttendedMemory, SourceAt
 from dragoman.models.recurrent_sources import AveragedEmbeddings, FirstState, RecurrentEncoder
 
 _INITIAL_RANGE = 0.1
-"""Every weight begins uniformly between minus this and this (Luong et al. 2015, section 4.1)."""
+"""Every weight begins uniformly between minus this and this (Luong et al. 2015, section 4.1).
+
+So do the arrangements of others, which have their own: 0.04 (Wu et al. 2016, section 8.3), normal
+and orthogonal matrices (Bahdanau et al. 2015, appendix B.1).
+"""
 
 
 class RecurrentConfig(FamilyConfig):

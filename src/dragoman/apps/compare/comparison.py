@@ -26,7 +26,6 @@ from dragoman.evaluation.significance import Comparison as Difference
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 from dragoman.files import atomic_write
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translator import Translator, total
@@ -161,8 +160,7 @@ def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
 
 def _train(planned: Planned) -> None:
     """Train a run that is not finished."""
-    run = planned.experiment.run
-    if (run / MODEL_DIRECTORY).is_dir():
+    if planned.finished:
         return
     click.echo(f"\n{planned.name}", err=True)
     try:
