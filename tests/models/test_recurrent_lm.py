@@ -109,14 +109,18 @@ def test_dropout_falls_on_embeddings_between_layers_and_on_the_output() -> None:
 
 
 def test_the_defaults_are_zarembas_medium_model() -> None:
-    """Two layers of 650 units, dropout 0.5 (section 4.1)."""
+    """Two layers of 650 units, dropout 0.5 (section 4.1); its range of weights is asked for."""
     config = RecurrentLMConfig()
     assert (config.layers, config.d_model, config.dropout) == (2, 650, 0.5)
 
 
-@pytest.mark.parametrize(("d_model", "initial"), [(650, 0.05), (162, 0.1)])
-def test_weights_begin_in_zarembas_range(d_model: int, initial: float) -> None:
-    model = build(RecurrentLMConfig(d_model=d_model, layers=1))
+@pytest.mark.parametrize(
+    ("choices", "initial"),
+    [({"d_model": 250}, 0.2), ({"d_model": 650, "initial_range": 0.05}, 0.05)],
+    ids=["as large as Luong's by its width", "Zaremba's"],
+)
+def test_weights_begin_in_the_range(choices: dict[str, float], initial: float) -> None:
+    model = build(RecurrentLMConfig(layers=1, **choices))
     largest = max(p.detach().abs().max().item() for p in model.parameters())
     assert largest == pytest.approx(initial, rel=0.01)
 

@@ -38,6 +38,25 @@ def recurrent_layer(cell: Cell, width: int, d_model: int, directions: int = 1) -
     return kind(width, d_model, batch_first=True, bidirectional=directions == 2)
 
 
+def begin_uniformly(model: nn.Module, d_model: int, largest: float | None) -> None:
+    """Draw every weight uniformly between minus and plus ``largest``.
+
+    Luong et al. 2015, section 4.1, have 0.1 for 1,000 units, which stands in for a range that is
+    not given; divided by the root of the width, what a unit sums up stays as large.  Where it is
+    less than that, outputs at first hardly depend on the words, and gradients reach lower layers
+    late.
+
+    Args:
+        model: all its parameters are drawn, biases too.
+        d_model: its width.
+        largest: the range, or None.
+    """
+    if largest is None:
+        largest = 0.1 * (1000 / d_model) ** 0.5
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -largest, largest)
+
+
 def advance(layer: nn.Module, x: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
     """Read further positions: ``(rows, length, width)`` to ``(rows, length, d_model)``.
 

@@ -33,17 +33,11 @@ from dragoman.models.recurrence import (
     Cell,
     LayerState,
     advance,
+    begin_uniformly,
     recurrent_layer,
 )
 from dragoman.models.recurrent_attention import SCORES, AttendedMemory, SourceAttention
 from dragoman.models.recurrent_sources import AveragedEmbeddings, FirstState, RecurrentEncoder
-
-_INITIAL_RANGE = 0.1
-"""Every weight begins uniformly between minus this and this (Luong et al. 2015, section 4.1).
-
-So do the arrangements of others, which have their own: 0.04 (Wu et al. 2016, section 8.3), normal
-and orthogonal matrices (Bahdanau et al. 2015, appendix B.1).
-"""
 
 
 class RecurrentConfig(FamilyConfig):
@@ -89,6 +83,9 @@ class RecurrentConfig(FamilyConfig):
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
     its next position (Zaremba et al. 2014)."""
+    initial_range: float | None = Field(None, gt=0)
+    """Every weight begins uniformly between minus this and this; 0.1 for 1,000 units and more for
+    fewer if not given (Luong, section 4.1). GNMT has 0.04 (section 8.3)."""
     embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
@@ -328,8 +325,7 @@ class Recurrent(TranslationModel):
         attended_from = TopAttention if config.attention_from == "top" else BottomAttention
         self.decoder: Decoder = attended_from(config)
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
-        for parameter in self.parameters():
-            nn.init.uniform_(parameter, -_INITIAL_RANGE, _INITIAL_RANGE)
+        begin_uniformly(self, config.d_model, config.initial_range)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
         """Read the source; see :meth:`TranslationModel.encode`.

@@ -17,16 +17,7 @@ from torch import Tensor, nn
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
-from dragoman.models.recurrence import Cell, LayerState, RecurrentStack, advance
-
-
-def _initial_range(d_model: int) -> float:
-    """Every weight begins uniformly between minus this and this.
-
-    Zaremba et al. 2014, section 4.1, have 0.05 for 650 units, and more for fewer: 0.1 for 200,
-    0.04 for 1,500.  Divided by the root of the width, what a unit sums up stays as large.
-    """
-    return 0.05 * (650 / d_model) ** 0.5
+from dragoman.models.recurrence import Cell, LayerState, RecurrentStack, advance, begin_uniformly
 
 
 class RecurrentLMConfig(FamilyConfig):
@@ -50,6 +41,10 @@ class RecurrentLMConfig(FamilyConfig):
     dropout: float = Field(0.5, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
     its next position (Zaremba et al. 2014)."""
+    initial_range: float | None = Field(None, gt=0)
+    """Every weight begins uniformly between minus this and this; 0.1 for 1,000 units and more for
+    fewer if not given (Luong et al. 2015). Zaremba et al. have 0.05 for 650 and Sutskever et al.
+    0.08 for 1,000, where Adam takes longer to begin."""
     embeddings: Sharing = "separate"
     """separate: one matrix for target and output each (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
@@ -107,9 +102,7 @@ class RecurrentLM(TranslationModel):
         self.dropout = Dropout(config.dropout)
         self.stack = self._stack()
         self.source_stack = self._stack() if config.source_layers == "own" else None
-        largest = _initial_range(config.d_model)
-        for parameter in self.parameters():
-            nn.init.uniform_(parameter, -largest, largest)
+        begin_uniformly(self, config.d_model, config.initial_range)
 
     def _stack(self) -> RecurrentStack:
         config = self.config
