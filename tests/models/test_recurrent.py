@@ -372,8 +372,7 @@ def test_what_does_not_fit_together_is_refused(choices: dict[str, object], messa
 
 def test_positions_of_the_averaging_encoder_end_with_a_clear_error() -> None:
     model = made(**AVERAGING)
-    assert model.config.position_limit == 7
-    assert model.position_limit is None  # of a target
+    assert model.config.position_limit == model.position_limit == 7
     with pytest.raises(DataError, match=r"8 positions.*max_positions"):
         model.encode(random_ids(1, 8), mask_of([8]))
 

@@ -271,10 +271,13 @@ def test_limits_and_the_last_step_is_validated(
     trainer: MakeTrainer, limit: dict[str, float], steps: int
 ) -> None:
     """Processes agree on the time with the next step, hence one more."""
-    often = {"validation_steps": 100, "checkpoint_steps": steps}
-    run = trainer(**{"max_steps": None, **often, **limit})
-    run.observers = [records := Records()]
-    assert run.train().step == steps
+    choices = {"max_steps": None, "validation_steps": 100, "checkpoint_steps": steps, **limit}
+    records = Records()
+    for _ in range(2):  # what is resumed when it is finished stays as it is
+        run = trainer(**choices)
+        run.observers = [records]
+        run.resume()
+        assert run.train().step == steps
     assert [record["step"] for record in records.of("validation")] == [steps]
 
 

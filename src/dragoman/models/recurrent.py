@@ -58,7 +58,8 @@ class RecurrentConfig(FamilyConfig):
     averaging_window: OddWidth = Field(5, ge=1)
     """Positions that the averaging encoder takes the mean of; odd."""
     max_positions: int = Field(1024, ge=1)
-    """Longest source in pieces that the averaging encoder allows; its positions are learned."""
+    """Longest sentence in pieces that the averaging encoder allows, whose positions are learned; it
+    holds for source and target."""
     cell: Cell = "lstm"
     """LSTM (Luong, GNMT) or gated recurrent unit (Bahdanau); PyTorch's own."""
     bidirectional: Literal["none", "first", "all"] = "none"
@@ -84,8 +85,9 @@ class RecurrentConfig(FamilyConfig):
     """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
     its next position (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0)
-    """Every weight begins uniformly between minus this and this; 0.1 for 1,000 units and more for
-    fewer if not given (Luong, section 4.1). GNMT has 0.04 (section 8.3)."""
+    """Every weight begins uniformly between minus this and this; not given, it is
+    `0.1 sqrt(1000 / d_model)`, as Luong has 0.1 for 1,000 units (section 4.1). GNMT has 0.04
+    (section 8.3)."""
     embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
@@ -312,6 +314,7 @@ class Recurrent(TranslationModel):
         super().__init__()
         config.check_vocabularies(source_vocabulary, target_vocabulary)
         self.config = config
+        self.position_limit = config.position_limit
         self.source_embedding = nn.Embedding(source_vocabulary, config.d_model)
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)

@@ -21,7 +21,10 @@ from dragoman.models.recurrence import Cell, LayerState, RecurrentStack, advance
 
 
 class RecurrentLMConfig(FamilyConfig):
-    """Sizes and choices of a recurrent language model; the defaults are Zaremba's medium one."""
+    """Sizes and choices of a recurrent language model; the defaults are Zaremba's medium one.
+
+    But for the range in which weights begin: see `initial_range`.
+    """
 
     family: Literal["recurrent_lm"] = "recurrent_lm"
     """Which family of models this is."""
@@ -42,9 +45,9 @@ class RecurrentLMConfig(FamilyConfig):
     """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
     its next position (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0)
-    """Every weight begins uniformly between minus this and this; 0.1 for 1,000 units and more for
-    fewer if not given (Luong et al. 2015). Zaremba et al. have 0.05 for 650 and Sutskever et al.
-    0.08 for 1,000, where Adam takes longer to begin."""
+    """Every weight begins uniformly between minus this and this; not given, it is
+    `0.1 sqrt(1000 / d_model)` (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units and
+    Sutskever et al. 0.08 for 1,000, with which Adam takes longer to begin."""
     embeddings: Sharing = "separate"
     """separate: one matrix for target and output each (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""

@@ -67,7 +67,7 @@ class TrainingConfig(Config):
     max_minutes: float | None = Field(None, gt=0)
     """Stop after this much time of training, validation left out."""
     validation_steps: int = Field(1000, ge=1)
-    """Validate each time this many steps have passed."""
+    """Validate each time this many steps have passed, and at the end."""
     checkpoint_steps: int = Field(1000, ge=1)
     """Write a checkpoint each time this many steps have passed."""
     keep_checkpoints: int = Field(5, ge=1)
@@ -265,7 +265,7 @@ class Trainer:
         step, config = self.progress.step, self._config
         if step % config.log_steps == 0:
             self._log()
-        validate = step % config.validation_steps == 0
+        validate = step % config.validation_steps == 0 or self._limit_reached() is not None
         if validate or step % config.checkpoint_steps == 0:
             self._validate_and_save(validate)
         if self._stopping:

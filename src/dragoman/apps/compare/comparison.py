@@ -181,9 +181,9 @@ def _compare(
     for name, members in runs.items():
         translator = Translator.load(*(one.run for one in members))
         hypotheses[name] = translator.translate(test.sources)
-        perplexities[name] = perplexity(*total(translator.score(test.sources, test.references)))
         with atomic_write(output / TRANSLATIONS / f"{name}.{test.name}") as stream:
             stream.writelines(f"{line}\n" for line in hypotheses[name])
+        perplexities[name] = perplexity(*total(translator.score(test.sources, test.references)))
     evaluation = next(iter(runs.values()))[0].config.evaluation
     differences = _differences(hypotheses, test.references, evaluation)
     precisions = [precision_of(one.config) for members in runs.values() for one in members]
