@@ -227,13 +227,18 @@ def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str
     )
 
 
+def has_model(run: Path) -> bool:
+    """Whether a run is trained to its end, and its model written."""
+    return (run / MODEL_DIRECTORY / WEIGHTS_FILE).is_file()
+
+
 def model_directory(path: Path) -> Path:
     """The model directory that ``path`` means: itself, or that of a run.
 
     Raises:
         SavedError: nothing is there, or a run that has no model yet.
     """
-    if (path / MODEL_DIRECTORY / WEIGHTS_FILE).is_file():
+    if has_model(path):
         return path / MODEL_DIRECTORY
     if (path / WEIGHTS_FILE).is_file():
         return path

@@ -327,9 +327,8 @@ class Translator:
         )
 
 
-def total(scored: Iterable[Scored]) -> Scored:
+def total(lines: Sequence[Scored]) -> Scored:
     """Log-probability and number of tokens of all lines together."""
-    lines = list(scored)
     return Scored(sum(line.log_probability for line in lines), sum(line.tokens for line in lines))
 
 

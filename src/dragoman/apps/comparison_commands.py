@@ -102,7 +102,9 @@ def compare(
 
 def _what_is_left(contest: Contest) -> str:
     """The commands that train what is not trained yet."""
-    left = [one for one in contest.recipes if not one.finished]
+    from dragoman.saved import has_model
+
+    left = [one for one in contest.recipes if not has_model(one.experiment.run)]
     if not left:
         return f"Nothing is left to train in {contest.output}; repeat this command without --plan"
     lines = [f"Begun in {contest.output}; train with 'dragoman resume', or repeat this command"]

@@ -14,7 +14,7 @@ from dragoman.evaluation.metrics import exact_match
 from dragoman.experiment import Experiment
 from dragoman.files import atomic_write
 from dragoman.recipe import read_experiment
-from dragoman.saved import CONFIG_FILE, MODEL_DIRECTORY, WEIGHTS_FILE
+from dragoman.saved import CONFIG_FILE, has_model
 from dragoman.text.corpus import read_pairs
 from dragoman.text.synthetic import write
 from dragoman.training.distributed import World
@@ -67,7 +67,7 @@ def run_demo(directory: Path) -> None:
         StorageError: the directory cannot be written.
     """
     run = directory / RUN_DIRECTORY
-    if (run / MODEL_DIRECTORY / WEIGHTS_FILE).is_file():
+    if has_model(run):
         raise ConfigError(
             f"{directory}: the demo is there already; look at {run / 'report.html'}, or choose "
             "another place with --directory"

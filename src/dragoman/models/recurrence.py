@@ -38,8 +38,8 @@ def recurrent_layer(cell: Cell, width: int, d_model: int, directions: int = 1) -
     return kind(width, d_model, batch_first=True, bidirectional=directions == 2)
 
 
-def begin_uniformly(model: nn.Module, d_model: int, largest: float | None) -> None:
-    """Draw every weight uniformly between minus and plus ``largest``.
+def initialise_uniformly(model: nn.Module, d_model: int, initial_range: float | None) -> None:
+    """Draw every weight uniformly between minus and plus ``initial_range``.
 
     Luong et al. 2015, section 4.1, have 0.1 for 1,000 units, which stands in for a range that is
     not given; divided by the root of the width, what a unit sums up stays as large.  Where it is
@@ -49,12 +49,12 @@ def begin_uniformly(model: nn.Module, d_model: int, largest: float | None) -> No
     Args:
         model: all its parameters are drawn, biases too.
         d_model: its width.
-        largest: the range, or None.
+        initial_range: above 0, or None for Luong's by the width.
     """
-    if largest is None:
-        largest = 0.1 * (1000 / d_model) ** 0.5
+    if initial_range is None:
+        initial_range = 0.1 * (1000 / d_model) ** 0.5
     for parameter in model.parameters():
-        nn.init.uniform_(parameter, -largest, largest)
+        nn.init.uniform_(parameter, -initial_range, initial_range)
 
 
 def advance(layer: nn.Module, x: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:

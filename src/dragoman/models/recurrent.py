@@ -7,7 +7,8 @@ Align and Translate"; Wu et al. 2016, "Google's Neural Machine Translation Syste
 Attention always follows Luong's order: the present output of a layer is the query.  Bahdanau et
 al. and GNMT query with the output of the position before.  Of Bahdanau et al. there are the
 additive score, the bidirectional encoder and the decoder's first state, but not the context as
-an input of the cell nor the maxout layer before the softmax.
+an input of the cell nor the maxout layer before the softmax.  Weights begin uniformly, as Luong's;
+those of Bahdanau et al. are normal and orthogonal (appendix B.1).
 
 In the place of the recurrent encoder may stand the averaging one of Ranzato et al. 2016, "Sequence
 Level Training with Recurrent Neural Networks".
@@ -33,7 +34,7 @@ from dragoman.models.recurrence import (
     Cell,
     LayerState,
     advance,
-    begin_uniformly,
+    initialise_uniformly,
     recurrent_layer,
 )
 from dragoman.models.recurrent_attention import SCORES, AttendedMemory, SourceAttention
@@ -328,7 +329,7 @@ class Recurrent(TranslationModel):
         attended_from = TopAttention if config.attention_from == "top" else BottomAttention
         self.decoder: Decoder = attended_from(config)
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
-        begin_uniformly(self, config.d_model, config.initial_range)
+        initialise_uniformly(self, config.d_model, config.initial_range)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
         """Read the source; see :meth:`TranslationModel.encode`.

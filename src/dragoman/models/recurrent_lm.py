@@ -2,7 +2,8 @@
 
 Zaremba et al. 2014, "Recurrent Neural Network Regularization", for the language model; Sutskever
 et al. 2014, "Sequence to Sequence Learning with Neural Networks", for the translator: the state
-in which the source leaves the network is all that the target knows of it.
+in which the source leaves the network is all that the target knows of it.  Weights begin in a
+larger range than theirs unless ``initial_range`` says otherwise.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from torch import Tensor, nn
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
 from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
-from dragoman.models.recurrence import Cell, LayerState, RecurrentStack, advance, begin_uniformly
+from dragoman.models.recurrence import (
+    Cell,
+    LayerState,
+    RecurrentStack,
+    advance,
+    initialise_uniformly,
+)
 
 
 class RecurrentLMConfig(FamilyConfig):
-    """Sizes and choices of a recurrent language model; the defaults are Zaremba's medium one.
-
-    But for the range in which weights begin: see `initial_range`.
-    """
+    """Sizes and choices of a recurrent language model; the defaults are Zaremba's medium one."""
 
     family: Literal["recurrent_lm"] = "recurrent_lm"
     """Which family of models this is."""
@@ -105,7 +109,7 @@ class RecurrentLM(TranslationModel):
         self.dropout = Dropout(config.dropout)
         self.stack = self._stack()
         self.source_stack = self._stack() if config.source_layers == "own" else None
-        begin_uniformly(self, config.d_model, config.initial_range)
+        initialise_uniformly(self, config.d_model, config.initial_range)
 
     def _stack(self) -> RecurrentStack:
         config = self.config

@@ -265,6 +265,7 @@ class Trainer:
         step, config = self.progress.step, self._config
         if step % config.log_steps == 0:
             self._log()
+        # At a limit now and not after the loop, which would write the same checkpoint again.
         validate = step % config.validation_steps == 0 or self._limit_reached() is not None
         if validate or step % config.checkpoint_steps == 0:
             self._validate_and_save(validate)
@@ -306,25 +307,25 @@ class Trainer:
         self._tell(record)
 
     def _validate_and_save(self, validate: bool) -> None:
-        if self._world.leads:
-            try:
-                if validate:
+        progress, leads = self.progress, self._world.leads
+        try:
+            if validate:
+                if leads:
                     self._validate_now()
-            finally:  # a validation that fails must not cost the steps before it
-                write_checkpoint(
-                    self._run, self.progress, self.optimizer.weights(), self.optimizer.moments()
-                )
-            prune(self._run, self._config.keep_checkpoints, self.progress.best)
-        self._saved_step = self.progress.step
-        if validate:
-            self.progress.validated_step = self.progress.step
+                progress.validated_step = progress.step
+        finally:  # a validation that fails must not cost the steps before it
+            if leads:
+                weights, moments = self.optimizer.weights(), self.optimizer.moments()
+                write_checkpoint(self._run, progress, weights, moments)
+        if leads:
+            prune(self._run, self._config.keep_checkpoints, progress.best)
+        self._saved_step = progress.step
         self._share_patience()
 
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
         self.model.eval()
         figures = self._validate(self.model)
-        progress.validated_step = progress.step
         self._tell({"kind": "validation", "step": progress.step, **figures})
         value = figures[metric]
         better = progress.best is None or (

@@ -26,6 +26,7 @@ from dragoman.evaluation.significance import Comparison as Difference
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 from dragoman.files import atomic_write
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved import has_model
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translator import Translator, total
@@ -160,7 +161,7 @@ def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
 
 def _train(planned: Planned) -> None:
     """Train a run that is not finished."""
-    if planned.finished:
+    if has_model(planned.experiment.run):
         return
     click.echo(f"\n{planned.name}", err=True)
     try:

@@ -19,7 +19,7 @@ from dragoman.experiment import Experiment, Prepared
 from dragoman.files import write_json
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved import CONFIG_FILE, MODEL_DIRECTORY
+from dragoman.saved import CONFIG_FILE
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 
@@ -55,11 +55,6 @@ class Planned:
     tokens_per_step: float
     """Target tokens, padding left out."""
     vocabularies: Vocabularies
-
-    @property
-    def finished(self) -> bool:
-        """Whether its run is trained to the end."""
-        return (self.experiment.run / MODEL_DIRECTORY).is_dir()
 
 
 Prepare = Callable[[Experiment], Prepared]
