@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config import Config, on_base, override, parse, read_yaml
 from dragoman.evaluation.metrics import EvaluationConfig
@@ -32,7 +33,7 @@ class DataConfig(Config):
     """What is dropped from the training text."""
     max_pieces: int = Field(256, ge=1)
     """Pairs with more pieces on a side are dropped from training."""
-    processes: int | None = Field(None, ge=1)
+    processes: int | None = Field(None, ge=1, le=1024)
     """Processes that encode the text; one a core if not given."""
 
 
@@ -58,30 +59,29 @@ class ExperimentConfig(Config):
     evaluation: EvaluationConfig = EvaluationConfig()
     """How translations are scored."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> ExperimentConfig:
+    def conflicts(self) -> Iterator[str]:
+        """Parts of the run that do not go together."""
         if self.model.needs_joint_vocabulary and not self.vocabulary.joint:
-            raise ValueError(
+            yield (
                 "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
                 "target"
             )
         if self.search.coverage_penalty and not FAMILIES[self.model.family].has_attention():
-            raise ValueError(
+            yield (
                 "search.coverage_penalty needs attention over the source, which model.family: "
                 f"{self.model.family} has not; set it to 0"
             )
         if "dev" in self.data.test:
-            raise ValueError("data.test: dev is the name of data.dev's scores; choose another")
+            yield "data.test: dev is the name of data.dev's scores; choose another"
         metric = self.training.best_metric
         if metric != "loss" and metric not in self.evaluation.metrics:
-            raise ValueError(
+            yield (
                 f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
                 "set training.best_metric: loss"
             )
-        return self
+        yield from self._sides_that_do_not_fit()
 
-    @model_validator(mode="after")
-    def _sides_are_those_of_the_model(self) -> ExperimentConfig:
+    def _sides_that_do_not_fit(self) -> Iterator[str]:
         """A source that is not read is a mistake as much as one that is missing."""
         reads = self.model.reads_source
         data = self.data
@@ -90,14 +90,14 @@ class ExperimentConfig(Config):
         parts |= {f"data.test.{name}": part for name, part in data.test.items()}
         for name, part in parts.items():
             if reads and not part.has_source:
-                raise ValueError(f"{name} has no source, which this model reads; name it")
+                yield f"{name} has no source, which this model reads; name it"
             if part.has_source and not reads:
-                raise ValueError(
+                yield (
                     f"{name} has a source, which a language model does not read; name its target "
                     "alone, or set model.source"
                 )
         if reads:
-            return self
+            return
         unfit = {
             "evaluation.metrics are of translations; set them to []": self.evaluation.metrics,
             "vocabulary.joint: false is for two sides; leave it out": not self.vocabulary.joint,
@@ -106,8 +106,7 @@ class ExperimentConfig(Config):
             ),
         }
         for problem in (problem for problem, found in unfit.items() if found):
-            raise ValueError(f"a language model reads no source: {problem}")
-        return self
+            yield f"a language model reads no source: {problem}"
 
 
 def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
@@ -130,7 +129,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         replaced=("data.dev", "data.test"),
         families={"model": "transformer"},
     )
-    values = _relocate(override(whole, list(settings)), path.resolve().parent)
+    values = _relocate(override(whole, list(settings)), Path(os.path.realpath(path)).parent)
     return parse(ExperimentConfig, values, path)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from dragoman.apps.options import EXISTING, device_option, json_option, model_arguments
+from dragoman.apps.options import EXISTING, Number, device_option, json_option, model_arguments
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ STANDARD_INPUT = "standard input"
 @click.option(
     "--length-penalty",
     metavar="ALPHA",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     help="0 prefers short translations, 1 long ones.",
 )
 @click.option(
     "--coverage-penalty",
     metavar="BETA",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     help="Above 0, translations that leave out a part of the source lose.",
 )
 @click.option(
@@ -64,7 +64,7 @@ STANDARD_INPUT = "standard input"
 @click.option("--sample", is_flag=True, help="Draw translations at random instead of searching.")
 @click.option(
     "--temperature",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     help="Of --sample: below 1 prefers likely pieces.",
 )
 @click.option(
@@ -76,7 +76,7 @@ STANDARD_INPUT = "standard input"
 @click.option(
     "--top-p",
     metavar="P",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Number(0, 1, min_open=True),
     help="Of --sample: draw from the likeliest pieces that together have P.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Of --sample: the same draws again.")
@@ -104,7 +104,7 @@ STANDARD_INPUT = "standard input"
 @click.option(
     "--workers",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1024),
     help="Processes (ctranslate2: threads) that share the lines.",
 )
 @device_option

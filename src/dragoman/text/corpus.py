@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config import Config
 from dragoman.errors import DataError
@@ -50,25 +51,28 @@ class CorpusPart(Config):
     out where a language model reads the target alone."""
     target: str | None = None
     """The same of the target."""
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    weight: float = Field(default=1.0, ge=1e-6, le=1e6)
     """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch."""
     format: Format | None = None
     """The format of the file, where its suffix does not tell."""
 
-    @model_validator(mode="after")
-    def _check(self) -> CorpusPart:
-        kind = self.kind
+    def conflicts(self) -> Iterator[str]:
+        """A format that is not told, or does not go with what is named."""
+        try:
+            kind = self.kind
+        except ValueError as error:
+            yield str(error)
+            return
         if (kind == "plain") != (self.path is None):
-            raise ValueError(
+            yield (
                 "two plain files are given as source and target without path, "
                 "any other format as path"
             )
-        if kind == "po" and (self.source is not None or self.target is not None):
-            raise ValueError("a PO file has msgid and msgstr; leave source and target out")
-        if kind != "po" and self.target is None:
+        elif kind == "po" and (self.source is not None or self.target is not None):
+            yield "a PO file has msgid and msgstr; leave source and target out"
+        elif kind != "po" and self.target is None:
             what = {"plain": "files", "tsv": "columns", "jsonl": "keys", "tmx": "languages"}[kind]
-            raise ValueError(f"name both source and target: the {what} to read")
-        return self
+            yield f"name both source and target: the {what} to read"
 
     @property
     def has_source(self) -> bool:
@@ -121,7 +125,8 @@ def relocate_part(values: Any, folder: Path) -> Any:
 
 
 def _absolute(name: str, folder: Path) -> str:
-    return str((folder / Path(name).expanduser()).absolute())
+    # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
+    return str((folder / os.path.expanduser(name)).absolute())
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:

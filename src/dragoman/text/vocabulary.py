@@ -51,7 +51,7 @@ class VocabularyConfig(Config):
 
     kind: Literal["bpe", "unigram"] = "bpe"
     """Byte-pair encoding, or a unigram language model over pieces."""
-    size: int = Field(default=32000, gt=4)
+    size: int = Field(default=32000, gt=4, le=10_000_000)
     """Pieces in a vocabulary, with the four special ones, tags and bytes."""
     joint: bool = True
     """One vocabulary for both sides; `false` trains one for each, of `size` pieces each."""
