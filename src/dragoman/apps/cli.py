@@ -7,7 +7,6 @@ like wait until a command runs, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 import traceback
@@ -22,6 +21,7 @@ from dragoman.apps.comparison_commands import compare
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.inspection_commands import cost, doctor
 from dragoman.apps.layers.command import layers
+from dragoman.apps.streams import discard, guarded_streams, open_closed_streams
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.translation_commands import score, translate
 from dragoman.errors import DragomanError
@@ -79,14 +79,17 @@ for _command in (
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and return its exit code; errors are told on standard error."""
+    with guarded_streams():
+        return _run(list(arguments))
+
+
+def _run(arguments: list[str]) -> int:
     session = Session()
     try:
-        code = commands.main(
-            list(arguments), prog_name="dragoman", standalone_mode=False, obj=session
-        )
+        code = commands.main(arguments, prog_name="dragoman", standalone_mode=False, obj=session)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # click makes the one into the other
-        _discard_output()
+        discard(sys.stdout)
         return BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
         if session.debug:
@@ -112,6 +115,7 @@ def _explain(error: BaseException, session: Session) -> tuple[str, int]:
 
 def main() -> None:
     """The program: ``dragoman`` and ``python -m dragoman``."""
+    open_closed_streams()
     logging.basicConfig(level=logging.WARNING, handlers=[StandardError()])
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # they speak to programmers; PYTHONWARNINGS shows them
@@ -132,8 +136,3 @@ class StandardError(logging.Handler):
 
 def _one_line(message: object) -> str:
     return " ".join(str(message).split())
-
-
-def _discard_output() -> None:
-    """Let the interpreter flush what is left to nowhere, instead of complaining at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

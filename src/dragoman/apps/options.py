@@ -39,7 +39,7 @@ class _Path(click.Path):
             # What is missing may be made, and is said by what needs it.
             if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
                 self.fail(f"{os.fsdecode(value)}: {error.strerror}.", param, ctx)
-        return Path(super().convert(value, param, ctx))
+        return Path(value)
 
 
 EXISTING = _Path(path_type=Path)

@@ -287,13 +287,13 @@ class _Refused:
 @contextmanager
 def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
     """What is to be translated, and whether a person is typing it."""
-    from dragoman.text.corpus import decode_lines, read_lines
+    from dragoman.text.corpus import read_lines, stream_lines
 
     if inputs:
         yield (line for path in inputs for line in read_lines(path)), False
         return
     stream = sys.stdin.buffer
-    yield decode_lines(stream, STANDARD_INPUT), stream.isatty()
+    yield stream_lines(stream, STANDARD_INPUT), stream.isatty()
 
 
 def _formatted(

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from dragoman.config import Config
 from dragoman.errors import DataError
-from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines
+from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines, stream_lines
 from dragoman.text.readers import Pair, read_jsonl, read_po, read_tmx, read_tsv
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "read_lines",
     "read_pairs",
     "relocate_part",
+    "stream_lines",
 ]
 
 Format = Literal["plain", "tsv", "jsonl", "tmx", "po"]
@@ -44,8 +45,8 @@ class CorpusPart(Config):
     """
 
     path: str | None = None
-    """A TSV with a header, JSONL, TMX or PO file; also as .gz, .xz or .zst.  Without it, `source`
-    and `target` are two plain files, aligned line by line."""
+    """A TSV with a header, JSONL, TMX or PO file. Without it, `source` and `target` are two plain
+    files, aligned line by line. What gzip, xz or zstd compressed is recognised."""
     source: str | None = None
     """Column, key or language of the source; without `path`, the file of the source lines. Left
     out where a language model reads the target alone."""

@@ -209,10 +209,18 @@ def _segments(unit: Element) -> dict[str, str]:
 def _text(element: Element) -> Iterator[str]:
     """The text of a segment; of the elements inside, only highlighted text is text."""
     yield element.text or ""
-    for part in element:
-        if _local(part.tag) == "hi":
-            yield from _text(part)
-        yield part.tail or ""
+    inside = [(iter(element), "")]  # no recursion: what is nested without end is text all the same
+    while inside:
+        parts, tail = inside[-1]
+        part = next(parts, None)
+        if part is None:
+            inside.pop()
+            yield tail
+        elif _local(part.tag) == "hi":
+            inside.append((iter(part), part.tail or ""))
+            yield part.text or ""
+        else:
+            yield part.tail or ""
 
 
 def _of_language(texts: dict[str, str], language: str) -> str | None:
