@@ -116,7 +116,7 @@ def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> d
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals or not key:
-            raise ConfigError(f"--set {setting}: expected KEY=VALUE, such as training.seed=7")
+            raise ConfigError(f"--set {setting:.200}: expected KEY=VALUE, such as training.seed=7")
         *parents, last = key.split(".")
         place = result
         for depth, parent in enumerate(parents, 1):
@@ -125,9 +125,8 @@ def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> d
             place = place[parent]
             if not isinstance(place, dict):
                 whole = ".".join(parents[:depth])
-                raise ConfigError(
-                    f"--set {setting}: {parent} is no section; set it as a whole: {whole}=VALUE"
-                )
+                problem = f"{parent} is no section; set it as a whole: {whole}=VALUE"
+                raise ConfigError(f"--set {setting:.200}: {problem}")
         try:
             place[last] = load_yaml(text)
         except yaml.YAMLError as error:

@@ -15,6 +15,15 @@ from pydantic.fields import FieldInfo
 Place = tuple[str, ...]
 """A key of a file and those of the sections around it, from the outside in."""
 
+# What pydantic says of these in words of Python.
+_KINDS = {
+    "model_type": "a section of keys",
+    "model_attributes_type": "a section of keys",
+    "dict_type": "a section of keys",
+    "tuple_type": "a list",
+    "list_type": "a list",
+}
+
 
 def explain(kind: type[BaseModel], values: dict[str, Any], error: ValidationError) -> str:
     """One line that names every problem; several are numbered.
@@ -44,7 +53,10 @@ def _each(kind: type[BaseModel], values: dict[str, Any], error: ValidationError)
     # A section whose family is misspelt is read as another family's, whose keys are not meant.
     families = {path for path, field in _keys(kind, ()) if field is None}
     astray = [place[:-1] for place, meant in misspelt.items() if meant in families]
+    around = {place[:end] for place, _ in problems for end in range(len(place))}
     for place, problem in problems:
+        if problem["type"] == "too_short" and place in around:
+            continue  # what is wrong with its items left too few of them
         if place in misspelt:
             meant = misspelt[place]
             if meant in families or place[:-1] not in astray:
@@ -61,6 +73,8 @@ def _describe(key: str, problem: Mapping[str, Any]) -> str:
     if problem["type"] == "union_tag_invalid":
         return _describe_tag(key, **problem["ctx"])
     message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] in _KINDS:
+        message = f"Input should be {_KINDS[problem['type']]}"
     found = problem["input"]
     shown = "" if isinstance(found, (dict, BaseModel)) else f", found {_shown(found)}"
     return f"{key or 'configuration'}: {message}{shown}"

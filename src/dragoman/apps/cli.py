@@ -7,6 +7,7 @@ like wait until a command runs, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import sys
 import traceback
@@ -28,6 +29,8 @@ from dragoman.errors import DragomanError
 
 UNEXPECTED = 1
 INTERRUPTED = 128 + signal.SIGINT
+# As PyTorch says it, on CPU and GPU.
+_OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory")
 BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
 
 
@@ -109,6 +112,9 @@ def _explain(error: BaseException, session: Session) -> tuple[str, int]:
         return _one_line(error.format_message()).rstrip(".") + where, error.exit_code
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return "interrupted", INTERRUPTED
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
+        said = f"out of memory ({_one_line(error):.100})"
+        return f"{said}; make the model, its batches or the beam smaller", UNEXPECTED
     hint = "" if session.debug else "; run 'dragoman --debug ...' to see where it comes from"
     return f"unexpected {type(error).__name__}: {_one_line(error)}{hint}", UNEXPECTED
 

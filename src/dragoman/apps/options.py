@@ -38,7 +38,7 @@ class _Path(click.Path):
         except OSError as error:
             # What is missing may be made, and is said by what needs it.
             if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
-                self.fail(f"{os.fsdecode(value)}: {error.strerror}.", param, ctx)
+                self.fail(f"{os.fsdecode(value):.80}: {error.strerror}.", param, ctx)
         return Path(value)
 
 

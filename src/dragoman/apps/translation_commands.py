@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from dragoman.apps.options import EXISTING, Number, device_option, json_option, model_arguments
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, StorageError
 
 if TYPE_CHECKING:
     from dragoman.apps.ctranslate2 import Compute
@@ -204,6 +204,8 @@ def write_lines(path: Path | None, lines: Iterable[str]) -> None:
     from dragoman.files import atomic_write
 
     if path is not None:
+        if path.is_dir():  # "." and "/" have no name to write beside
+            raise StorageError(f"cannot write {path}: a directory stands there; name a file")
         with atomic_write(path) as stream:
             stream.writelines(line + "\n" for line in lines)
         return

@@ -139,7 +139,7 @@ def _column(header: list[str], name: str, path: Path) -> int:
 
 def _instead(name: str, known: Iterable[str], what: str) -> str:
     """What is there instead of ``name``, and which of it was perhaps meant."""
-    names = list(known)
+    names = [" ".join(one.split()) for one in known]
     close = difflib.get_close_matches(name, names, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
     return f"{meant or ';'} {what} there: {', '.join(names) or 'none'}"

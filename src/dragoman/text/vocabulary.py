@@ -57,7 +57,7 @@ class VocabularyConfig(Config):
     """One vocabulary for both sides; `false` trains one for each, of `size` pieces each."""
     byte_fallback: bool = False
     """Spell characters that the vocabulary lacks in bytes (256 of its pieces)."""
-    character_coverage: float = Field(default=1.0, gt=0.9, le=1.0)
+    character_coverage: float = Field(default=1.0, ge=0.98, le=1.0)
     """Share of the characters in the training text that get a piece; 0.9995 for Chinese or
     Japanese."""
     normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"] = "identity"
