@@ -33,7 +33,7 @@ STANDARD_INPUT = "standard input"
     metavar="FILE",
     type=EXISTING,
     multiple=True,
-    help="Read FILE (.gz, .xz and .zst too) instead of standard input; may be repeated.",
+    help="Read FILE (compressed or not) instead of standard input; may be repeated.",
 )
 @click.option(
     "--output",

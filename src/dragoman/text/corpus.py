@@ -53,7 +53,8 @@ class CorpusPart(Config):
     target: str | None = None
     """The same of the target."""
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)
-    """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch."""
+    """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch. An epoch must see at
+    least one pair."""
     format: Format | None = None
     """The format of the file, where its suffix does not tell."""
 

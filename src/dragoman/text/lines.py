@@ -16,8 +16,6 @@ import zstandard
 
 from dragoman.errors import DataError
 
-COMPRESSIONS = (".gz", ".xz", ".zst")
-
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK_BYTES = 2**17
@@ -27,6 +25,9 @@ _LONGEST_LINE = 2**26  # bytes
 # What compressed files begin with.  None of it is UTF-8, so that no text is taken for one.
 _SIGNS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 _LONGEST_SIGN = max(map(len, _SIGNS.values()))
+
+COMPRESSIONS = tuple(_SIGNS)
+"""Suffixes of compressed files."""
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
