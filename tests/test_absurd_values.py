@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,3 +123,21 @@ def test_a_base_that_cannot_be_is_an_error(tmp_path: Path) -> None:
         path = write_experiment(tmp_path, {"base": base})
         with pytest.raises(ConfigError, match=r"cannot be read|no such configuration file"):
             read_experiment(path)
+
+
+def test_text_that_cannot_be_read_twice_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.tsv")
+    (tmp_path / "loop").symlink_to("loop")
+    values = experiment()
+    values["data"]["train"][0]["path"] = "pipe.tsv"
+    values["data"]["dev"]["path"] = "loop/dev.tsv"
+    values["data"]["test"]["news"]["path"] = "x" * 5000 + ".tsv"
+    path = write_experiment(tmp_path, values)
+    with pytest.raises(ConfigError) as caught:
+        read_experiment(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: 3 problems: (1) data.train.0: {tmp_path / 'pipe.tsv'} is a pi")
+    assert "(2) data.dev: " in text
+    assert "Too many levels of symbolic links  (3) data.test.news: " in text
+    assert text.endswith(": File name too long")
+    assert len(text) < 600

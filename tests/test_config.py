@@ -101,6 +101,10 @@ class TestParse:
         assert message({"training": {"sead": 1}}).endswith("did you mean 'seed'?")
         assert message({"data": {"sead": 1}}).endswith("did you mean 'seed'?")
 
+    def test_a_key_in_the_wrong_section_is_told_its_own(self):
+        assert message({"tags": []}).endswith("did you mean 'data.tags'?")
+        assert message({"part": []}).endswith("did you mean 'data.parts'?")
+
     def test_an_unknown_key_like_no_other_gets_a_place_to_look(self):
         assert "docs/configuration.md" in message({"xyzzy": 1})
 

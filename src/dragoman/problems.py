@@ -33,11 +33,15 @@ def explain(kind: type[BaseModel], values: dict[str, Any], error: ValidationErro
         values: nested plain values, as YAML gives them.
         error: what pydantic said of them.
     """
-    found = list(dict.fromkeys(_each(kind, values, error)))
-    if len(found) == 1:
-        return found[0]
-    numbered = "  ".join(f"({number}) {text}" for number, text in enumerate(found, 1))
-    return f"{len(found)} problems: {numbered}"
+    return listed(list(dict.fromkeys(_each(kind, values, error))))
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Several problems as one line, numbered; a single one as it is."""
+    if len(problems) == 1:
+        return problems[0]
+    numbered = "  ".join(f"({number}) {text}" for number, text in enumerate(problems, 1))
+    return f"{len(problems)} problems: {numbered}"
 
 
 def _each(kind: type[BaseModel], values: dict[str, Any], error: ValidationError) -> Iterator[str]:
@@ -111,14 +115,18 @@ def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
 
 
 def _meant(kind: type[BaseModel], place: Place, where: Sequence[int | str]) -> Place | None:
-    """The key that an unknown one is probably meant for: of its section if possible, else of any.
+    """The key that an unknown one is probably meant for.
+
+    It is of the same name in another section, or of a similar one in its own or else in any.
 
     ``where`` also names the members of unions on the way.
     """
     *around, key = place
     section = tuple(part for part in around if not part.isdigit())
     keys = [path for path, _ in _keys(kind, where)]
-    for candidates in ([path for path in keys if path[:-1] == section], keys):
+    elsewhere = [path for path in keys if path[-1] == key]
+    beside = [path for path in keys if path[:-1] == section]
+    for candidates in (elsewhere, beside, keys):
         known = {path[-1]: path for path in candidates}
         if close := difflib.get_close_matches(key[:80], known, n=1):
             path = known[close[0]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,11 @@ from typing import Any
 from pydantic import Field
 
 from dragoman.config import Config, on_base, override, parse, read_yaml
+from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.transformer import TransformerConfig
+from dragoman.problems import listed
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, relocate_part
@@ -81,14 +85,18 @@ class ExperimentConfig(Config):
             )
         yield from self._sides_that_do_not_fit()
 
+    def parts(self) -> Iterator[tuple[str, CorpusPart]]:
+        """All text, by the key that names it."""
+        for number, part in enumerate(self.data.train):
+            yield f"data.train.{number}", part
+        yield "data.dev", self.data.dev
+        for name, part in self.data.test.items():
+            yield f"data.test.{name}", part
+
     def _sides_that_do_not_fit(self) -> Iterator[str]:
         """A source that is not read is a mistake as much as one that is missing."""
         reads = self.model.reads_source
-        data = self.data
-        parts = {f"data.train.{number}": part for number, part in enumerate(data.train)}
-        parts |= {"data.dev": data.dev}
-        parts |= {f"data.test.{name}": part for name, part in data.test.items()}
-        for name, part in parts.items():
+        for name, part in self.parts():
             if reads and not part.has_source:
                 yield f"{name} has no source, which this model reads; name it"
             if part.has_source and not reads:
@@ -102,7 +110,7 @@ class ExperimentConfig(Config):
             "evaluation.metrics are of translations; set them to []": self.evaluation.metrics,
             "vocabulary.joint: false is for two sides; leave it out": not self.vocabulary.joint,
             "data.cleaning.source_scripts are of a source; leave them out": (
-                data.cleaning.source_scripts
+                self.data.cleaning.source_scripts
             ),
         }
         for problem in (problem for problem, found in unfit.items() if found):
@@ -130,7 +138,24 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         families={"model": "transformer"},
     )
     values = _relocate(override(whole, list(settings)), Path(os.path.realpath(path)).parent)
-    return parse(ExperimentConfig, values, path)
+    config = parse(ExperimentConfig, values, path)
+    if problems := list(_unfit_files(config)):
+        raise ConfigError(f"{path}: {listed(problems)}")
+    return config
+
+
+def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
+    """Text that cannot be read, or only once; what is missing is left to whoever reads it."""
+    for name, part in config.parts():
+        for file in part.files():
+            try:
+                mode = file.stat().st_mode
+            except OSError as error:
+                if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
+                    yield f"{name}: {str(file)!r:.80}: {error.strerror}"
+                continue
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                yield f"{name}: {file} is a pipe or device; save its text to a file"
 
 
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
