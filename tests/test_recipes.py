@@ -69,14 +69,14 @@ def test_table_3_averages_no_checkpoints_as_in_the_paper() -> None:
 
 def test_attention_varies_in_scoring_and_width_of_keys_alone() -> None:
     found = {
-        name: differences(f"attention/{name}", "table3/base")
-        for name in names("attention", besides="base")
+        name: differences(f"attention/{name}", "attention/scaled-32")
+        for name in names("attention", besides="scaled-32")
     }
     scorings = {"scaled": "scaled_dot", "unscaled": "dot", "additive": "additive"}
-    assert set(found) == {f"{scoring}-{d_k}" for scoring in scorings for d_k in (8, 32, 128)}
+    assert len(found) == 8
     for name, changed in found.items():
         scoring, d_k = name.split("-")
-        assert changed.pop("model.d_k") == int(d_k)
+        assert changed.pop("model.d_k", 32) == int(d_k)
         assert changed.pop("model.attention", "scaled_dot") == scorings[scoring]
         assert not changed
 
