@@ -67,6 +67,12 @@ def test_table_3_averages_no_checkpoints_as_in_the_paper() -> None:
     assert base.training.average_checkpoints == 1
 
 
+def test_gnmt_searches_with_its_papers_penalties() -> None:
+    """Alpha and beta of 0.2 (Wu et al. 2016, section 7)."""
+    search = read_experiment(ROOT / "recipes/multi30k-ende-gnmt.yaml").search
+    assert (search.length_penalty, search.coverage_penalty) == (0.2, 0.2)
+
+
 def test_attention_varies_in_scoring_and_width_of_keys_alone() -> None:
     found = {
         name: differences(f"attention/{name}", "attention/scaled-32")
