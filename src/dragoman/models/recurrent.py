@@ -43,10 +43,7 @@ from dragoman.models.recurrent_sources import AveragedEmbeddings, FirstState, Re
 
 
 class RecurrentConfig(FamilyConfig):
-    """Sizes and choices of a recurrent model with attention.
-
-    The defaults are Luong et al. 2015, with `source: reversed` besides.
-    """
+    """Sizes and choices of a recurrent model; the defaults are Luong et al. 2015 but for source."""
 
     family: Literal["recurrent"] = "recurrent"
     """Which family of models this is."""
