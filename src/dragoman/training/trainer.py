@@ -356,6 +356,10 @@ class Trainer:
             )
         self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
         self._non_finite = 0
+        self._averages = Averages()
+        self.model.figures()  # which forgets them
+        for observer in self.observers:
+            observer.rewind(self.progress.step)
         self._warn(
             f"{self._config.non_finite_steps} non-finite steps in a row up to step {step}: went "
             f"back to the checkpoint of step {self.progress.step}, learning rate now times {factor}"
