@@ -12,13 +12,12 @@ import torch
 import yaml
 
 import dragoman
-from dragoman import device
 from dragoman.config import to_yaml
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models import ConvS2SConfig, TransformerConfig
-from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved import WEIGHTS_FILE, load_model, read_tensors
+from dragoman.recipe import read_experiment
+from dragoman.saved import load_model
 from dragoman.text import synthetic
 from dragoman.text.corpus import read_pairs
 from dragoman.training.checkpoint import checkpoints
@@ -326,92 +325,6 @@ def test_a_recurrent_model_goes_the_same_way(corpus: Path, tmp_path: Path) -> No
     again = dict(load_model(tmp_path / "halves").model.named_parameters())
     for name, parameter in model.model.named_parameters():
         assert torch.equal(parameter, again[name])
-
-
-def recorded_precision(run: Path) -> str:
-    text = (run / "config.yaml").read_text(encoding="utf-8")
-    found: str = yaml.safe_load(text)["training"]["precision"]
-    return found
-
-
-def has_bfloat16(monkeypatch: pytest.MonkeyPatch, answer: bool) -> None:
-    monkeypatch.setattr(device, "computes_bfloat16", lambda where: answer)
-
-
-def unscored(corpus: Path, **training: Any) -> ExperimentConfig:
-    """Of a run whose precision is not decided, and that translates nothing."""
-    path = configuration(corpus, precision="auto", best_metric="loss", **training)
-    return read_experiment(path, ["evaluation.metrics=[]", "data.test={}"])
-
-
-@pytest.mark.parametrize(("first", "decided"), [(True, "bfloat16"), (False, "float32")])
-def test_a_run_keeps_the_precision_that_it_began_with(
-    first: bool,
-    decided: str,
-    corpus: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """Resumed on hardware of the other kind it ends with the same weights, bit for bit."""
-    whole, parted = tmp_path / "whole", tmp_path / "parted"
-    has_bfloat16(monkeypatch, first)
-    train(Experiment.create(unscored(corpus), whole))
-    Experiment.create(unscored(corpus, max_steps=4), parted).prepare()
-    assert recorded_precision(parted) == "auto"  # training decides, perhaps elsewhere
-    train(Experiment.open(parted))
-    assert recorded_precision(whole) == recorded_precision(parted) == decided
-    assert "in bfloat16" not in caplog.text
-    has_bfloat16(monkeypatch, not first)
-    path = parted / "config.yaml"
-    path.write_text(path.read_text("utf-8").replace("max_steps: 4", "max_steps: 8"), "utf-8")
-    resumed = Experiment.open(parted)
-    train(resumed)
-    assert recorded_precision(parted) == resumed.config.training.precision == decided
-    warned = [record.message for record in caplog.records if "in bfloat16" in record.message]
-    assert len(warned) == (decided == "bfloat16")
-    for message in warned:
-        assert f"{parted} computes in bfloat16" in message
-        assert "slow" in message
-        assert f"{path} --run OTHER --set training.precision=float32" in message
-    expected, found = (read_tensors(run / "model" / WEIGHTS_FILE) for run in (whole, parted))
-    assert expected.keys() == found.keys()
-    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
-
-
-def test_an_older_run_that_says_auto_is_decided_when_it_is_resumed(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    has_bfloat16(monkeypatch, False)
-    train(Experiment.create(unscored(corpus, max_steps=2), tmp_path))
-    path = tmp_path / "config.yaml"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("precision: float32", "precision: auto"), encoding="utf-8")
-    train(Experiment.open(tmp_path))
-    assert path.read_text(encoding="utf-8") == text
-
-
-@pytest.mark.parametrize("leading", [True, False])
-def test_all_processes_take_the_precision_of_the_leading_one(
-    leading: bool, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Pair(World):
-        """A process of two; what the other one adds is given."""
-
-        def sum(self, tensor: torch.Tensor) -> torch.Tensor:
-            other = [0.0, 1.0] if self.leads else [float(leading), 0.0]
-            return tensor + torch.tensor(other)
-
-    has_bfloat16(monkeypatch, leading)
-    leader = Experiment.create(unscored(corpus), tmp_path / "run")
-    leader._decide_precision(Pair(0, 2, CPU.device))
-    has_bfloat16(monkeypatch, not leading)
-    follower = Experiment(unscored(corpus), tmp_path)
-    follower._decide_precision(Pair(1, 2, CPU.device))
-    assert leader.config == follower.config
-    assert leader.config.training.precision == ("bfloat16" if leading else "float32")
-    assert recorded_precision(tmp_path / "run") == leader.config.training.precision
-    assert not (tmp_path / "config.yaml").exists()
 
 
 def test_a_coverage_penalty_needs_attention(corpus: Path) -> None:
