@@ -286,7 +286,7 @@ def test_a_mean_worse_than_the_best_checkpoint_is_told(
         progress["best"] = {"metric": "loss", "value": best, "step": 4}
         state.write_text(json.dumps(progress))
         caplog.clear()
-        experiment.finish(vocabularies)
+        experiment.finish(vocabularies, CPU)
         assert ("the mean of 3 checkpoints has a dev loss" in caplog.text) == warned
     assert f"dragoman average {tmp_path / 'run' / 'checkpoints' / 'step-000004'}" in caplog.text
 

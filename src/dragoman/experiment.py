@@ -158,20 +158,28 @@ class Experiment:
             InterruptedRunError: a signal came; the run can be resumed.
             TrainingError: the loss stays non-finite.
             SavedError: the newest checkpoint is damaged.
+            WorkerError: another of the processes failed or was ended.
         """
+        self._train(prepared, world, observe)
+        self.finish(prepared.vocabularies, world)
+
+    def _train(
+        self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
+    ) -> None:
+        """The training alone; the memory of model and optimizer is free again afterwards."""
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
-        validation = self._validation(config.data.dev, prepared.vocabularies)
-        tests = [
-            self._validation(part, prepared.vocabularies) for part in config.data.test.values()
+        sets = [
+            self._validation(part, prepared.vocabularies, world)
+            for part in (config.data.dev, *config.data.test.values())
         ]
-        for one in (validation, *tests):
+        for one in sets:
             one.check_lengths(model)
         trainer = Trainer(
             model,
             self.batches(prepared, world),
-            validation,
+            sets[0],
             config.training,
             self.run,
             seed=config.seed,
@@ -179,12 +187,14 @@ class Experiment:
             world=world,
         )
         trainer.resume()
-        if world.leads:
-            step = trainer.progress.step
-            trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+
+        def attach_observers() -> None:
+            if world.leads:
+                step = trainer.progress.step
+                trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+
+        world.gather(attach_observers)  # which may fail, and then all end
         trainer.train()
-        if world.leads:
-            self.finish(prepared.vocabularies)
 
     def batches(self, prepared: Prepared, world: World) -> Batches:
         """What one of the processes that train together learns from."""
@@ -198,23 +208,28 @@ class Experiment:
             sampling=self.config.vocabulary.sampling,
         )
 
-    def _validation(self, part: CorpusPart, vocabularies: Vocabularies) -> Validation:
-        return Validation(part, vocabularies, self.config.search, self.config.evaluation)
+    def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
+        return Validation(part, vocabularies, self.config.search, self.config.evaluation, world)
 
-    def finish(self, vocabularies: Vocabularies) -> dict[str, Report]:
+    def finish(self, vocabularies: Vocabularies, world: World) -> dict[str, Report]:
         """Make the model of the run from its checkpoints and score it on dev and test sets.
+
+        Every process scores its share, on its device; the leading one writes the model.
 
         Returns:
             Reports by set, as also written to ``scores.json``.
         """
         chosen = self.chosen_checkpoints()
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
-        model = build_model(self.config.model, vocabularies)
+        model = build_model(self.config.model, vocabularies).to(world.device)
         load_weights(model, weights, chosen[-1])
         sets = {"dev": self.config.data.dev, **self.config.data.test}
         reports = {
-            name: self._validation(part, vocabularies).report(model) for name, part in sets.items()
+            name: self._validation(part, vocabularies, world).report(model)
+            for name, part in sets.items()
         }
+        if not world.leads:
+            return reports
         self._warn_of_a_bad_mean(chosen, figures(reports["dev"]))
         write_scores(self.run, [path.name for path in chosen], reports)
         card = {
