@@ -185,7 +185,8 @@ def _conclude(errors: list[dict[str, Any]], supervision: _Supervision) -> None:
     failures = supervision.result.failures if supervision.result is not None else {}
     codes = {rank: failure.exitcode for rank, failure in failures.items()}
     # An agent ends the other processes by SIGTERM when one has failed.
-    killed = {rank: -code for rank, code in codes.items() if code < 0 and code != -signal.SIGTERM}
+    expected = (signal.SIGTERM, supervision.received)
+    killed = {rank: -code for rank, code in codes.items() if code < 0 and -code not in expected}
     if BROKEN_PIPE in codes.values():
         raise BrokenPipeError
     # One that failed, then one that was stopped, then one that only heard of another's error.
@@ -199,8 +200,9 @@ def _conclude(errors: list[dict[str, Any]], supervision: _Supervision) -> None:
             "memory; go on from the last checkpoint with 'dragoman resume'"
         )
     if supervision.received is not None:
-        name = supervision.received.name
-        raise InterruptedRunError(f"stopped by {name} before training began", supervision.received)
+        raise InterruptedRunError(
+            f"stopped by {supervision.received.name}, outside of training", supervision.received
+        )
     for error in errors:
         raise WorkerError(error["message"])
     for rank, code in codes.items():

@@ -7,7 +7,9 @@ user one line, whichever and however many processes failed.
 from __future__ import annotations
 
 import os
+import signal
 import time
+from threading import Thread
 
 from dragoman.apps.cli import main
 from dragoman.errors import InterruptedRunError, WorkerError
@@ -29,5 +31,16 @@ def record_error(error: BaseException, message: str, code: int) -> int:
     return 0 if isinstance(error, (InterruptedRunError, KeyboardInterrupt)) else code
 
 
+def end_with(parent: int, seconds: float = 1.0) -> None:
+    """Send this process SIGTERM, which saves and stops, once ``parent`` has ended.
+
+    A launcher that is killed cannot tell its processes, which would go on unseen.
+    """
+    while os.getppid() == parent:
+        time.sleep(seconds)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 if __name__ == "__main__":
+    Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     main(record_error)
