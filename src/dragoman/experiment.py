@@ -221,8 +221,9 @@ class Experiment:
         """
         chosen = self.chosen_checkpoints()
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
-        model = build_model(self.config.model, vocabularies).to(world.device)
+        model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
+        model.to(world.device)
         sets = {"dev": self.config.data.dev, **self.config.data.test}
         reports = {
             name: self._validation(part, vocabularies, world).report(model)
