@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +91,7 @@ class Launch:
             ConfigError: the machines did not meet.
         """
         with tempfile.TemporaryDirectory(prefix="dragoman-") as folder, _environment(self):
-            supervision = _Supervision(self._agent(arguments, folder))
+            supervision = _Supervision(lambda: self._agent(arguments, folder), self.nodes > 1)
             supervision.run()
             errors = [json.loads(file.read_text()) for file in Path(folder).rglob("error.json")]
         if isinstance(supervision.error, (RendezvousError, ValueError)) and self.rendezvous:
@@ -104,7 +104,7 @@ class Launch:
         _conclude(errors, supervision)
 
     def _agent(self, arguments: Sequence[str], folder: str) -> LocalElasticAgent:
-        """PyTorch's supervisor of the processes of this machine."""
+        """PyTorch's supervisor of the processes of this machine; it may wait for the others."""
         # A machine's own name may not resolve, and one machine alone does not need it.
         address = None if self.rendezvous else "localhost"
         parameters = RendezvousParameters(
@@ -136,31 +136,37 @@ class _Supervision:
 
     In the main thread it would catch them itself, and kill its processes 30 seconds later
     whatever they were writing.
+
+    Args:
+        make_agent: called in that thread.
+        meets_others: whether the agent may first wait long for those of other machines.
     """
 
-    def __init__(self, agent: LocalElasticAgent) -> None:
-        self._agent = agent
+    def __init__(self, make_agent: Callable[[], LocalElasticAgent], meets_others: bool) -> None:
+        self._make_agent, self._meets_others = make_agent, meets_others
+        self._agent: LocalElasticAgent | None = None
         self.result: RunResult | None = None
         self.error: Exception | None = None
         self.received: signal.Signals | None = None
         self._pending = False
 
     def run(self) -> None:
-        """Until all processes have ended, or a signal comes before they are there."""
+        """Until all processes have ended, or a signal comes while machines wait for others."""
         thread = Thread(target=self._supervise, daemon=True)
         before = {number: signal.signal(number, self._receive) for number in FORWARDED}
         try:
             thread.start()
             while thread.is_alive():
                 thread.join(_POLL_SECONDS)
-                if self._pending and not self._forward():
-                    return  # machines may wait long for one another
+                if self._pending and not self._forward() and self._meets_others:
+                    return
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
     def _supervise(self) -> None:
         try:
+            self._agent = self._make_agent()
             self.result = self._agent.run()
         except Exception as error:
             self.error = error
@@ -170,8 +176,9 @@ class _Supervision:
 
     def _forward(self) -> bool:
         """Pass the signal on to the processes; False if there are none yet."""
-        processes = [worker.id for worker in self._agent.get_worker_group().workers]
-        if None in processes:
+        workers = self._agent.get_worker_group().workers if self._agent is not None else []
+        processes = [worker.id for worker in workers]
+        if not processes or None in processes:
             return False
         self._pending = False
         for process in processes:
@@ -189,9 +196,16 @@ def _conclude(errors: list[dict[str, Any]], supervision: _Supervision) -> None:
     killed = {rank: -code for rank, code in codes.items() if code < 0 and -code not in expected}
     if BROKEN_PIPE in codes.values():
         raise BrokenPipeError
-    # One that failed, then one that was stopped, then one that only heard of another's error.
+    # One that failed, then one that was stopped by the signal or by another's, then one that only
+    # heard of another's error.
     known = [error for error in errors if error["exit_code"] != WorkerError.exit_code]
-    known.sort(key=lambda error: (error["echo"], error["exit_code"] > 128))
+    stopped = 128 + (supervision.received or 0)
+
+    def cause_first(error: dict[str, Any]) -> tuple[bool, bool, bool]:
+        code = error["exit_code"]
+        return error["echo"], code > 128, code != stopped
+
+    known.sort(key=cause_first)
     if known:
         raise WorkerError(known[0]["message"], known[0]["exit_code"])
     for rank, number in killed.items():
