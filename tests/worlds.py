@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -34,6 +35,7 @@ class _Together:
 def together(size: int, work: Callable[[World], Any]) -> list[Future[Any]]:
     """What ``work`` gives in each of ``size`` worlds, by rank."""
     place, store = _Together(size), HashStore()
+    store.set_timeout(timedelta(milliseconds=10))  # whoever may wait for long must not rely on it
 
     class Threads(World):
         def sum(self, tensor: Tensor) -> Tensor:
