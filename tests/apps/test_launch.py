@@ -130,6 +130,42 @@ def test_cores_are_divided_unless_the_user_has(monkeypatch: pytest.MonkeyPatch) 
         assert os.environ["OMP_NUM_THREADS"] == "5"
 
 
+class OneProcess:
+    """An agent of one process, which sends the launcher a signal as soon as it is there."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        self.number, self.process = number, subprocess.Popen(["sleep", "100"])
+
+    def get_worker_group(self) -> Any:
+        return SimpleNamespace(workers=[SimpleNamespace(id=self.process.pid)])
+
+    def run(self) -> Any:
+        os.kill(os.getpid(), self.number)
+        return self.process.wait()
+
+
+@pytest.mark.parametrize("number", launch.FORWARDED)
+def test_signals_are_passed_on(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    supervision = launch._Supervision(lambda: OneProcess(number), False)  # type: ignore[arg-type,return-value]
+    supervision.run()
+    assert supervision.error is None
+    assert supervision.result == -number
+    assert supervision.received == number
+    assert signal.getsignal(number) == before
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        agent = SimpleNamespace(run=lambda: signal.getsignal(signal.SIGHUP))
+        supervision = launch._Supervision(lambda: agent, False)  # type: ignore[arg-type,return-value]
+        supervision.run()
+        assert supervision.result == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def own(code: int) -> dict[str, Any]:
     return {"message": f"own {code}", "exit_code": code, "echo": False}
 

@@ -153,7 +153,8 @@ class _Supervision:
     def run(self) -> None:
         """Until all processes have ended, or a signal comes while machines wait for others."""
         thread = Thread(target=self._supervise, daemon=True)
-        before = {number: signal.signal(number, self._receive) for number in FORWARDED}
+        heard = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
+        before = {number: signal.signal(number, self._receive) for number in heard}
         try:
             thread.start()
             while thread.is_alive():
