@@ -6,14 +6,8 @@ from pathlib import Path
 
 import click
 
-from dragoman.apps.options import (
-    EXISTING,
-    config_argument,
-    default_run,
-    in_processes,
-    run_option,
-    set_option,
-)
+from dragoman.apps.in_processes import in_processes
+from dragoman.apps.options import EXISTING, config_argument, default_run, run_option, set_option
 
 tensorboard_option = click.option(
     "--tensorboard", is_flag=True, help="Also write TensorBoard events into the run."
