@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
 from dragoman.errors import InterruptedRunError
 from dragoman.evaluation.significance import SignificanceConfig
-from dragoman.models.cost import cost
 from dragoman.recipe import read_experiment
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
@@ -26,13 +25,12 @@ from dragoman.translator import Translator
 
 @pytest.fixture(autouse=True, scope="module")
 def soon_measured() -> Iterator[None]:
-    """What a comparison counts and measures besides training takes longer here than training."""
+    """What a comparison measures would take longer here than its training."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(speed, "SECONDS", 0.01)
         patch.setattr(speed, "_PEAK_SIZE", 64)
         patch.setattr(comparison, "measure_speeds", partial(speed.measure_speeds, rounds=2))
         patch.setattr(comparison, "SignificanceConfig", partial(SignificanceConfig, samples=99))
-        patch.setattr("dragoman.apps.compare.plan.cost", cache(cost))
         yield
 
 
