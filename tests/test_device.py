@@ -52,9 +52,9 @@ def test_a_step_of_training_stays_on_the_device_of_the_model(
     assert all(tensor.device == CPU for tensor in optimizer.weights().values())
 
 
-# Families know nothing of the ways to search: each family in one way, and each way with one family.
+# A family knows nothing of the ways to search: each family in one way, each way with one family.
 SEARCHES = [
-    *(pytest.param(config, {"beam": 3, "nbest": 2}, id=name) for name, config in VARIATIONS.items()),
+    *(pytest.param(c, {"beam": 3, "nbest": 2}, id=name) for name, c in VARIATIONS.items()),
     *(
         pytest.param(VARIATIONS["transformer"], options, id=way)
         for way, options in {

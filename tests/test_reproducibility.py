@@ -36,7 +36,8 @@ ELSEWHERE = """
 import json, sys, torch
 from dataclasses import asdict
 from dragoman import load
-found = load(sys.argv[1], device="cpu").translate_nbest(json.load(sys.stdin), nbest=int(sys.argv[2]))
+translator = load(sys.argv[1], device="cpu")
+found = translator.translate_nbest(json.load(sys.stdin), nbest=int(sys.argv[2]))
 kernels = torch.backends.cpu.get_cpu_capability()
 print(json.dumps([kernels, [[asdict(translation) for translation in best] for best in found]]))
 """
@@ -44,7 +45,7 @@ print(json.dumps([kernels, [[asdict(translation) for translation in best] for be
 
 def sentences(count: int) -> list[str]:
     rng = random.Random(3)
-    words = "the a small large house tree stands by under near river old and new".split()
+    words = ["the", "a", "small", "large", "house", "tree", "stands", "by", "under", "old", "new"]
     return [" ".join(rng.choices(words, k=rng.randint(1, 9))) for _ in range(count)]
 
 
