@@ -147,7 +147,7 @@ def test_eight_bits_stay_close(model: Path) -> None:
         if a[0].text == b[0].text
     ]
     assert len(gaps) >= 15
-    assert max(gaps) < 0.5
+    assert max(gaps) < 1  # 0.03 with VNNI instructions; without, MKL's products of 8 bits saturate
 
 
 def test_command_line(model: Path, dragoman: CommandLine) -> None:
