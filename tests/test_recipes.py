@@ -73,6 +73,9 @@ BASE = {  # "Attention Is All You Need", arXiv:1706.03762v7, by section
     "search.length_penalty": 0.6,
     "search.coverage_penalty": 0.0,
     "search.extra_length": 50,
+    "search.minimum_length": 0,
+    "search.maximum_length": None,
+    "search.no_repeat_ngram": 0,
     "search.sampling": None,
 }
 BIG = BASE | {  # Table 3
