@@ -4,10 +4,14 @@ A :class:`Constraint` forbids pieces, a :class:`Requirement` says which one must
 changes the score of what remains: a hypothesis keeps the probability that the model gives it,
 and forced decoding finds the same.  Where they disagree, a requirement beats every constraint,
 and a later requirement an earlier one.
+
+Search always gets on.  A piece that must come counts as 1.2e-38 if the scorer gives it no
+probability, and so does the end symbol where nothing at all may follow (:func:`end_the_stuck`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,6 +23,7 @@ from dragoman.text.vocabulary import EOS
 
 FREE = -1  # in place of an id: anything may come
 _FORBIDDEN = float("-inf")
+_LEAST = math.log(torch.finfo(torch.float32).tiny)
 
 
 @dataclass(frozen=True)
@@ -136,9 +141,37 @@ class Rules:
             required = torch.where(later == FREE, required, later)
         bound = (required != FREE).nonzero().flatten()
         pieces = required[bound].unsqueeze(1)
-        kept = scores[bound].gather(1, pieces) if len(bound) else None
+        kept = _some_probability(scores[bound].gather(1, pieces)) if len(bound) else None
         for constraint in self.constraints:
             constraint.forbid(scores, progress)
         if kept is not None:
             scores.index_fill_(0, bound, _FORBIDDEN)
             scores[bound, pieces.squeeze(1)] = kept.squeeze(1)
+
+
+def end_the_stuck(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tensor, Tensor]:
+    """Let the end symbol follow, and nothing else, where a row has no continuation to choose.
+
+    That is where everything is forbidden or impossible, and where the log-probabilities are none:
+    a NaN or +inf is among them, as after arithmetic that overflowed.
+
+    Args:
+        scores: what the continuations were chosen from, ``(rows, vocabulary)``.
+        values: scores of the chosen ones, ``(rows, chosen)``, the best first; one that is not
+            finite stands first in a row without a continuation.
+        pieces: the chosen ones, ``(rows, chosen)``.
+
+    Returns:
+        ``values`` and ``pieces`` where these rows have the end symbol, then only what is
+        forbidden.
+    """
+    stuck = ~values[:, 0].isfinite()
+    values = values.masked_fill(stuck.unsqueeze(1), _FORBIDDEN)
+    values[:, 0] = torch.where(stuck, _some_probability(scores[:, EOS]), values[:, 0])
+    pieces = pieces.masked_fill(stuck.unsqueeze(1), EOS)
+    return values, pieces
+
+
+def _some_probability(scores: Tensor) -> Tensor:
+    """``scores``, those that are not finite replaced by a finite one that is worse than any."""
+    return torch.where(scores.isfinite(), scores, _LEAST)
