@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import Progress, Rules, end_the_stuck
+from dragoman.search.constraints import Progress, Rules, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis, rank
 from dragoman.search.judge import Judge
 from dragoman.search.penalties import Penalties, length_penalty
@@ -135,7 +135,7 @@ def _continuations(beams: _Beams, scores: Tensor) -> _Candidates:
     """
     sentences, beam = beams.scores.shape
     each = min(beam + 1, scores.size(1))  # one hypothesis gives at most beam, and one that ends
-    values, pieces = end_the_stuck(scores, *best(scores, each))
+    values, pieces = close_dead_ends(scores, *best(scores, each))
     totals = (beams.scores.unsqueeze(2) + values.reshape(sentences, beam, each)).flatten(1)
     totals, order = totals.sort(dim=1, descending=True, stable=True)
     totals, order = totals[:, : 2 * beam], order[:, : 2 * beam]

@@ -5,8 +5,8 @@ changes the score of what remains: a hypothesis keeps the probability that the m
 and forced decoding finds the same.  Where they disagree, a requirement beats every constraint,
 and a later requirement an earlier one.
 
-Search always gets on.  A piece that must come counts as 1.2e-38 if the scorer gives it no
-probability, and so does the end symbol where nothing at all may follow (:func:`end_the_stuck`).
+Search always gets on: a piece that must come counts as probability 1.2e-38 if the scorer gives it
+none, and so does the end symbol where nothing at all may follow (:func:`close_dead_ends`).
 """
 
 from __future__ import annotations
@@ -149,11 +149,11 @@ class Rules:
             scores[bound, pieces.squeeze(1)] = kept.squeeze(1)
 
 
-def end_the_stuck(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tensor, Tensor]:
-    """Let the end symbol follow, and nothing else, where a row has no continuation to choose.
+def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tensor, Tensor]:
+    """Let only the end symbol follow in rows that have no continuation to choose.
 
-    That is where everything is forbidden or impossible, and where the log-probabilities are none:
-    a NaN or +inf is among them, as after arithmetic that overflowed.
+    There everything is forbidden or impossible, or the scores are no log-probabilities: NaN or
+    +inf is among them, as after arithmetic that overflowed.
 
     Args:
         scores: what the continuations were chosen from, ``(rows, vocabulary)``.
@@ -162,8 +162,8 @@ def end_the_stuck(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tenso
         pieces: the chosen ones, ``(rows, chosen)``.
 
     Returns:
-        ``values`` and ``pieces`` where these rows have the end symbol, then only what is
-        forbidden.
+        ``values`` and ``pieces``, in which these rows have the end symbol and, after it, only what
+        is forbidden.
     """
     stuck = ~values[:, 0].isfinite()
     values = values.masked_fill(stuck.unsqueeze(1), _FORBIDDEN)
@@ -173,5 +173,5 @@ def end_the_stuck(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tenso
 
 
 def _some_probability(scores: Tensor) -> Tensor:
-    """``scores``, those that are not finite replaced by a finite one that is worse than any."""
+    """``scores``, but one that is not finite counts as probability 1.2e-38."""
     return torch.where(scores.isfinite(), scores, _LEAST)

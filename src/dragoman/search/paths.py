@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import Progress, Rules, end_the_stuck
+from dragoman.search.constraints import Progress, Rules, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.judge import Judge
 from dragoman.search.penalties import Penalties
@@ -95,7 +95,7 @@ class _Paths:
     def extended(self, scores: Tensor, pieces: Tensor) -> _Paths:
         """Every path one piece further; paths that have ended only repeat the end symbol."""
         pieces = pieces.unsqueeze(1)
-        gained, pieces = end_the_stuck(scores, scores.gather(1, pieces), pieces)
+        gained, pieces = close_dead_ends(scores, scores.gather(1, pieces), pieces)
         pieces = torch.where(self.ended.unsqueeze(1), EOS, pieces)
         gained = gained.squeeze(1).masked_fill(self.ended, 0.0)
         return _Paths(

@@ -123,7 +123,8 @@ def search(
             place in this batch if not given.
 
     Returns:
-        For each sentence its hypotheses, best first; at least one, at most ``config.nbest``.
+        For each sentence its hypotheses, best first; at least one, whatever ``scorer`` returns, and
+        at most ``config.nbest``.
     """
     if not len(source):
         return []
