@@ -1,7 +1,7 @@
-"""What ``docs/search.md`` promises of the same lines translated in another way.
+"""What ``docs/search.md`` promises when the same lines are translated under other conditions.
 
-Processors round sums differently for other shapes of a batch, other numbers of threads and other
-kernels, float64 included.  So the text is the same but for ties, and scores are close.
+Sums differ in their last digits between batch shapes, thread counts, kernels and processors, in
+float64 too.  So texts are the same except for ties, and scores agree within a tolerance.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import pytest
 from dragoman.translator import Translation
 
 RELATIVE = 1e-4
-"""How far scores and log-probabilities in float32 may differ, as a share of them."""
+"""Tolerance of scores and log-probabilities in float32, relative to their size."""
 
 ABSOLUTE = 1e-5
-"""The same where they are close to zero: of an output that is all but certain."""
+"""Tolerance of those close to zero, of an output that is nearly certain."""
 
 
 def close(value: float) -> object:
-    """Equal to every score that rounding may make of this one."""
+    """What a score under other conditions is compared with."""
     return pytest.approx(value, rel=RELATIVE, abs=ABSOLUTE)
 
 
 def assert_same_translations(
     found: Sequence[Sequence[Translation]], expected: Sequence[Sequence[Translation]]
 ) -> None:
-    """Hold n-best lists of the same lines beside each other, rank by rank."""
+    """Compare n-best lists of the same lines, rank by rank."""
     assert [len(ranked) for ranked in found] == [len(ranked) for ranked in expected]
     for line, (ranked, wanted) in enumerate(zip(found, expected, strict=True)):
         for rank, (one, other) in enumerate(zip(ranked, wanted, strict=True)):
@@ -45,8 +45,8 @@ def assert_same_translations(
 
 
 def is_tied(rank: int, ranked: Sequence[Translation]) -> bool:
-    """Whether a neighbour in the list has the same score, or the list ends here."""
-    if rank + 1 == len(ranked):  # the other one of a tie may have been cut off
+    """Whether a neighbour in the list has the same score, or may have had one beyond its end."""
+    if rank + 1 == len(ranked):
         return True
     neighbours = ranked[max(0, rank - 1) : rank] + ranked[rank + 1 : rank + 2]
     return any(neighbour.score == close(ranked[rank].score) for neighbour in neighbours)
