@@ -26,7 +26,7 @@ from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
 
 FORMAT = 1
 """Of the model directories that are written here.  It rises when an older Dragoman could open a
@@ -36,6 +36,9 @@ CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 MODEL_DIRECTORY = "model"
+CONVERTED_DIRECTORY = "ctranslate2"
+MODEL_FILES = frozenset([CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, *FILE_NAMES, CONVERTED_DIRECTORY])
+"""All that a model directory holds; one with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"
 
 
@@ -195,12 +198,12 @@ def save_model(
     weights: dict[str, Tensor],
     scores: dict[str, Any] | None = None,
 ) -> None:
-    """Write a model directory, whole or not at all.
+    """Write a model directory, whole or not at all; a model that is there is replaced.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: the disk refuses, or ``directory`` holds something else.
     """
-    with atomic_directory(directory) as temporary:
+    with atomic_directory(directory, MODEL_FILES) as temporary:
         values = {"format": FORMAT, **config.model_dump()}
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)

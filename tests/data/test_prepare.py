@@ -252,7 +252,7 @@ class TestBadInput:
         part = corpus_of(3)
         with pytest.raises(StorageError, match=r"corpus: holds train\.de.*another directory"):
             prepare(Path(part.source).parent, [part], vocabularies, ALL, max_pieces=100)
-        with pytest.raises(StorageError, match="is a file"):
+        with pytest.raises(StorageError, match="a file stands where a directory should"):
             prepare(Path(part.source), [part], vocabularies, ALL, max_pieces=100)
         assert len(list(read_pairs(part))) == 3
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from dragoman.errors import ConfigError, SavedError
+from dragoman.run_directory import claim, is_run
 from dragoman.saved import WEIGHTS_FILE, average_weights, load_model, save_model
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints
@@ -21,7 +23,8 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
 
     Raises:
         ConfigError: ``output`` exists.
-        SavedError: one is missing, damaged or of another configuration or vocabulary.
+        SavedError: one is missing, damaged or of another configuration or vocabulary; or another
+            process works in the run that ``output`` lies in.
     """
     if output.exists():
         raise ConfigError(f"{output}: exists already; name a directory that does not")
@@ -30,7 +33,9 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
     for path in chosen[1:]:
         _check_vocabularies(first.vocabularies, path, chosen[0])
     weights = average_weights(path / WEIGHTS_FILE for path in chosen)
-    save_model(output, first.config, first.vocabularies, weights)
+    runs = [parent for parent in output.absolute().parents if is_run(parent)]
+    with claim(runs[0]) if runs else nullcontext():
+        save_model(output, first.config, first.vocabularies, weights)
     return chosen
 
 

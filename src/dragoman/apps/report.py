@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import dragoman
 from dragoman.apps.plots import learning_curves, read_records, to_svg
 from dragoman.data.prepare import REPORT
+from dragoman.data.store import DATA_DIRECTORY
 from dragoman.errors import ConfigError, MissingExtraError
-from dragoman.experiment import DATA_DIRECTORY, METRICS_FILE, Experiment
+from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.files import atomic_write
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.report import CleaningReport, PartReport

@@ -30,9 +30,12 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
     from dragoman.apps.runs import prepare_run
     from dragoman.experiment import Experiment
     from dragoman.recipe import read_experiment
+    from dragoman.run_directory import begin
 
     run = run_directory or default_run(config)
-    prepare_run(Experiment.create(read_experiment(config, settings), run))
+    wanted = read_experiment(config, settings)
+    with begin(run):
+        prepare_run(Experiment.create(wanted, run))
     click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
 
 
@@ -56,15 +59,17 @@ def train(
     from dragoman.apps.runs import conclude_run, train_run
     from dragoman.experiment import Experiment
     from dragoman.recipe import read_experiment
+    from dragoman.run_directory import begin
     from dragoman.training.distributed import World
 
     run = run_directory or default_run(config)
     wanted = read_experiment(config, settings)
     world = World.join()
-    experiment = Experiment.create(wanted, run) if world.leads else Experiment(wanted, run)
-    train_run(experiment, world, tensorboard=tensorboard)
-    if world.leads:
-        conclude_run(experiment)
+    with begin(run):
+        experiment = Experiment.create(wanted, run) if world.leads else Experiment(wanted, run)
+        train_run(experiment, world, tensorboard=tensorboard)
+        if world.leads:
+            conclude_run(experiment)
 
 
 @click.command()
@@ -79,12 +84,14 @@ def resume(run: Path, tensorboard: bool) -> None:
     """
     from dragoman.apps.runs import conclude_run, train_run
     from dragoman.experiment import Experiment
+    from dragoman.run_directory import claim
     from dragoman.training.distributed import World
 
     experiment, world = Experiment.open(run), World.join()
-    train_run(experiment, world, tensorboard=tensorboard)
-    if world.leads:
-        conclude_run(experiment)
+    with claim(run):
+        train_run(experiment, world, tensorboard=tensorboard)
+        if world.leads:
+            conclude_run(experiment)
 
 
 @click.command()

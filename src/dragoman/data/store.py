@@ -19,10 +19,13 @@ import numpy.typing as npt
 from pydantic import Field
 
 from dragoman.config import Config, parse
+from dragoman.data.origin import InputFile
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import write_json
 
 FORMAT: Literal[1] = 1
+DATA_DIRECTORY = "data"
+"""Of a run."""
 MANIFEST = "store.json"
 
 Ids = npt.NDArray[np.int32]
@@ -59,19 +62,6 @@ class StoredFile(Config):
     """Its length."""
     crc32: int = Field(ge=0)
     """Its CRC-32, against truncation and bit rot."""
-
-
-class InputFile(Config):
-    """A corpus file as it was when the store was prepared."""
-
-    path: str
-    """Where it was read."""
-    size_bytes: int = Field(ge=0)
-    """Its length."""
-    modified_ns: int
-    """Its time of last change, nanoseconds since 1970."""
-    sha256: str
-    """Digest of its content."""
 
 
 class Manifest(Config):
