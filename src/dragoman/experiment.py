@@ -94,7 +94,7 @@ class Experiment:
         Raises:
             SavedError: there is none.
         """
-        if not (run / CONFIG_FILE).is_file():
+        if not os.path.isfile(run / CONFIG_FILE):  # also False where it cannot be looked for
             raise SavedError(f"{run}: no run here ({CONFIG_FILE} is missing)")
         return cls(parse(ExperimentConfig, read_yaml(run / CONFIG_FILE), run / CONFIG_FILE), run)
 
@@ -128,8 +128,8 @@ class Experiment:
         return Prepared(vocabularies, store, report)
 
     def _vocabularies(self, inputs: Sequence[InputFile], held_out: frozenset[int]) -> Vocabularies:
-        """Those of the run, which change no more once there are checkpoints."""
-        if checkpoints(self.run):
+        """Those of the run, which change no more once something was trained with them."""
+        if checkpoints(self.run) or has_model(self.run):
             return Vocabularies.load(self.run)
         return prepare_vocabularies(
             self.run,
@@ -186,8 +186,8 @@ class Experiment:
         )
         if not trainer.resume() and has_model(self.run):
             raise SavedError(
-                f"{self.run}: a finished run without its checkpoints; training anew would replace "
-                "its model: choose another directory with --run"
+                f"{self.run}: a finished run without its checkpoints; training it anew would "
+                "replace its model: train in another directory"
             )
         if world.leads:
             step = trainer.progress.step

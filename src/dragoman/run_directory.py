@@ -56,9 +56,15 @@ def check_usable(directory: Path) -> None:
     files do not matter.
 
     Raises:
-        ConfigError: it holds something else.
+        ConfigError: it holds something else, or its name is no text.
         StorageError: it cannot be read, or is a file.
     """
+    try:
+        str(directory).encode()
+    except UnicodeEncodeError:  # safetensors opens no such path
+        raise ConfigError(
+            f"{directory}: its name is not UTF-8; choose another directory with --run"
+        ) from None
     with storage_errors(directory):
         if not directory.exists() or is_run(directory):
             return

@@ -8,6 +8,7 @@ A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetenso
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +104,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     Raises:
         SavedError: the file is missing, truncated or altered.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
@@ -232,7 +233,7 @@ def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str
 
 def has_model(run: Path) -> bool:
     """Whether a run is trained to its end, and its model written."""
-    return (run / MODEL_DIRECTORY / WEIGHTS_FILE).is_file()
+    return os.path.isfile(run / MODEL_DIRECTORY / WEIGHTS_FILE)
 
 
 def model_directory(path: Path) -> Path:
@@ -243,14 +244,14 @@ def model_directory(path: Path) -> Path:
     """
     if has_model(path):
         return path / MODEL_DIRECTORY
-    if (path / WEIGHTS_FILE).is_file():
+    if os.path.isfile(path / WEIGHTS_FILE):
         return path
-    if (path / CHECKPOINTS_DIRECTORY).is_dir():
+    if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
         raise SavedError(
             f"{path}: this run has no finished model; end it with 'dragoman resume {path}', or "
             f"make one of its checkpoints with 'dragoman average {path}'"
         )
-    if not path.exists():
+    if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
 

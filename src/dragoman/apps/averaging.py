@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -26,7 +27,7 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
         SavedError: one is missing, damaged or of another configuration or vocabulary; or another
             process works in the run that ``output`` lies in.
     """
-    if output.exists():
+    if os.path.lexists(output):
         raise ConfigError(f"{output}: exists already; name a directory that does not")
     chosen = [found for path in paths for found in _weights_of(path, last)]
     first = load_model(chosen[0], "cpu")
@@ -43,7 +44,7 @@ def _weights_of(path: Path, last: int) -> list[Path]:
     """The directories with weights that ``path`` means."""
     if found := checkpoints(path)[-last:]:
         return found
-    if (path / WEIGHTS_FILE).is_file():
+    if os.path.isfile(path / WEIGHTS_FILE):
         return [path]
     raise SavedError(f"{path}: neither a run with checkpoints, nor a checkpoint or model")
 

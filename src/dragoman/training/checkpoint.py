@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,9 +82,18 @@ def path_of(run: Path, step: int) -> Path:
 
 
 def checkpoints(run: Path) -> list[Path]:
-    """A run's checkpoints, oldest first; damaged ones too, which reading them then says."""
-    found = (run / CHECKPOINTS_DIRECTORY).glob("step-*")
-    return sorted((p for p in found if _NAME.fullmatch(p.name) and p.is_dir()), key=step_of)
+    """A run's checkpoints, oldest first; damaged ones too, which reading them then says.
+
+    Raises:
+        SavedError: there may be some, but the directory cannot be read.
+    """
+    folder = run / CHECKPOINTS_DIRECTORY
+    try:
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+    except OSError as error:
+        raise SavedError(f"{folder}: cannot be read: {error.strerror}") from error
+    found = (folder / name for name in names if _NAME.fullmatch(name))
+    return sorted((path for path in found if path.is_dir()), key=step_of)
 
 
 def step_of(checkpoint: Path) -> int:
