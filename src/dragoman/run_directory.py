@@ -63,7 +63,7 @@ def check_usable(directory: Path) -> None:
         str(directory).encode()
     except UnicodeEncodeError:  # safetensors opens no such path
         raise ConfigError(
-            f"{directory}: its name is not UTF-8; choose another directory with --run"
+            f"{str(directory)!r}: the name is not UTF-8; choose another directory with --run"
         ) from None
     with storage_errors(directory):
         if not directory.exists() or is_run(directory):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,9 +81,13 @@ class ProgressBar:
             )
         elif record["kind"] == "validation":
             figures = [f"{k} {v:.4g}" for k, v in record.items() if isinstance(v, float)]
-            self._bar.write(f"step {record['step']}: {', '.join(figures)}", file=sys.stderr)
+            self._write(f"step {record['step']}: {', '.join(figures)}")
         else:
-            self._bar.write(f"step {record['step']}: {record['message']}", file=sys.stderr)
+            self._write(f"step {record['step']}: {record['message']}")
+
+    def _write(self, line: str) -> None:
+        with suppress(OSError):  # the terminal is gone after a hang-up, and the run is to be saved
+            self._bar.write(line, file=sys.stderr)
 
     def close(self) -> None:
         """Leave the bar as it stands."""
