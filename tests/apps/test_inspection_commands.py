@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import CommandLine, Outcome, experiment, one_error, write_experiment
+from command_line import CommandLine, Outcome, call, experiment, one_error, write_experiment
 
 from dragoman.apps.doctor import corpus, machine, pieces
 from dragoman.apps.inspection_commands import LEVELS
@@ -260,6 +260,13 @@ def test_too_little_memory(patient: Patient, monkeypatch: pytest.MonkeyPatch) ->
     fitting = int(re.findall(r"batch_tokens to (\d+) or less", found)[0])
     fits = ("--set", f"training.batches.batch_tokens={fitting}")
     assert patient.findings("error", 0, *fits) == ""
+
+
+def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:
+    path = write_experiment(patient.folder, patient.values)
+    outcome = call("doctor", path, "--run", patient.folder)
+    assert outcome.code == 3
+    assert re.search(r"error +run: +.* and is no run; choose a new or empty", outcome.out)
 
 
 def test_too_little_disk(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:

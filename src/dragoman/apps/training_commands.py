@@ -49,7 +49,7 @@ def train(
 ) -> None:
     """Train a model as CONFIG describes, and score it.
 
-    Ctrl-C or SIGTERM saves and stops; 'dragoman resume' goes on.  On several devices:
+    Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' goes on.  On several devices:
     torchrun --nproc-per-node 4 -m dragoman train CONFIG.
 
     \b

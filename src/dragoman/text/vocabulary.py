@@ -77,7 +77,8 @@ class VocabularyConfig(Config):
     """Subword sampling in training: the BPE-dropout probability (0.1 is usual) or the unigram
     smoothing alpha; 0 always takes the best segmentation."""
     training_pairs: int = Field(default=2_000_000, gt=0)
-    """Pairs that a vocabulary is trained on at most; of a larger corpus, a random sample."""
+    """Pairs that a vocabulary is trained on at most, after cleaning; of a larger corpus, a random
+    sample."""
 
     @field_validator("tags")
     @classmethod
