@@ -172,6 +172,19 @@ def _sweep_one(leftover: Path, target: Path, old: bool) -> None:
         os.close(descriptor)
 
 
+def read_json(path: Path | str) -> Any:
+    """Read a JSON file that may be damaged in any way.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no JSON, or deeper than anything that is written here.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
 def write_json(path: Path | str, value: Any) -> None:
     """Write ``value`` as readable JSON, atomically."""
     with atomic_write(path) as stream:

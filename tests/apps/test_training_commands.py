@@ -12,11 +12,13 @@ import pytest
 import torch
 from command_line import STEPS, CommandLine, experiment, one_error, write_experiment
 
+from dragoman.errors import SavedError
 from dragoman.locks import lock
 from dragoman.run_directory import MARKER
 from dragoman.saved import WEIGHTS_FILE, read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.progress import ProgressBar
+from dragoman.validation import read_scores
 
 
 def test_a_run_has_everything(trained: Path) -> None:
@@ -196,6 +198,13 @@ def test_a_checkpoint_of_another_configuration(
     path = run / "config.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("d_ff: 32", "d_ff: 48"), "utf-8")
     assert "another configuration" in one_error(dragoman("resume", run), 4)
+
+
+@pytest.mark.parametrize("damage", ["", "[", "[" * 100_000, "[5]", "5"])
+def test_damaged_scores(damage: str, tmp_path: Path) -> None:
+    (tmp_path / "scores.json").write_text(damage, encoding="utf-8")
+    with pytest.raises(SavedError, match=r"scores\.json: missing or damaged; make it with"):
+        read_scores(tmp_path)
 
 
 def test_tensorboard_events(config: Path, dragoman: CommandLine, tmp_path: Path) -> None:

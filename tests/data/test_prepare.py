@@ -206,10 +206,11 @@ class TestReuse:
     @pytest.mark.parametrize("name", ["source.ids", "report.json", "store.json"])
     def test_a_damaged_store_is_made_anew(self, prepared: Callable[..., object], name: str) -> None:
         store, report = prepared()
-        (store.directory / name).write_bytes(b"?")
-        again, same_report = prepared()
-        assert Store.open(again.directory).fingerprint == again.fingerprint
-        assert same_report == report
+        for damage in (b"?", b"[5]", b"[" * 100_000, b'{"a": 5}', b"\xff"):
+            (store.directory / name).write_bytes(damage)
+            again, same_report = prepared()
+            assert Store.open(again.directory).fingerprint == again.fingerprint
+            assert same_report == report
 
     def test_report_lies_beside(self, prepared: Callable[..., object]) -> None:
         store, _ = prepared()

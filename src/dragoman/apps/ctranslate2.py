@@ -21,7 +21,7 @@ from torch import Tensor
 
 from dragoman.engine import SourceBatch
 from dragoman.errors import ConfigError, MissingExtraError
-from dragoman.files import atomic_directory
+from dragoman.files import atomic_directory, read_json
 from dragoman.models.interface import TranslationModel
 from dragoman.models.positions import SinusoidalPositions, sinusoids
 from dragoman.models.transformer import DecoderLayer, EncoderLayer, Transformer, TransformerConfig
@@ -217,7 +217,7 @@ def convert(directory: Path, model: TranslationModel, vocabularies: Vocabularies
 
 def _read_note(path: Path) -> Any:
     try:
-        return json.loads((path / _NOTE).read_text(encoding="utf-8"))
+        return read_json(path / _NOTE)
     except (OSError, ValueError):
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
@@ -27,7 +26,7 @@ from dragoman.data.store import (
     write_manifest,
 )
 from dragoman.errors import DataError, SavedError
-from dragoman.files import atomic_directory, write_json
+from dragoman.files import atomic_directory, read_json, write_json
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpus import CorpusPart, Pair
 from dragoman.text.report import Finding, PartReport
@@ -199,8 +198,8 @@ def _open_if_current(
     """The store and its report if they are whole and made from just this."""
     try:
         store = Store.open(directory)
-        report = CleaningReport.from_json(json.loads((directory / REPORT).read_text("utf-8")))
-    except (SavedError, OSError, ValueError, KeyError, TypeError):
+        report = CleaningReport.from_json(read_json(directory / REPORT))
+    except (SavedError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     manifest = store.manifest
     current = manifest.settings == settings and same_content(manifest.inputs, inputs)

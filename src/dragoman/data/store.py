@@ -7,7 +7,6 @@ and ``store.json``, a :class:`Manifest`, which says what they hold and were made
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from pydantic import Field
 from dragoman.config import Config, parse
 from dragoman.data.origin import InputFile
 from dragoman.errors import ConfigError, SavedError
-from dragoman.files import write_json
+from dragoman.files import read_json, write_json
 
 FORMAT: Literal[1] = 1
 DATA_DIRECTORY = "data"
@@ -259,7 +258,7 @@ def read_manifest(directory: Path) -> Manifest:
     """
     path = directory / MANIFEST
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json(path)
     except FileNotFoundError:
         raise SavedError(f"{directory}: no prepared data here; {_REMEDY}") from None
     except (OSError, ValueError) as error:

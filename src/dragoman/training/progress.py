@@ -35,9 +35,9 @@ class MetricsFile:
 
     def __init__(self, path: Path, step: int) -> None:
         with storage_errors(path):
-            known = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+            text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         with atomic_write(path) as stream:
-            for line in known:
+            for line in text.splitlines():
                 if _step(line) <= step:
                     stream.write(line + "\n")
         self._path = path
@@ -56,10 +56,10 @@ class MetricsFile:
 
 
 def _step(line: str) -> float:
-    """The step of a line; infinity for one that a crash cut short."""
+    """The step of a line; infinity for one that is damaged, as a crash leaves the last one."""
     try:
         return float(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return float("inf")
 
 

@@ -6,7 +6,6 @@ at the mean lengths of the training text; padding is nobody's gain and is not co
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from pathlib import Path
 from dragoman.apps.compare.speed import Rehearsal
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, Prepared
-from dragoman.files import storage_errors, write_json
+from dragoman.files import read_json, storage_errors, write_json
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import begin, is_run
@@ -69,7 +68,7 @@ def _check_budget(output: Path, budget: Budget) -> None:
         _check_empty(output)
         return
     try:
-        present = Budget(**json.loads(path.read_text(encoding="utf-8")))
+        present = Budget(**read_json(path))
     except (ValueError, TypeError) as error:
         raise SavedError(f"{path}: damaged; choose another --output") from error
     if present != budget:
