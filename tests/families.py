@@ -125,6 +125,7 @@ VARIATIONS: dict[str, ModelConfig] = {
     "recurrent, without input feeding": RecurrentConfig(
         **_RECURRENT, input_feeding=False, attention="dot", embeddings="target"
     ),
+    "recurrent, source reversed": RecurrentConfig(**_RECURRENT, source="reversed"),
     "recurrent, bidirectional, additive": RecurrentConfig(
         encoder_layers=1,
         decoder_layers=1,

@@ -12,7 +12,7 @@ from command_line import CommandLine, Outcome, one_error
 from dragoman.apps.compare import speed
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
-from dragoman.errors import InterruptedRunError
+from dragoman.errors import ConfigError, InterruptedRunError
 from dragoman.recipe import read_experiment
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
@@ -101,6 +101,23 @@ class TestBudget:
         one.experiment.train(prepare_run(one.experiment), World.join(), lambda step: [])
         progress = read_progress(checkpoints(tmp_path / "a")[-1])
         assert progress.target_tokens / progress.step == pytest.approx(one.tokens_per_step)
+
+    @pytest.mark.parametrize("budget", [Budget(), Budget(flops=FLOPS)])
+    def test_the_precision_that_a_run_decided_is_its_recipes_auto(
+        self, budget: Budget, recipes: list[Path], tmp_path: Path
+    ) -> None:
+        def planned(precision: str) -> Planned:
+            config = read_experiment(recipes[0], [f"training.precision={precision}"])
+            (one,) = plan({"a": config}, tmp_path, budget, prepare_run)
+            return one
+
+        experiment = planned("auto").experiment
+        experiment._decide_precision(World.alone())
+        decided = experiment.config.training.precision
+        assert planned("auto").experiment.config.training.precision == decided != "auto"
+        assert planned(decided).experiment.config == experiment.config
+        with pytest.raises(ConfigError, match="begun with another recipe"):
+            planned({"float32": "bfloat16", "bfloat16": "float32"}[decided])
 
     def test_other_limits_do_not_hold(self, recipes: list[Path], tmp_path: Path) -> None:
         config = read_experiment(recipes[0], ["training.max_epochs=1", "training.patience=1"])
