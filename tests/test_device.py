@@ -113,17 +113,21 @@ def test_a_step_of_training_stays_on_the_device_of_the_model(
     assert all(tensor.device == CPU for tensor in optimizer.weights().values())
 
 
-@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"beam": 3, "nbest": 2},
-        {"beam": 1},
-        {"beam": 2, "no_repeat_ngram": 2, "minimum_length": 3},
-        {"sampling": {"top_k": 5, "top_p": 0.9}, "nbest": 2},
-    ],
-    ids=["beam", "greedy", "constraints", "sampling"],
-)
+# A family knows nothing of the ways to search: each family in one way, each way with one family.
+SEARCHES = [
+    *(pytest.param(c, {"beam": 3, "nbest": 2}, id=name) for name, c in VARIATIONS.items()),
+    *(
+        pytest.param(VARIATIONS["transformer"], options, id=way)
+        for way, options in {
+            "greedy": {"beam": 1},
+            "constraints": {"beam": 2, "no_repeat_ngram": 2, "minimum_length": 3},
+            "sampling": {"sampling": {"top_k": 5, "top_p": 0.9}, "nbest": 2},
+        }.items()
+    ),
+]
+
+
+@pytest.mark.parametrize(("config", "options"), SEARCHES)
 def test_search_stays_on_the_device_of_the_model(
     config: ModelConfig, options: dict[str, object], batch: Batch
 ) -> None:

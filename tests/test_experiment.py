@@ -20,7 +20,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.saved import load_model
 from dragoman.text import synthetic
-from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
 from dragoman.translator import Translator
@@ -117,6 +117,30 @@ def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
     assert len(translator.translate(["three o'clock", ""])) == 2
     with pytest.raises(ConfigError, match="dragoman resume"):
         begin(corpus, tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["dev", "unseen", "other"])
+def test_no_sentence_of_an_evaluation_set_is_trained_on(
+    name: str, corpus: Path, tmp_path: Path
+) -> None:
+    """One side is enough, and every set counts, however many there are."""
+    sets = {"dev": "four cats", "unseen": "five dogs", "other": "six birds"}
+
+    def written(file: str, *lines: str) -> CorpusPart:
+        path = tmp_path / f"{file}.tsv"
+        path.write_text("".join(f"{line}\n" for line in ("en\tde", *lines)), encoding="utf-8")
+        return CorpusPart(path=str(path), source="en", target="de")
+
+    evaluation = {key: written(key, f"{text}\t{text} auf Deutsch") for key, text in sets.items()}
+    config = read_experiment(configuration(corpus))
+    clean = [f"{pair.source}\t{pair.target}" for pair in read_pairs(config.data.train[0])]
+    train = written("train", *clean, f"{sets[name].upper()}\tx", f"y\t{sets[name]} auf Deutsch")
+    data = config.data.model_copy(
+        update={"train": (train,), "dev": evaluation.pop("dev"), "test": evaluation}
+    )
+    experiment = Experiment.create(config.model_copy(update={"data": data}), tmp_path / "run")
+    dropped = experiment.prepare().report.part(train.name).dropped
+    assert dropped["held out"].lines == [len(clean) + 2, len(clean) + 3]
 
 
 @pytest.mark.parametrize("name", ["dev", "unseen"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.models.transformer import TransformerConfig
+from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
 
 ROOT = Path(__file__).parents[1]
@@ -104,3 +104,79 @@ def test_positions_are_trained_on_short_sentences_alone() -> None:
     assert isinstance(relative.model, TransformerConfig)
     # every distance that is told apart occurs in training, the end symbol counted
     assert relative.model.relative_distance <= relative.data.max_pieces
+
+
+BASE = {  # "Attention Is All You Need", arXiv:1706.03762v7, by section
+    "model.encoder_layers": 6,  # 3.1
+    "model.decoder_layers": 6,
+    "model.d_model": 512,
+    "model.norm": "post",
+    "model.normalization": "layer",
+    "model.attention": "scaled_dot",  # 3.2.1
+    "model.heads": 8,  # 3.2.2
+    "model.head_widths": (64, 64),
+    "model.encoder_mixing": "self_attention",  # 3.2.3
+    "model.decoder_mixing": "self_attention",
+    "model.window": None,
+    "model.d_ff": 2048,  # 3.3
+    "model.activation": "relu",
+    "model.mixture": None,
+    "model.embeddings": "shared",  # 3.4
+    "model.positions": "sinusoidal",  # 3.5
+    "vocabulary.joint": True,  # 5.1
+    "vocabulary.size": 37000,
+    "training.max_steps": 100_000,  # 5.2
+    "training.optimizer.kind": "adam",  # 5.3
+    "training.optimizer.beta1": 0.9,
+    "training.optimizer.beta2": 0.98,
+    "training.optimizer.epsilon": 1e-9,
+    "training.optimizer.weight_decay": 0.0,
+    "training.optimizer.clip_norm": None,
+    "training.schedule.warmup_steps": 4000,
+    "training.schedule.peak_learning_rate": None,
+    "training.schedule.decay": "inverse_sqrt",
+    "model.dropout": 0.1,  # 5.4
+    "model.attention_dropout": 0.0,
+    "model.feed_forward_dropout": 0.0,
+    "training.label_smoothing": 0.1,
+    "training.average_checkpoints": 5,  # 6.1
+    "search.beam": 4,
+    "search.length_penalty": 0.6,
+    "search.coverage_penalty": 0.0,
+    "search.extra_length": 50,
+    "search.minimum_length": 0,
+    "search.maximum_length": None,
+    "search.no_repeat_ngram": 0,
+    "search.sampling": None,
+}
+BIG = BASE | {  # Table 3
+    "model.d_model": 1024,
+    "model.d_ff": 4096,
+    "model.heads": 16,
+    "model.dropout": 0.3,
+    "training.max_steps": 300_000,  # 5.2
+    "training.average_checkpoints": 20,  # 6.1
+}
+
+
+def value(config: Any, key: str) -> Any:
+    for name in key.split("."):
+        config = getattr(config, name)
+    return config
+
+
+@pytest.mark.parametrize(("name", "paper"), [("base", BASE), ("big", BIG)])
+def test_the_papers_models_are_the_papers(name: str, paper: dict[str, Any]) -> None:
+    config = read_experiment(ROOT / "recipes" / f"transformer-{name}.yaml")
+    assert {key: value(config, key) for key in paper} == paper
+    tokens = 8 * config.training.batches.batch_tokens * config.training.accumulation
+    assert tokens == 25_000  # section 5.1, on 8 devices (5.2)
+
+
+def test_the_defaults_are_the_papers_base_model() -> None:
+    config = read_experiment(ROOT / "recipes" / "transformer-base.yaml")
+    assert config.model == TransformerConfig()
+    defaults = type(config).model_fields
+    assert config.search == defaults["search"].default
+    trained, default = config.training, defaults["training"].default
+    assert trained == default.model_copy(update={"batches": trained.batches})

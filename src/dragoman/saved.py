@@ -122,6 +122,29 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read the weights of a model to be used, not to be repaired: all of them are finite.
+
+    Raises:
+        SavedError: as of :func:`read_tensors`, or a weight is NaN or infinite.
+    """
+    weights = read_tensors(path)
+    for name, tensor in weights.items():
+        if not _is_finite(tensor):
+            raise SavedError(
+                f"{path}: the tensor {name} has NaN or infinite values: training had failed when "
+                "it was written, or a conversion did; use another checkpoint"
+            )
+    return weights
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Whether no value is NaN or infinite; extremes need no copy of the tensor, and show a NaN."""
+    if not tensor.is_floating_point() or not tensor.numel():
+        return True
+    return all(bool(extreme.isfinite()) for extreme in tensor.aminmax())
+
+
 def weights_digest(directory: Path) -> str:
     """What tells the weights of a model or checkpoint from all others, without reading them.
 
@@ -176,12 +199,13 @@ def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
     """The mean of several weight files, tensor by tensor (Vaswani et al. 2017, section 6.1).
 
     Raises:
-        SavedError: a file cannot be read, or they are of different configurations.
+        SavedError: a file cannot be read, has a weight that is NaN or infinite, or they are of
+            different configurations.
     """
     total: dict[str, Tensor] = {}
     count = 0
     for count, path in enumerate(paths, start=1):  # noqa: B007
-        weights = read_tensors(path)
+        weights = read_weights(path)
         if not total:
             total = {name: tensor.double() for name, tensor in weights.items()}
             continue
@@ -264,8 +288,8 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
         device: where to put the weights; a GPU if there is one unless told otherwise.
 
     Raises:
-        SavedError: something is missing, truncated, altered or does not fit together, or of a
-            newer format.
+        SavedError: something is missing, truncated, altered or does not fit together, a weight is
+            NaN or infinite, or the format is newer.
     """
     directory = model_directory(Path(path))
     # A checkpoint has weights of its own and shares the rest with its run.
@@ -276,7 +300,7 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
     config = parse(SavedConfig, known, home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
-    load_weights(model, read_tensors(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
+    load_weights(model, read_weights(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine, Outcome, one_error
+from command_line import CommandLine, Outcome, call, one_error
 
-from dragoman.apps.compare import speed
+from dragoman.apps.compare import comparison, speed
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
 from dragoman.errors import ConfigError, InterruptedRunError
+from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import read_experiment
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
@@ -20,9 +23,15 @@ from dragoman.training.distributed import World
 from dragoman.translator import Translator
 
 
-@pytest.fixture(autouse=True)
-def soon_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "SECONDS", 0.01)
+@pytest.fixture(autouse=True, scope="module")
+def soon_measured() -> Iterator[None]:
+    """What a comparison measures would take longer here than its training."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speed, "SECONDS", 0.01)
+        patch.setattr(speed, "_PEAK_SIZE", 64)
+        patch.setattr(comparison, "measure_speeds", partial(speed.measure_speeds, rounds=2))
+        patch.setattr(comparison, "SignificanceConfig", partial(SignificanceConfig, samples=99))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -129,20 +138,16 @@ class TestBudget:
 @pytest.fixture(scope="module")
 def finished(recipes: list[Path], output: Path) -> Outcome:
     """A whole comparison, one of whose runs was carried out by 'dragoman resume'."""
-    from command_line import call
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "SECONDS", 0.01)
-        arguments = ["compare", *recipes, "--flops", FLOPS, "--output", output]
-        begun = call(*arguments, "--plan")
-        assert begun.code == 0, begun.err
-        assert f"dragoman resume {output / 'recurrent'}" in begun.out
-        assert call("resume", output / "recurrent").code == 0
-        left = call(*arguments, "--plan")
-        assert f"dragoman resume {output / 'wide'}" in left.out
-        assert f"dragoman resume {output / 'recurrent'}" not in left.out
-        outcome = call(*arguments, "--ensemble", "wide+recurrent")
-        assert "Nothing is left to train" in call(*arguments, "--plan").out
+    arguments = ["compare", *recipes, "--flops", FLOPS, "--output", output]
+    begun = call(*arguments, "--plan")
+    assert begun.code == 0, begun.err
+    assert f"dragoman resume {output / 'recurrent'}" in begun.out
+    assert call("resume", output / "recurrent").code == 0
+    left = call(*arguments, "--plan")
+    assert f"dragoman resume {output / 'wide'}" in left.out
+    assert f"dragoman resume {output / 'recurrent'}" not in left.out
+    outcome = call(*arguments, "--ensemble", "wide+recurrent")
+    assert "Nothing is left to train" in call(*arguments, "--plan").out
     assert outcome.code == 0, outcome.err
     return outcome
 

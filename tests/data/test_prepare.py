@@ -331,7 +331,9 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+@pytest.mark.skipif(
+    not Path("/proc/thread-self/children").exists(), reason="looks at processes in /proc"
+)
 class TestKilled:
     def test_leaves_no_store_and_no_process(self, folder: Path) -> None:
         write_table(folder / "corpus.tsv.gz", 30_000)
@@ -341,7 +343,7 @@ class TestKilled:
             workers = children(process.pid)
             assert len(workers) >= 2
             process.send_signal(signal.SIGKILL)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while any(map(alive, workers)) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not any(map(alive, workers))

@@ -362,6 +362,12 @@ def test_dropout_falls_on_embeddings_between_layers_and_on_the_output(attention_
     assert 0.2 < (hidden == 0).double().mean() < 0.8
 
 
+def test_dropout_falls_on_what_the_averaging_encoder_reads() -> None:
+    """On the sum of embedding and position; the decoder has it as with any other encoder."""
+    shapes, _ = watched(made(**{**AVERAGING, "dropout": 0.5}, input_feeding=False))
+    assert shapes == [(2, 6, 5), (2, 5, 5), (2, 5, 5), (2, 5, 5)]
+
+
 # Configuration.
 
 

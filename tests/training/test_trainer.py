@@ -153,12 +153,14 @@ def join(a: Batch, b: Batch) -> Batch:
     return Batch(**{n: cat(n) for n in names}, rows=torch.arange(32), target_tokens=tokens)
 
 
-def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
+def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
     """A real process, killed with SIGKILL wherever it happens to be, several times."""
     program = Path(__file__).with_name("train_reversal.py")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, program, whole], check=True, env=environment)
+    trainer(whole, max_steps=60, checkpoint_steps=3, validation_steps=30).train()  # as it does
     chance = random.Random(time.time_ns())  # any moment must do
     for _ in range(2):
         with subprocess.Popen([sys.executable, program, killed], env=environment) as process:

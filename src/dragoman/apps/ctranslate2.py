@@ -2,9 +2,10 @@
 
 A model that is wholly a standard Transformer is converted once, into a folder of its own
 directory, and converted again when its weights have changed.  Searches then run there; lines in
-and out, options and ranking stay Dragoman's.  Two things differ a little: probabilities are over
-the pieces that may come, where Dragoman's are over all, and an output that is cut off at the
-length limit counts without the end symbol.
+and out, options and ranking stay Dragoman's.  Three things differ: probabilities are over the
+pieces that may come, where Dragoman's are over all; an output that is cut off at the length limit
+counts without the end symbol; and search for a sentence ends when ``beam`` hypotheses are
+finished, as Dragoman's does with ``early_end: quick``, whatever ``early_end`` says.
 """
 
 from __future__ import annotations
