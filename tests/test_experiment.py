@@ -347,6 +347,32 @@ def test_vocabularies_follow_their_settings_until_training(corpus: Path, tmp_pat
     assert len(kept.vocabularies.source) == 150
 
 
+def test_other_text_of_the_same_size_gives_other_vocabularies(corpus: Path, tmp_path: Path) -> None:
+    """Until training; afterwards weights belong to those that there are."""
+    text = tmp_path / "train.tsv"
+    text.write_bytes((corpus / "train.tsv").read_bytes())
+    setting = f"data.train=[{{path: {text}, source: en, target: de}}]"
+    config = read_experiment(configuration(corpus, max_steps=1), [setting])
+    first = Experiment.create(config, tmp_path / "run").prepare()
+
+    swap = dict(zip("aeiou", "eioua", strict=True))
+
+    def other_vowels() -> None:
+        head, body = text.read_text(encoding="utf-8").split("\n", 1)
+        text.write_text(f"{head}\n" + body.translate(str.maketrans(swap)), encoding="utf-8")
+
+    size = text.stat().st_size
+    other_vowels()
+    assert text.stat().st_size == size
+    second = Experiment.create(config, tmp_path / "run").prepare()
+    assert second.vocabularies.source.fingerprint != first.vocabularies.source.fingerprint
+    train(Experiment.open(tmp_path / "run"))
+    other_vowels()
+    third = Experiment.open(tmp_path / "run").prepare()
+    assert third.vocabularies.source.fingerprint == second.vocabularies.source.fingerprint
+    assert third.store.fingerprint != second.store.fingerprint
+
+
 def test_subword_sampling_trains(corpus: Path, tmp_path: Path) -> None:
     config = read_experiment(configuration(corpus), ["vocabulary.sampling=0.1"])
     train(Experiment.create(config, tmp_path))

@@ -8,6 +8,7 @@ A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetenso
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
 
 FORMAT = 1
 """Of the model directories that are written here.  It rises when an older Dragoman could open a
@@ -36,6 +37,9 @@ CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 MODEL_DIRECTORY = "model"
+CONVERTED_DIRECTORY = "ctranslate2"
+MODEL_FILES = frozenset([CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, *FILE_NAMES, CONVERTED_DIRECTORY])
+"""All that a model directory holds; one with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"
 
 
@@ -100,7 +104,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     Raises:
         SavedError: the file is missing, truncated or altered.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
@@ -219,12 +223,12 @@ def save_model(
     weights: dict[str, Tensor],
     scores: dict[str, Any] | None = None,
 ) -> None:
-    """Write a model directory, whole or not at all.
+    """Write a model directory, whole or not at all; a model that is there is replaced.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: the disk refuses, or ``directory`` holds something else.
     """
-    with atomic_directory(directory) as temporary:
+    with atomic_directory(directory, MODEL_FILES) as temporary:
         values = {"format": FORMAT, **config.model_dump()}
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
@@ -253,7 +257,7 @@ def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str
 
 def has_model(run: Path) -> bool:
     """Whether a run is trained to its end, and its model written."""
-    return (run / MODEL_DIRECTORY / WEIGHTS_FILE).is_file()
+    return os.path.isfile(run / MODEL_DIRECTORY / WEIGHTS_FILE)
 
 
 def model_directory(path: Path) -> Path:
@@ -264,14 +268,14 @@ def model_directory(path: Path) -> Path:
     """
     if has_model(path):
         return path / MODEL_DIRECTORY
-    if (path / WEIGHTS_FILE).is_file():
+    if os.path.isfile(path / WEIGHTS_FILE):
         return path
-    if (path / CHECKPOINTS_DIRECTORY).is_dir():
+    if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
         raise SavedError(
             f"{path}: this run has no finished model; end it with 'dragoman resume {path}', or "
             f"make one of its checkpoints with 'dragoman average {path}'"
         )
-    if not path.exists():
+    if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
 

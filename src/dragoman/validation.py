@@ -5,7 +5,6 @@ Processes that train together share the sentences of a set, so that none waits f
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from itertools import chain
@@ -15,7 +14,7 @@ from typing import Any
 
 from dragoman.errors import DataError, SavedError
 from dragoman.evaluation.metrics import EvaluationConfig, perplexity, score_corpus
-from dragoman.files import write_json
+from dragoman.files import read_json, write_json
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
@@ -171,8 +170,8 @@ def read_scores(run: Path) -> dict[str, Report]:
     """
     path = run / SCORES_FILE
     try:
-        scores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        scores = dict(read_json(path))
+    except (OSError, ValueError, TypeError) as error:
         raise SavedError(
             f"{path}: missing or damaged; make it with 'dragoman resume {run}'"
         ) from error

@@ -61,6 +61,15 @@ def planned(recipes: list[Path], output: Path, budget: Budget) -> list[Planned]:
     return plan(configs, output, budget, prepare_run)
 
 
+def test_files_of_somebody_else_are_not_touched(
+    recipes: list[Path], dragoman: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "comparison.md").write_text("precious", encoding="utf-8")
+    line = one_error(dragoman("compare", *recipes, "--output", tmp_path, "--plan"), 2)
+    assert "holds comparison.md and is no comparison; choose a new or empty directory" in line
+    assert [path.name for path in tmp_path.iterdir()] == ["comparison.md"]
+
+
 class TestBudget:
     def test_equal_operations(self, recipes: list[Path], tmp_path: Path) -> None:
         for one in planned(recipes, tmp_path, Budget(flops=FLOPS)):

@@ -8,10 +8,10 @@ import pytest
 import torch
 from command_line import CommandLine, one_error
 
-from dragoman.apps.ctranslate2 import CONVERTED_DIRECTORY, convert, load
+from dragoman.apps.ctranslate2 import convert, load
 from dragoman.errors import ConfigError
 from dragoman.models.transformer import Transformer, TransformerConfig
-from dragoman.saved import SavedConfig, save_model
+from dragoman.saved import CONVERTED_DIRECTORY, SavedConfig, save_model
 from dragoman.text.vocabulary import (
     BOS,
     EOS,

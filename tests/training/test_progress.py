@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,12 +30,29 @@ def test_resuming_writes_later_steps_anew(tmp_path: Path) -> None:
     for step in (10, 20, 30):
         first.record({**TRAINING, "step": step})
     first.close()
-    with path.open("a") as stream:
-        stream.write('{"kind": "training", "st')  # what a kill leaves behind
+    with path.open("ab") as stream:
+        for damage in (b"\xff\xfe", b"[" * 100_000, b"5", b'{"step": NaN}', b'{"step": []}'):
+            stream.write(damage + b"\n")
+        stream.write(b'{"kind": "training", "st')  # what a kill leaves behind
     second = MetricsFile(path, 20)
     second.record({**TRAINING, "step": 25})
     second.close()
     assert steps(path) == [10, 20, 25]
+
+
+def test_a_terminal_that_is_gone_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a hang-up the run still has to be saved."""
+
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    bar = ProgressBar(0, 100)
+    bar.record({**TRAINING, "step": 50})
+    bar.record({"kind": "validation", "step": 50, "loss": 3.2})
+    bar.record({"kind": "warning", "step": 50, "message": "loss is not finite"})
+    bar.close()
 
 
 def test_going_back_drops_later_steps(tmp_path: Path) -> None:

@@ -181,22 +181,56 @@ def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(
     )
 
 
-def test_a_signal_saves_and_says_how_to_go_on(trainer: MakeTrainer, tmp_path: Path) -> None:
-    class Signals(Reversal):
-        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-            for number, batch in enumerate(super().window(epoch, window, start)):
-                if number == 2:
-                    os.kill(os.getpid(), signal.SIGTERM)
-                yield batch
+class Signals(Reversal):
+    """Sends this process a signal in the middle of a window."""
 
-    handler = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(InterruptedRunError, match=r"SIGTERM.*dragoman resume") as stopped:
-        trainer(batches=Signals()).train()
-    assert stopped.value.exit_code == 143
-    assert signal.getsignal(signal.SIGTERM) is handler
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__()
+        self.number = number
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+        for number, batch in enumerate(super().window(epoch, window, start)):
+            if number == 2:
+                os.kill(os.getpid(), self.number)
+            yield batch
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_saves_and_says_how_to_go_on(
+    number: signal.Signals, trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    before = signal.signal(number, signal.SIG_DFL)  # these tests may run under nohup
+    try:
+        with pytest.raises(
+            InterruptedRunError, match=rf"{number.name}.*dragoman resume"
+        ) as stopped:
+            trainer(batches=Signals(number)).train()
+        assert stopped.value.exit_code == 128 + number
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
     progress, _, _ = read_checkpoint(checkpoints(tmp_path)[-1])
     assert 1 <= progress.step <= 5
     assert progress.epoch * 5 + progress.batch == progress.step
+
+
+def test_a_hang_up_that_nohup_ignores_stays_ignored(trainer: MakeTrainer) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert trainer(batches=Signals(signal.SIGHUP)).train().step == 12
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_place_beyond_the_data_is_the_next_epoch(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """The text may have become less since the checkpoint."""
+    trainer(max_steps=3).train()
+    (newest,) = checkpoints(tmp_path)
+    state = json.loads((newest / "state.json").read_text())
+    (newest / "state.json").write_text(json.dumps(state | {"window": 7, "batch": 2}))
+    resumed = trainer()
+    assert resumed.resume()
+    assert (resumed.progress.epoch, resumed.progress.window, resumed.progress.batch) == (1, 0, 0)
 
 
 def poison(trainer: Trainer, steps: set[int], rollbacks: int | None = None) -> None:

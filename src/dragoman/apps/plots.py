@@ -32,13 +32,13 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     """The records of ``metrics.jsonl``; none if it is missing, and no line that a crash cut."""
     records = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
     for line in lines:
         try:
             records.append(json.loads(line))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return records
 

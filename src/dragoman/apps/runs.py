@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -12,6 +12,8 @@ from tqdm import tqdm
 
 from dragoman.errors import MissingExtraError, SavedError
 from dragoman.experiment import Experiment, Prepared
+from dragoman.recipe import ExperimentConfig
+from dragoman.run_directory import begin, claim
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.distributed import World
 from dragoman.training.progress import Observer, ProgressBar
@@ -28,19 +30,39 @@ def prepare_run(experiment: Experiment) -> Prepared:
     return prepared
 
 
-def carry_out(run: Path, begin: Callable[[], Experiment], *, tensorboard: bool) -> None:
+@contextmanager
+def new_run(config: ExperimentConfig, run: Path) -> Iterator[Experiment]:
+    """Begin a run that nobody else works in while the block lasts."""
+    with begin(run):
+        yield Experiment.create(config, run)
+
+
+@contextmanager
+def opened_run(run: Path) -> Iterator[Experiment]:
+    """Open a run that nobody else works in while the block lasts."""
+    experiment = Experiment.open(run)
+    with claim(run):
+        yield experiment
+
+
+def carry_out(
+    run: Path, begun: Callable[[], AbstractContextManager[Experiment]], *, tensorboard: bool
+) -> None:
     """Train a run to its end, alone or with the processes started beside this one.
 
     Args:
         run: its directory.
-        begin: creates or opens it; called in the leading process alone.
+        begun: creates or opens it for this block; called in the leading process alone.
         tensorboard: whether to write TensorBoard's events too.
     """
     world = World.join()
-    experiment = world.leader_first("run", begin if world.leads else lambda: _begun(run))
-    train_run(experiment, world, tensorboard=tensorboard)
-    if world.leads:
-        conclude_run(experiment)
+    with ExitStack() as held:
+        experiment = world.leader_first(
+            "run", lambda: held.enter_context(begun()) if world.leads else _begun(run)
+        )
+        train_run(experiment, world, tensorboard=tensorboard)
+        if world.leads:
+            conclude_run(experiment)
 
 
 def _begun(run: Path) -> Experiment:

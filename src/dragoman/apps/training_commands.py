@@ -28,12 +28,12 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
     Example:
       dragoman prepare my.yaml --run runs/my
     """
-    from dragoman.apps.runs import prepare_run
-    from dragoman.experiment import Experiment
+    from dragoman.apps.runs import new_run, prepare_run
     from dragoman.recipe import read_experiment
 
     run = run_directory or default_run(config)
-    prepare_run(Experiment.create(read_experiment(config, settings), run))
+    with new_run(read_experiment(config, settings), run) as experiment:
+        prepare_run(experiment)
     click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
 
 
@@ -48,7 +48,7 @@ def train(
 ) -> None:
     """Train a model as CONFIG describes, and score it.
 
-    Ctrl-C or SIGTERM saves and stops; 'dragoman resume' goes on.
+    Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' goes on.
 
     \b
     Examples: on one device; on four GPUs; on two machines of eight GPUs
@@ -56,14 +56,13 @@ def train(
       dragoman train my.yaml --processes 4
       dragoman train my.yaml --processes 8 --nodes 2 --rendezvous HOST:29400
     """
-    from dragoman.apps.runs import carry_out
-    from dragoman.experiment import Experiment
+    from dragoman.apps.runs import carry_out, new_run
     from dragoman.recipe import read_experiment
 
     run = run_directory or default_run(config)
     carry_out(
         run,
-        lambda: Experiment.create(read_experiment(config, settings), run),
+        lambda: new_run(read_experiment(config, settings), run),
         tensorboard=tensorboard,
     )
 
@@ -80,10 +79,9 @@ def resume(run: Path, tensorboard: bool) -> None:
       dragoman resume runs/my
       dragoman resume runs/my --processes 4
     """
-    from dragoman.apps.runs import carry_out
-    from dragoman.experiment import Experiment
+    from dragoman.apps.runs import carry_out, opened_run
 
-    carry_out(run, lambda: Experiment.open(run), tensorboard=tensorboard)
+    carry_out(run, lambda: opened_run(run), tensorboard=tensorboard)
 
 
 @click.command()

@@ -51,7 +51,8 @@ class CorpusPart(Config):
     target: str | None = None
     """The same of the target."""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch."""
+    """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch.  The vocabulary counts
+    it in the same proportion."""
     format: Format | None = None
     """The format of the file, where its suffix does not tell."""
 

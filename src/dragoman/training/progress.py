@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -48,9 +49,9 @@ class MetricsFile:
         """The file without the lines of later steps, open to be continued."""
         path = self._path
         with storage_errors(path):
-            known = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+            text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         with atomic_write(path) as stream:
-            for line in known:
+            for line in text.splitlines():
                 if _step(line) <= step:
                     stream.write(line + "\n")
         with storage_errors(path):
@@ -73,10 +74,10 @@ class MetricsFile:
 
 
 def _step(line: str) -> float:
-    """The step of a line; infinity for one that a crash cut short."""
+    """The step of a line; infinity for one that is damaged, as a crash leaves the last one."""
     try:
         return float(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return float("inf")
 
 
@@ -98,9 +99,13 @@ class ProgressBar:
             )
         elif record["kind"] == "validation":
             figures = [f"{k} {v:.4g}" for k, v in record.items() if isinstance(v, float)]
-            self._bar.write(f"step {record['step']}: {', '.join(figures)}", file=sys.stderr)
+            self._write(f"step {record['step']}: {', '.join(figures)}")
         else:
-            self._bar.write(f"step {record['step']}: {record['message']}", file=sys.stderr)
+            self._write(f"step {record['step']}: {record['message']}")
+
+    def _write(self, line: str) -> None:
+        with suppress(OSError):  # the terminal is gone after a hang-up, and the run is to be saved
+            self._bar.write(line, file=sys.stderr)
 
     def rewind(self, step: int) -> None:
         """Move the bar back."""

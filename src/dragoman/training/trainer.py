@@ -23,15 +23,16 @@ from dragoman.data.batches import Batch, BatchConfig
 from dragoman.data.prefetch import prefetch
 from dragoman.device import Precision, keep_freed_memory, working_precision
 from dragoman.errors import InterruptedRunError, TrainingError
+from dragoman.files import sweep
 from dragoman.models.dropout import seed_dropout
 from dragoman.models.interface import TranslationModel
+from dragoman.saved import CHECKPOINTS_DIRECTORY
 from dragoman.training.checkpoint import (
     Best,
     Progress,
     checkpoints,
     prune,
     read_checkpoint,
-    sweep,
     write_checkpoint,
 )
 from dragoman.training.distributed import World
@@ -163,13 +164,15 @@ class Trainer:
             SavedError: it is damaged or of another configuration.
         """
         if self._world.leads:
-            sweep(self._run)
+            sweep(self._run / CHECKPOINTS_DIRECTORY)
         found = checkpoints(self._run)
         if not found:
             return False
         progress, weights, moments = read_checkpoint(found[-1])
         self.optimizer.restore(weights, moments)
         self.progress, self._saved_step = progress, progress.step
+        if progress.window >= self._batches.windows(progress.epoch):  # the text has become less
+            progress.epoch, progress.window, progress.batch = progress.epoch + 1, 0, 0
         return True
 
     def train(self) -> Progress:
