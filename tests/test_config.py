@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from dragoman.config import Config, override, parse, read_yaml, to_yaml
 from dragoman.errors import ConfigError
@@ -101,6 +101,10 @@ class TestParse:
         assert message({"training": {"sead": 1}}).endswith("did you mean 'seed'?")
         assert message({"data": {"sead": 1}}).endswith("did you mean 'seed'?")
 
+    def test_a_key_in_the_wrong_section_is_told_its_own(self):
+        assert message({"tags": []}).endswith("did you mean 'data.tags'?")
+        assert message({"part": []}).endswith("did you mean 'data.parts'?")
+
     def test_an_unknown_key_like_no_other_gets_a_place_to_look(self):
         assert "docs/configuration.md" in message({"xyzzy": 1})
 
@@ -142,6 +146,85 @@ class TestParse:
             "run.yaml: missing key 'data.parts.0.path'; add it"
         )
 
+    def test_every_problem_is_named(self):
+        values = {"training": {"steps": 0, "sead": 1}, "data": {"parts": [{}]}, "shap": {}}
+        assert message(values) == (
+            "run.yaml: 4 problems: (1) training.steps: Input should be greater than 0, found 0  "
+            "(2) unknown key 'training.sead'; did you mean 'seed'?  "
+            "(3) missing key 'data.parts.0.path'; add it  "
+            "(4) unknown key 'shap'; did you mean 'shape'?"
+        )
+
+    def test_conflicts_are_all_named_and_only_between_values_that_are_right(self):
+        class Window(Config):
+            low: int = 1
+            high: int = 2
+            step: int = Field(1, gt=0)
+
+            def conflicts(self):
+                if self.low > self.high:
+                    yield f"low {self.low} is above high {self.high}"
+                yield from self.unread("where low is 7", *(["step"] if self.low == 7 else []))
+
+        class Outer(Config):
+            window: Window = Window()
+
+        assert message({"window": {"low": 7, "step": 3}}, Outer) == (
+            "run.yaml: 2 problems: (1) window: low 7 is above high 2  "
+            "(2) window: step: 3 is not read where low is 7; remove it"
+        )
+        assert message({"low": 7, "step": 0}, Window) == (
+            "run.yaml: step: Input should be greater than 0, found 0"
+        )
+
+    @pytest.mark.parametrize(
+        ("values", "expected"),
+        [
+            # a misspelt key is not also a missing one
+            (
+                {"data": {"parts": [{"pth": "a"}]}},
+                "unknown key 'data.parts.0.pth'; did you mean 'path'?",
+            ),
+            # the keys of a family that is misspelt are not also unknown
+            (
+                {"shape": {"famly": "square", "side": 2}},
+                "unknown key 'shape.famly'; did you mean 'family'?",
+            ),
+            # a list whose only item is wrong is not also too short
+            ({"some": [{"steps": 0}]}, "some.0.steps: Input should be greater than 0, found 0"),
+        ],
+    )
+    def test_what_only_follows_from_a_problem_is_none(self, values, expected):
+        class Wide(Run):
+            some: tuple[Training, ...] = Field((Training(),), min_length=1)
+            shape: Annotated[
+                Round | Square,
+                Field(discriminator="family"),
+                BeforeValidator(lambda shape: {"family": "round", **shape}),
+            ] = Round()
+
+        assert message(values, Wide) == f"run.yaml: {expected}"
+
+    @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), "1e400", "inf"])
+    def test_numbers_are_finite(self, value):
+        values = {"data": {"parts": [{"path": "a", "weight": value}]}}
+        assert message(values).startswith("run.yaml: data.parts.0.weight: Input should be a finite")
+
+    @pytest.mark.parametrize(
+        "value", [2**63, -(2**63) - 1, 10**5000], ids=["above", "below", "far"]
+    )
+    def test_whole_numbers_fit_into_64_bits(self, value):
+        assert message({"seed": value}, Training).startswith("run.yaml: seed: Input should fit")
+        assert parse(Training, {"seed": 2**63 - 1}, "x").seed == 2**63 - 1
+
+    def test_what_is_no_section_or_list_is_told_without_python(self):
+        assert message({"training": 5}) == (
+            "run.yaml: training: Input should be a section of keys, found 5"
+        )
+        assert message({"data": {"tags": "x"}}) == (
+            "run.yaml: data.tags: Input should be a list, found 'x'"
+        )
+
     def test_own_checks_speak_for_themselves(self):
         assert message({"data": {"tags": ["bad"]}}).startswith(
             "run.yaml: data.tags: no tag is called bad"
@@ -181,6 +264,16 @@ class TestReadYaml:
             self.read(tmp_path, content)
         assert "\n" not in str(caught.value)
 
+    def test_a_file_without_end_is_refused(self, tmp_path):
+        content = b"# nothing\n" * 110_000
+        with pytest.raises(ConfigError, match=r"run.yaml: too large for a configuration"):
+            self.read(tmp_path, content)
+
+    def test_what_yaml_can_do_to_a_reader_is_refused_with_its_line(self, tmp_path):
+        content = b"a: 1\nb: &b [*b]\n"
+        with pytest.raises(ConfigError, match=r"run.yaml:2: not valid YAML: an alias stands ins"):
+            self.read(tmp_path, content)
+
     def test_missing_and_unreadable(self, tmp_path):
         with pytest.raises(ConfigError, match="no such configuration file"):
             read_yaml(tmp_path / "none.yaml")
@@ -214,6 +307,7 @@ class TestOverride:
             ("training.steps", "expected KEY=VALUE"),
             ("=3", "expected KEY=VALUE"),
             ("a=[1", "not valid YAML"),
+            ("a=99999999999999999999", "not valid YAML: a whole number that does not fit"),
             ("data.parts.0.path=x", "data.parts=VALUE"),
             ("training.steps.x=1", "steps is no section"),
         ],

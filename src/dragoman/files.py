@@ -32,6 +32,7 @@ _REFUSALS = {
     errno.EDQUOT: "the disk quota is used up; free some space and repeat the command",
     errno.EFBIG: "the file would be larger than is allowed; raise the limit (ulimit -f)",
     errno.EIO: "the disk reports an error; choose another disk",
+    errno.ENOENT: "no directory can be made there; choose another path",
     errno.EROFS: "the file system is read-only; choose another directory",
     errno.EACCES: "permission denied; choose another directory or change its permissions",
     errno.EPERM: "not permitted; choose another directory or change its permissions",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config import Config, on_base, override, parse, read_yaml
+from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.transformer import TransformerConfig
+from dragoman.problems import listed
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, relocate_part
@@ -32,7 +37,7 @@ class DataConfig(Config):
     """What is dropped from the training text."""
     max_pieces: int = Field(256, ge=1)
     """Pairs with more pieces on a side are dropped from training."""
-    processes: int | None = Field(None, ge=1)
+    processes: int | None = Field(None, ge=1, le=1024)
     """Processes that encode the text; one a core if not given."""
 
 
@@ -58,56 +63,58 @@ class ExperimentConfig(Config):
     evaluation: EvaluationConfig = EvaluationConfig()
     """How translations are scored."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> ExperimentConfig:
+    def conflicts(self) -> Iterator[str]:
+        """Parts of the run that do not go together."""
         if self.model.needs_joint_vocabulary and not self.vocabulary.joint:
-            raise ValueError(
+            yield (
                 "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
                 "target"
             )
         if self.search.coverage_penalty and not FAMILIES[self.model.family].has_attention():
-            raise ValueError(
+            yield (
                 "search.coverage_penalty needs attention over the source, which model.family: "
                 f"{self.model.family} has not; set it to 0"
             )
         if "dev" in self.data.test:
-            raise ValueError("data.test: dev is the name of data.dev's scores; choose another")
+            yield "data.test: dev is the name of data.dev's scores; choose another"
         metric = self.training.best_metric
         if metric != "loss" and metric not in self.evaluation.metrics:
-            raise ValueError(
+            yield (
                 f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
                 "set training.best_metric: loss"
             )
-        return self
+        yield from self._sides_that_do_not_fit()
 
-    @model_validator(mode="after")
-    def _sides_are_those_of_the_model(self) -> ExperimentConfig:
+    def parts(self) -> Iterator[tuple[str, CorpusPart]]:
+        """All text, by the key that names it."""
+        for number, part in enumerate(self.data.train):
+            yield f"data.train.{number}", part
+        yield "data.dev", self.data.dev
+        for name, part in self.data.test.items():
+            yield f"data.test.{name}", part
+
+    def _sides_that_do_not_fit(self) -> Iterator[str]:
         """A source that is not read is a mistake as much as one that is missing."""
         reads = self.model.reads_source
-        data = self.data
-        parts = {f"data.train.{number}": part for number, part in enumerate(data.train)}
-        parts |= {"data.dev": data.dev}
-        parts |= {f"data.test.{name}": part for name, part in data.test.items()}
-        for name, part in parts.items():
+        for name, part in self.parts():
             if reads and not part.has_source:
-                raise ValueError(f"{name} has no source, which this model reads; name it")
+                yield f"{name} has no source, which this model reads; name it"
             if part.has_source and not reads:
-                raise ValueError(
+                yield (
                     f"{name} has a source, which a language model does not read; name its target "
                     "alone, or set model.source"
                 )
         if reads:
-            return self
+            return
         unfit = {
             "evaluation.metrics are of translations; set them to []": self.evaluation.metrics,
             "vocabulary.joint: false is for two sides; leave it out": not self.vocabulary.joint,
             "data.cleaning.source_scripts are of a source; leave them out": (
-                data.cleaning.source_scripts
+                self.data.cleaning.source_scripts
             ),
         }
         for problem in (problem for problem, found in unfit.items() if found):
-            raise ValueError(f"a language model reads no source: {problem}")
-        return self
+            yield f"a language model reads no source: {problem}"
 
 
 def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
@@ -130,8 +137,25 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         replaced=("data.dev", "data.test"),
         families={"model": "transformer"},
     )
-    values = _relocate(override(whole, list(settings)), path.resolve().parent)
-    return parse(ExperimentConfig, values, path)
+    values = _relocate(override(whole, list(settings)), Path(os.path.realpath(path)).parent)
+    config = parse(ExperimentConfig, values, path)
+    if problems := list(_unfit_files(config)):
+        raise ConfigError(f"{path}: {listed(problems)}")
+    return config
+
+
+def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
+    """Text that cannot be read, or only once; what is missing is left to whoever reads it."""
+    for name, part in config.parts():
+        for file in part.files():
+            try:
+                mode = file.stat().st_mode
+            except OSError as error:
+                if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
+                    yield f"{name}: {str(file)!r:.80}: {error.strerror}"
+                continue
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                yield f"{name}: {file} is a pipe or device; save its text to a file"
 
 
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
+from dragoman.models.size import check_size
 from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
 
 FORMAT = 1
@@ -75,15 +76,16 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
     """A model with fresh weights, for these vocabularies.
 
     Raises:
-        ConfigError: the configuration does not fit the vocabularies.
+        ConfigError: the configuration does not fit the vocabularies, or no memory holds the model.
     """
     if config.needs_joint_vocabulary and not vocabularies.joint:
         raise ConfigError(
             "model.embeddings: shared needs a joint vocabulary; set vocabulary.joint: true "
             "or model.embeddings: target"
         )
-    family = FAMILIES[config.family]
-    return family(config, len(vocabularies.source), len(vocabularies.target))
+    sizes = len(vocabularies.source), len(vocabularies.target)
+    check_size(config, *sizes)
+    return FAMILIES[config.family](config, *sizes)
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:

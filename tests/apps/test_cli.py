@@ -65,6 +65,79 @@ def test_wrong_usage_is_one_line(arguments: list[str], said: str, dragoman: Comm
     assert said in one_error(dragoman(*arguments), 2)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["translate", "model", "--length-penalty", "inf"], "inf is not a finite number"),
+        (["translate", "model", "--coverage-penalty", "nan"], "nan is not a finite number"),
+        (["translate", "model", "--sample", "--temperature", "1e400"], "1e400 is not a finite"),
+        (["translate", "model", "--sample", "--top-p", "nan"], "nan is not a finite number"),
+        (["compare", "a.yaml", "--minutes", "inf"], "inf is not a finite number"),
+        (["compare", "a.yaml", "--flops", "infinity"], "infinity is not a finite number"),
+        (["translate", "model", "--workers", "100000"], "100000 is not in the range"),
+        (["layers", "--threads", "100000"], "100000 is not in the range"),
+        (["layers", "--lengths", "2,3,100000000000"], "rising numbers from 2 to 1,000,000"),
+    ],
+)
+def test_numbers_that_are_absurd_are_refused(
+    arguments: list[str], said: str, dragoman: CommandLine
+) -> None:
+    assert said in one_error(dragoman(*arguments), 2)
+
+
+@pytest.mark.parametrize("command", ["doctor", "train", "cost", "translate", "resume", "evaluate"])
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("", "an empty name is no path"),
+        ("x" * 5000, "File name too long"),
+        ("loop", "Too many levels of symbolic links"),
+        ("two\nlines", "two lines: no such "),
+        ("undecodable\udcff", "undecodable\\udcff: no such "),
+    ],
+    ids=["empty", "long", "circle", "lines", "bytes"],
+)
+def test_odd_paths(
+    command: str,
+    path: str,
+    said: str,
+    dragoman: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    if command == "resume":
+        said = said.replace("no such ", "no run here")
+    outcome = dragoman(command, path, *(["reference"] if command == "evaluate" else []))
+    assert said in one_error(outcome, outcome.code)
+    assert outcome.code in {2, 3, 4}
+    assert len(outcome.err) < 300
+
+
+@pytest.mark.parametrize("path", [".", "folder", "file/below"])
+def test_translations_are_not_written_where_no_file_can_be(
+    path: str, trained: Path, dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("file").touch()
+    outcome = dragoman("translate", trained, "--output", path, stdin=b"one\n")
+    assert f"cannot write {path}: a " in one_error(outcome, errors.StorageError.exit_code)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")]
+)
+def test_want_of_memory_is_not_unexpected(
+    error: Exception, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _break(monkeypatch, error)
+    line = one_error(dragoman("cost", "x.yaml"), 1)
+    assert "error: out of memory" in line
+    assert "unexpected" not in line
+
+
 def _break(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object) -> None:
         raise error

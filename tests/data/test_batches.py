@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dragoman.data import batches as batches_module
 from dragoman.data.batches import Batch, BatchConfig, Batches, make_batch, pad_sources, prefetch
 from dragoman.data.store import Store
+from dragoman.errors import ConfigError
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary import train_vocabularies as train
@@ -145,6 +146,15 @@ class TestAnEpoch:
             assert set(seen[30:60]) == {0, 1}
             assert set(seen[60:]) == {1}
         assert set((shown[0] + shown[1])[30:60]) == {1}
+
+
+def test_weights_that_leave_an_epoch_empty_are_refused(
+    store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
+) -> None:
+    config = BatchConfig(batch_tokens=100)
+    Batches(store_of(pairs_of(50), [(25, 0.02), (25, 0.021)]), config, seed=1)
+    with pytest.raises(ConfigError, match=r"an epoch shows 0.95 of 50 pairs; raise them"):
+        Batches(store_of(pairs_of(50), [(25, 0.02), (25, 0.018)]), config, seed=1)
 
 
 class TestOrder:

@@ -27,6 +27,12 @@ def test_any_shape(shape: list[int]) -> None:
     assert keep_mask(torch.Size(shape), 0.3, torch.float32).shape == tuple(shape)
 
 
+def test_a_rate_that_rounds_to_one_still_keeps_something() -> None:
+    seed_dropout(7)
+    mask = keep_mask(torch.Size([2**20]), 1 - 1e-14, torch.float32)
+    assert mask.unique().tolist() == [0, 2**16]
+
+
 def test_a_function_of_its_seed() -> None:
     def draw(*entropy: int) -> torch.Tensor:
         seed_dropout(*entropy)

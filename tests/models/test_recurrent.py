@@ -387,11 +387,11 @@ def test_the_defaults_are_luong() -> None:
         ({"attention_from": "bottom", "decoder_layers": 1}, "decoder_layers of 2 or more"),
         ({"residual": True, "encoder_layers": 2, "decoder_layers": 2}, "needs 3 layers or more"),
         ({**AVERAGING, "residual": True}, "needs 3 layers or more"),
-        ({**AVERAGING, "bidirectional": "all"}, "bidirectional is not read with encoder: averag"),
-        ({**AVERAGING, "encoder_layers": 2}, "encoder_layers is not read with encoder: averaging"),
-        ({**AVERAGING, "source": "reversed"}, "source is not read with encoder: averaging"),
-        ({"averaging_window": 3}, "averaging_window is not read with encoder: recurrent"),
-        ({"max_positions": 7}, "max_positions is not read with encoder: recurrent"),
+        ({**AVERAGING, "bidirectional": "all"}, "bidirectional: all is not read with encoder: "),
+        ({**AVERAGING, "encoder_layers": 2}, "encoder_layers: 2 is not read with encoder: "),
+        ({**AVERAGING, "source": "reversed"}, "source: reversed is not read with encoder: "),
+        ({"averaging_window": 3}, "averaging_window: 3 is not read with encoder: "),
+        ({"max_positions": 7}, "max_positions: 7 is not read with encoder: "),
     ],
 )
 def test_what_does_not_fit_together_is_refused(choices: dict[str, object], message: str) -> None:

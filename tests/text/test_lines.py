@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.lines import decode_lines, read_lines
+from dragoman.text.lines import decode_lines, read_lines, stream_lines
 
 COMPRESS = {
     "": lambda content: content,
@@ -106,7 +107,18 @@ class TestArchives:
     def test_what_is_no_archive_is_an_error(self, tmp_path, suffix):
         path = tmp_path / f"text{suffix}"
         path.write_bytes(b"plain text in disguise\n" * 20)
-        assert "the archive is truncated or corrupt" in fails(path)
+        assert f"not compressed as its suffix {suffix} says" in fails(path)
+
+    def test_one_is_recognised_without_its_suffix_or_with_another(self, tmp_path, suffix):
+        for name in ("text", "text.de", "text.gz", "text.zst"):
+            path = tmp_path / name
+            path.write_bytes(COMPRESS[suffix]("grün\n".encode()))
+            assert list(read_lines(path)) == ["grün"]
+
+    def test_on_a_stream_it_is_said_what_to_do(self, suffix):
+        stream = io.BytesIO(COMPRESS[suffix](b"a\n"))
+        with pytest.raises(DataError, match="stdin: compressed; decompress it on the way"):
+            list(stream_lines(stream, "stdin"))
 
     def test_archives_one_after_another_are_one_text(self, tmp_path, suffix):
         path = tmp_path / f"text{suffix}"
@@ -126,13 +138,33 @@ def test_zstandard_text_that_expands_a_thousandfold_takes_no_longer(tmp_path):
     assert sum(1 for _ in read_lines(path)) == 500_000
 
 
+def test_a_zstandard_file_may_begin_with_a_frame_to_skip(tmp_path):
+    path = tmp_path / "text.zst"
+    path.write_bytes(b"\x50\x2a\x4d\x18\x03\0\0\0abc" + COMPRESS[".zst"](b"a\n"))
+    assert list(read_lines(path)) == ["a"]
+
+
+def test_a_line_without_end_is_refused_before_memory_is(tmp_path, monkeypatch):
+    monkeypatch.setattr("dragoman.text.lines._LONGEST_LINE", 10)
+    assert list(read_lines(write(tmp_path, b"123456789\n12345678\n"))) == ["123456789", "12345678"]
+    assert ":2: a line of over 10 bytes" in fails(write(tmp_path, b"1\n12345678901"))
+
+
+def test_a_stream_that_cannot_be_read_is_named():
+    with (
+        open(os.open(os.devnull, os.O_WRONLY), "rb") as closed,
+        pytest.raises(DataError, match="standard input: cannot be read: Bad file descriptor"),
+    ):
+        list(stream_lines(closed, "standard input"))
+
+
 def test_lines_of_a_stream_come_as_they_are_written():
     class Terminal(io.BytesIO):
         """Fails when asked for more than the first line."""
 
-        def __next__(self) -> bytes:
+        def readline(self, size: int | None = -1) -> bytes:
             assert self.tell() == 0, "read ahead"
-            return super().__next__()
+            return super().readline(size)
 
     assert next(decode_lines(Terminal(b"a\nb\n"), "stdin")) == "a"
 

@@ -178,6 +178,11 @@ class TestTmx:
         )
         assert read(write(tmp_path, "a.tmx", text))[0].source == "Click the button!"
 
+    def test_text_that_is_highlighted_without_end_is_text(self, tmp_path):
+        deep = "<hi>x" * 20_000 + "</hi>y" * 20_000
+        path = write(tmp_path, "a.tmx", tmx([("X", "b")]).replace("X", deep))
+        assert read(path)[0].source == "x" * 20_000 + "y" * 20_000
+
     def test_units_without_one_of_the_languages_are_passed_over(self, tmp_path):
         text = tmx([("a", "b"), ("c", "d")]).replace('lang="de"', 'lang="fr"', 1)
         assert read(write(tmp_path, "a.tmx", text)) == [Pair("c", "d", 2)]

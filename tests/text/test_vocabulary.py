@@ -315,7 +315,7 @@ class TestTraining:
             ({"size": "many"}, "size: .*integer, .*'many'"),
             ({"kind": "word"}, "kind: .*'bpe' or 'unigram'"),
             ({"sampling": 1.0}, "sampling: .*less than 1"),
-            ({"character_coverage": 0.5}, "character_coverage: .*greater than 0.9"),
+            ({"character_coverage": 0.5}, "character_coverage: .*greater than or equal to 0.98"),
         ],
     )
     def test_values_that_make_no_sense(self, values, problem):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 import traceback
@@ -22,12 +23,15 @@ from dragoman.apps.comparison_commands import compare
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.inspection_commands import cost, doctor
 from dragoman.apps.layers.command import layers
+from dragoman.apps.streams import discard, guarded_streams, open_closed_streams
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.translation_commands import score, translate
 from dragoman.errors import DragomanError
 
 UNEXPECTED = 1
 INTERRUPTED = 128 + signal.SIGINT
+# As PyTorch says it, on CPU and GPU.
+_OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory")
 BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
 
 
@@ -89,14 +93,17 @@ Tell = Callable[[BaseException, str, int], int]
 
 def run(arguments: Sequence[str], tell: Tell = print_error) -> int:
     """Carry out a command line and return its exit code; errors go to ``tell``."""
+    with guarded_streams():
+        return _run(list(arguments), tell)
+
+
+def _run(arguments: list[str], tell: Tell) -> int:
     session = Session()
     try:
-        code = commands.main(
-            list(arguments), prog_name="dragoman", standalone_mode=False, obj=session
-        )
+        code = commands.main(arguments, prog_name="dragoman", standalone_mode=False, obj=session)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # click makes the one into the other
-        _discard_output()
+        discard(sys.stdout)
         return BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
         if session.debug:
@@ -116,12 +123,16 @@ def _explain(error: BaseException, session: Session) -> tuple[str, int]:
         return _one_line(error.format_message()).rstrip(".") + where, error.exit_code
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return "interrupted", INTERRUPTED
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
+        said = f"out of memory ({_one_line(error):.100})"
+        return f"{said}; make the model, its batches or the beam smaller", UNEXPECTED
     hint = "" if session.debug else "; run 'dragoman --debug ...' to see where it comes from"
     return f"unexpected {type(error).__name__}: {_one_line(error)}{hint}", UNEXPECTED
 
 
 def main(tell: Tell = print_error) -> None:
     """The program: ``dragoman`` and ``python -m dragoman``."""
+    open_closed_streams()
     # Of processes that train together, the leading one warns for all.
     leads = os.environ.get("RANK", "0") == "0"
     level = logging.WARNING if leads else logging.ERROR
@@ -145,8 +156,3 @@ class StandardError(logging.Handler):
 
 def _one_line(message: object) -> str:
     return " ".join(str(message).split())
-
-
-def _discard_output() -> None:
-    """Let the interpreter flush what is left to nowhere, instead of complaining at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.apps.options import EXISTING, set_option
+from dragoman.apps.options import EXISTING, Number, set_option
 
 if TYPE_CHECKING:  # what these bring along costs seconds that --help can do without
     from dragoman.apps.compare import Contest
@@ -15,12 +15,10 @@ if TYPE_CHECKING:  # what these bring along costs seconds that --help can do wit
 
 @click.command()
 @click.argument("recipes", metavar="RECIPE...", type=EXISTING, nargs=-1, required=True)
-@click.option(
-    "--flops", type=click.FloatRange(min=0, min_open=True), help="Training FLOPs of each recipe."
-)
+@click.option("--flops", type=Number(min=0, min_open=True), help="Training FLOPs of each recipe.")
 @click.option(
     "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     help="Minutes of training of each, turned into steps by a trial on this machine.",
 )
 @click.option(

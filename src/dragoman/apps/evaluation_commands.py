@@ -138,10 +138,10 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
 
 def _read(path: Path) -> list[str]:
     """The lines of a file, or of standard input for ``-``."""
-    from dragoman.text.corpus import decode_lines, read_lines
+    from dragoman.text.corpus import read_lines, stream_lines
 
     if str(path) == "-":
-        return list(decode_lines(sys.stdin.buffer, "standard input"))
+        return list(stream_lines(sys.stdin.buffer, "standard input"))
     return list(read_lines(path))
 
 

@@ -53,14 +53,14 @@ def doctor(config: Path, run_directory: Path | None, settings: tuple[str, ...]) 
 @set_option
 @click.option(
     "--source-length",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 100_000),
     default=25,
     show_default=True,
     help="Pieces of a typical source sentence.",
 )
 @click.option(
     "--target-length",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 100_000),
     default=25,
     show_default=True,
     help="Pieces of a typical target sentence.",

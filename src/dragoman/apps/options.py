@@ -2,13 +2,47 @@
 
 from __future__ import annotations
 
+import errno
+import math
+import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dragoman.errors import ConfigError
 
-EXISTING = click.Path(path_type=Path)
+
+class Number(click.FloatRange):
+    """A number in a range; infinity and NaN, which Python reads too, are none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the text of an option."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+class _Path(click.Path):
+    """A path of which no operation could be done otherwise than to fail is refused at once."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Read the text of an argument."""
+        if not value:
+            self.fail("an empty name is no path.", param, ctx)
+        try:
+            os.stat(value)
+        except OSError as error:
+            # What is missing may be made, and is said by what needs it.
+            if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
+                self.fail(f"{os.fsdecode(value):.80}: {error.strerror}.", param, ctx)
+        return Path(value)
+
+
+EXISTING = _Path(path_type=Path)
 """A path that a command reads; whether it exists is said by what opens it."""
 
 config_argument = click.argument("config", type=EXISTING)

@@ -29,11 +29,14 @@ the docstring beside a field, not this page.
 
 One YAML file describes a run wholly: `dragoman train FILE` carries it out, `dragoman doctor FILE`
 looks it over first. Only keys that differ from their default need to stand in it. An unknown key
-or a value of the wrong type is an error that names the key. Relative paths start at the file's
-own folder. With `base: other.yaml` a file says only what differs from another one; a section that
-names another `family`, `data.dev`, `data.test` and lists replace those of the base, everything
-else is laid over it key by key. `--set training.max_steps=500` overrides a value for one command.
-What ran is written back to `config.yaml` in the run directory, defaults filled in.
+or a value of the wrong type is an error that names the key, and all errors are named at once.
+Numbers are finite, whole numbers fit into 64 bits; YAML's anchors and merge keys work, up to
+100,000 values and 50 levels. Relative paths start at the file's own folder.
+
+With `base: other.yaml` a file says only what differs from another one; a section that names another
+`family`, `data.dev`, `data.test` and lists replace those of the base, everything else is laid over
+it key by key. `--set training.max_steps=500` overrides a value for one command. What ran is written
+back to `config.yaml` in the run directory, defaults filled in.
 """
 
 EXAMPLE = """\

@@ -89,13 +89,14 @@ def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False
 
 def conclude_run(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> None:
     """Print the scores, write the report if what draws it is installed, say where all is."""
-    click.echo(scores_table(read_scores(experiment.run)))
-    try:
+    report = ""
+    try:  # before anything is printed, which may fail
         from dragoman.apps.report import write_report
 
-        click.echo(f"\nReport: {write_report(experiment, more_scores)}")
+        report = f"\nReport: {write_report(experiment, more_scores)}\n"
     except MissingExtraError as error:
         log.warning("no report was written: %s", error)
+    click.echo(f"{scores_table(read_scores(experiment.run))}\n{report}", nl=False)
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
     if experiment.config.model.reads_source:
         click.echo(f"Use it: dragoman translate {experiment.run} < input.txt")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from dragoman.apps.options import EXISTING, device_option, json_option, model_arguments
-from dragoman.errors import ConfigError, DataError
+from dragoman.apps.options import EXISTING, Number, device_option, json_option, model_arguments
+from dragoman.errors import ConfigError, DataError, StorageError
 
 if TYPE_CHECKING:
     from dragoman.apps.ctranslate2 import Compute
@@ -33,7 +33,7 @@ STANDARD_INPUT = "standard input"
     metavar="FILE",
     type=EXISTING,
     multiple=True,
-    help="Read FILE (.gz, .xz and .zst too) instead of standard input; may be repeated.",
+    help="Read FILE (compressed or not) instead of standard input; may be repeated.",
 )
 @click.option(
     "--output",
@@ -50,13 +50,13 @@ STANDARD_INPUT = "standard input"
 @click.option(
     "--length-penalty",
     metavar="ALPHA",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     help="0 prefers short translations, 1 long ones.",
 )
 @click.option(
     "--coverage-penalty",
     metavar="BETA",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     help="Above 0, translations that leave out a part of the source lose.",
 )
 @click.option(
@@ -69,7 +69,7 @@ STANDARD_INPUT = "standard input"
 @click.option("--sample", is_flag=True, help="Draw translations at random instead of searching.")
 @click.option(
     "--temperature",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     help="Of --sample: below 1 prefers likely pieces.",
 )
 @click.option(
@@ -81,7 +81,7 @@ STANDARD_INPUT = "standard input"
 @click.option(
     "--top-p",
     metavar="P",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Number(0, 1, min_open=True),
     help="Of --sample: draw from the likeliest pieces that together have P.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Of --sample: the same draws again.")
@@ -109,7 +109,7 @@ STANDARD_INPUT = "standard input"
 @click.option(
     "--workers",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1024),
     help="Processes (ctranslate2: threads) that share the lines.",
 )
 @device_option
@@ -209,6 +209,8 @@ def write_lines(path: Path | None, lines: Iterable[str]) -> None:
     from dragoman.files import atomic_write
 
     if path is not None:
+        if path.is_dir():  # "." and "/" have no name to write beside
+            raise StorageError(f"cannot write {path}: a directory stands there; name a file")
         with atomic_write(path) as stream:
             stream.writelines(line + "\n" for line in lines)
         return
@@ -299,13 +301,13 @@ class _Refused:
 @contextmanager
 def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
     """What is to be translated, and whether a person is typing it."""
-    from dragoman.text.corpus import decode_lines, read_lines
+    from dragoman.text.corpus import read_lines, stream_lines
 
     if inputs:
         yield (line for path in inputs for line in read_lines(path)), False
         return
     stream = sys.stdin.buffer
-    yield decode_lines(stream, STANDARD_INPUT), stream.isatty()
+    yield stream_lines(stream, STANDARD_INPUT), stream.isatty()
 
 
 def _formatted(

@@ -18,6 +18,7 @@ from dragoman.data.mixing import rows_in_epoch
 from dragoman.data.prefetch import prefetch
 from dragoman.data.resampling import POOL_BATCHES, Sampler, Sentences
 from dragoman.data.store import Store
+from dragoman.errors import ConfigError
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
 
 __all__ = ["Batch", "BatchConfig", "Batches", "make_batch", "pad_sources", "prefetch"]
@@ -126,6 +127,9 @@ class Batches:
         vocabularies: what the store was encoded with; needed for ``sampling``.
         sampling: BPE-dropout probability or unigram alpha; with 0 every epoch sees the stored
             ids.
+
+    Raises:
+        ConfigError: the weights of the parts are so small that an epoch would be empty.
     """
 
     def __init__(
@@ -141,6 +145,12 @@ class Batches:
     ) -> None:
         assert vocabularies or not sampling, "subword sampling needs the vocabularies"
         assert 0 <= rank < world_size, "ranks count from 0 to world_size - 1"
+        shown = sum((part.stop - part.start) * part.weight for part in store.parts)
+        if len(store) and shown < 1:
+            raise ConfigError(
+                f"data.train: by its weights an epoch shows {shown:.2g} of {len(store):,} pairs; "
+                "raise them until it shows at least one"
+            )
         self._store = store
         self._seed = seed
         self._rank = rank

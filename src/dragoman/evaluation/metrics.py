@@ -40,7 +40,7 @@ class EvaluationConfig(Config):
     chrf_word_order: int = Field(default=0, ge=0, le=4)
     """Longest word n-gram that chrF counts beside characters; 2 makes it chrF++."""
 
-    confidence_samples: int = Field(default=0, ge=0)
+    confidence_samples: int = Field(default=0, ge=0, le=100_000)
     """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 for no intervals."""
 
 

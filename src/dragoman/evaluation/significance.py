@@ -31,7 +31,7 @@ class SignificanceConfig(Config):
     """Paired bootstrap resampling, or paired approximate randomisation: slower, and by Riezler
     and Maxwell less prone to find differences where there are none."""
 
-    samples: int = Field(default=0, ge=0)
+    samples: int = Field(default=0, ge=0, le=100_000)
     """Resamples or trials; 0 for the usual number, 1000 of the first and 10000 of the second."""
 
 

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from dragoman.models.convolution import CausalConvolution, CentredConvolution, OddWidth
 from dragoman.models.dropout import Dropout
-from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, FamilyConfig, Memory, State, TranslationModel
 
 
 class ByteNetConfig(FamilyConfig):
@@ -28,19 +28,19 @@ class ByteNetConfig(FamilyConfig):
     """Which family of models this is."""
     d_model: int = Field(1600, ge=2)
     """Width of embeddings and between blocks (2d in the paper); even, blocks work on half of it."""
-    encoder_layers: int = Field(30, ge=1)
+    encoder_layers: int = Field(30, ge=1, le=MAX_LAYERS)
     """Residual blocks over the source."""
-    decoder_layers: int = Field(30, ge=1)
+    decoder_layers: int = Field(30, ge=1, le=MAX_LAYERS)
     """Residual blocks over the target."""
-    layers_per_set: int = Field(5, ge=1)
+    layers_per_set: int = Field(5, ge=1, le=20)
     """Dilation starts at 1 and doubles from block to block; after so many it starts again."""
     encoder_kernel_width: OddWidth = Field(5, ge=1)
     """Positions that an encoder block sees at once; odd."""
     decoder_kernel_width: int = Field(3, ge=1)
     """Positions that a decoder block sees at once: its own and earlier ones."""
-    unfold_ratio: float = Field(1.2, ge=1)
+    unfold_ratio: float = Field(1.2, ge=1, le=100)
     """a in a |s| + b: so many columns a source of length |s| has for the target to read."""
-    unfold_extra: float = Field(0.0, ge=0)
+    unfold_extra: float = Field(0.0, ge=0, le=10_000)
     """b in a |s| + b."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout on the last ReLU before the softmax."""

@@ -6,11 +6,12 @@ The defaults are the paper's model for WMT'16 English-Romanian.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -24,7 +25,7 @@ from dragoman.models.convolution import (
 )
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.positions import LearnedPositions
 
 _HALF = 0.5**0.5  # a sum of two inputs times this has the variance of one of them (section 3.4)
@@ -38,9 +39,9 @@ class ConvS2SConfig(FamilyConfig):
     encoder: Literal["convolution", "averaging"] = "convolution"
     """Convolutional layers (the paper), or attention over embeddings smoothed by a window
     (Ranzato et al. 2016)."""
-    encoder_layers: int = Field(20, ge=1)
+    encoder_layers: int = Field(20, ge=1, le=MAX_LAYERS)
     """Convolutional layers of the encoder; the averaging encoder has none."""
-    decoder_layers: int = Field(20, ge=1)
+    decoder_layers: int = Field(20, ge=1, le=MAX_LAYERS)
     """Layers of the decoder, each with attention over the source."""
     d_hidden: int = Field(512, ge=1)
     """Channels inside the layers; gates double them. d_model is the width of embeddings."""
@@ -48,7 +49,7 @@ class ConvS2SConfig(FamilyConfig):
     """Positions that an encoder layer sees at once; odd."""
     decoder_kernel_width: int = Field(3, ge=1)
     """Positions that a decoder layer sees at once: its own and earlier ones."""
-    averaging_window: OddWidth = Field(5, ge=1)
+    averaging_window: OddWidth = Field(5, ge=1, le=1000)
     """Positions that the averaging encoder takes the mean of; odd."""
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, on inputs of convolutions and on the decoder's output."""
@@ -58,14 +59,13 @@ class ConvS2SConfig(FamilyConfig):
     """separate: three matrices (the paper); target: one for target and output; shared: one for
     source, target and output (needs a joint vocabulary)."""
 
-    @model_validator(mode="after")
-    def _encoder_reads(self) -> ConvS2SConfig:
+    def conflicts(self) -> Iterator[str]:
+        """Settings of another encoder."""
         if self.encoder == "averaging":
             names = ("encoder_layers", "encoder_kernel_width")
-            self.refuse_unread("with encoder: averaging", *names)
+            yield from self.unread("with encoder: averaging", *names)
         else:
-            self.refuse_unread("without encoder: averaging", "averaging_window")
-        return self
+            yield from self.unread("without encoder: averaging", "averaging_window")
 
     @property
     def position_limit(self) -> int:

@@ -17,7 +17,8 @@ from math import prod
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from dragoman.models import FAMILIES, ModelConfig
+from dragoman.models import ModelConfig
+from dragoman.models.size import meta_model
 
 _SENTENCES = 8
 
@@ -58,9 +59,12 @@ def cost(
         target_vocabulary: pieces.
         source_length: pieces of a typical source sentence, with the end symbol.
         target_length: pieces of a typical target sentence, with the end symbol.
+
+    Raises:
+        ConfigError: a size is beyond what PyTorch can address.
     """
+    model = meta_model(config, source_vocabulary, target_vocabulary).eval()
     with torch.device("meta"):
-        model = FAMILIES[config.family](config, source_vocabulary, target_vocabulary).eval()
         source = torch.zeros(_SENTENCES, source_length, dtype=torch.int64)
         target = torch.zeros(_SENTENCES, target_length, dtype=torch.int64)
         mask = torch.ones(_SENTENCES, source_length, dtype=torch.bool)

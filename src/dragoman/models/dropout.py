@@ -49,7 +49,7 @@ class Dropout(nn.Module):
 
 def keep_mask(shape: torch.Size, rate: float, dtype: torch.dtype) -> Tensor:
     """Zeros with probability ``rate``, elsewhere ``1 / (1 - rate)``; on the CPU."""
-    threshold = round(rate * _LEVELS)
+    threshold = min(round(rate * _LEVELS), _LEVELS - 1)  # something may be kept at any rate below 1
     count = shape.numel()
     words = _generator.random_raw(-(-count // 4))
     bits = torch.from_numpy(words.view(np.int16)[:count])  # signed: PyTorch compares these fast

@@ -23,6 +23,9 @@ from torch import Tensor, nn
 from dragoman.config import Config
 from dragoman.errors import ConfigError
 
+MAX_LAYERS = 1000
+"""As many as the deepest Transformer has (DeepNet, Wang et al. 2022, arXiv:2203.00555)."""
+
 
 class FamilyConfig(Config):
     """What the configuration of every family has, beside its own sizes and ``family``."""

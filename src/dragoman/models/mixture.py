@@ -8,11 +8,11 @@ whole step before the first backward pass, hence a second forward pass of every 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -25,7 +25,7 @@ _LEAST_DEVIATION = 1e-2
 class MixtureConfig(Config):
     """Several feed-forward sublayers in the place of one, few of them used by each position."""
 
-    experts: int = Field(4, ge=3)
+    experts: int = Field(4, ge=3, le=1024)
     """Feed-forward sublayers of d_ff each."""
     experts_per_token: int = Field(2, ge=2)
     """Experts that a position uses (k in the paper); fewer than there are."""
@@ -34,14 +34,13 @@ class MixtureConfig(Config):
     load_loss: float = Field(0.01, ge=0)
     """Weight of the loss that evens out the numbers of positions in each batch (appendix A)."""
 
-    @model_validator(mode="after")
-    def _some_rest(self) -> MixtureConfig:
+    def conflicts(self) -> Iterator[str]:
+        """Some experts must rest."""
         if self.experts_per_token >= self.experts:
-            raise ValueError(
+            yield (
                 f"experts_per_token {self.experts_per_token} must be less than "
                 f"experts {self.experts}"
             )
-        return self
 
 
 @dataclass(frozen=True)

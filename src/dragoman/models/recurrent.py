@@ -18,18 +18,19 @@ Level Training with Recurrent Neural Networks".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.models.attention import mask_bias
 from dragoman.models.convolution import OddWidth
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.recurrence import (
     RESIDUAL_FROM,
     Cell,
@@ -49,15 +50,15 @@ class RecurrentConfig(FamilyConfig):
     """Which family of models this is."""
     d_model: int = Field(1000, ge=1)
     """Width of embeddings, and units of each layer in each direction."""
-    encoder_layers: int = Field(4, ge=1)
+    encoder_layers: int = Field(4, ge=1, le=MAX_LAYERS)
     """Layers of the encoder."""
-    decoder_layers: int = Field(4, ge=1)
+    decoder_layers: int = Field(4, ge=1, le=MAX_LAYERS)
     """Layers of the decoder."""
     encoder: Literal["recurrent", "averaging"] = "recurrent"
     """Recurrent layers (the papers), or attention over embeddings with learned positions, smoothed
     by a window (Ranzato et al. 2016). The averaging encoder has no layers, which encoder_layers,
     bidirectional and source are about, and the decoder then starts from zeros."""
-    averaging_window: OddWidth = Field(5, ge=1)
+    averaging_window: OddWidth = Field(5, ge=1, le=1000)
     """Positions that the averaging encoder takes the mean of; odd."""
     max_positions: int = Field(1024, ge=1)
     """Longest sentence in pieces that the averaging encoder allows, whose positions are learned; it
@@ -90,7 +91,7 @@ class RecurrentConfig(FamilyConfig):
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
     its next position (Zaremba et al. 2014)."""
-    initial_range: float | None = Field(None, gt=0)
+    initial_range: float | None = Field(None, gt=0, le=100)
     """Every weight begins uniformly between minus this and this; not given, it is
     `0.1 sqrt(1000 / d_model)`, as Luong has 0.1 for 1,000 units (section 4.1). GNMT has 0.04
     (section 8.3)."""
@@ -98,30 +99,22 @@ class RecurrentConfig(FamilyConfig):
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> RecurrentConfig:
+    def conflicts(self) -> Iterator[str]:
+        """Layers that other choices need, and settings of another encoder."""
         if self.attention == "dot" and self.encoder_width != self.d_model:
-            raise ValueError(
+            yield (
                 "attention dot needs a top encoder layer that reads in one direction; set "
                 "bidirectional to none, or attention to general or additive"
             )
         if self.attention_from == "bottom" and self.decoder_layers == 1:
-            raise ValueError("attention_from bottom needs decoder_layers of 2 or more")
+            yield "attention_from bottom needs decoder_layers of 2 or more"
         if self.residual and max(self._layers) <= RESIDUAL_FROM:
-            raise ValueError("residual begins at the third layer and needs 3 layers or more")
-        return self
-
-    @model_validator(mode="after")
-    def _reads_all(self) -> RecurrentConfig:
-        """A value that is not read is refused where it is not the default."""
+            yield "residual begins at the third layer and needs 3 layers or more"
         unread = {
             "recurrent": ("averaging_window", "max_positions"),
             "averaging": ("encoder_layers", "bidirectional", "source"),
         }
-        for name in unread[self.encoder]:
-            if getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"{name} is not read with encoder: {self.encoder}; leave it out")
-        return self
+        yield from self.unread(f"with encoder: {self.encoder}", *unread[self.encoder])
 
     @property
     def _layers(self) -> tuple[int, ...]:

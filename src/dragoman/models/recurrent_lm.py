@@ -8,15 +8,16 @@ larger range than theirs unless ``initial_range`` says otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, FamilyConfig, Memory, State, TranslationModel
 from dragoman.models.recurrence import (
     Cell,
     LayerState,
@@ -34,7 +35,7 @@ class RecurrentLMConfig(FamilyConfig):
     """Which family of models this is."""
     d_model: int = Field(650, ge=1)
     """Width of embeddings, and units of each layer."""
-    layers: int = Field(2, ge=1)
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)
     """Layers, each reading the outputs of the one below."""
     cell: Cell = "lstm"
     """LSTM (the papers) or gated recurrent unit; PyTorch's own."""
@@ -48,7 +49,7 @@ class RecurrentLMConfig(FamilyConfig):
     dropout: float = Field(0.5, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
     its next position (Zaremba et al. 2014)."""
-    initial_range: float | None = Field(None, gt=0)
+    initial_range: float | None = Field(None, gt=0, le=100)
     """Every weight begins uniformly between minus this and this; not given, it is
     `0.1 sqrt(1000 / d_model)` (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units and
     Sutskever et al. 0.08 for 1,000, with which Adam takes longer to begin."""
@@ -56,15 +57,12 @@ class RecurrentLMConfig(FamilyConfig):
     """separate: one matrix for target and output each (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
 
-    @model_validator(mode="after")
-    def _source_fits(self) -> RecurrentLMConfig:
+    def conflicts(self) -> Iterator[str]:
+        """Settings of a source where there is none."""
         if self.source == "none" and self.embeddings == "shared":
-            raise ValueError(
-                "embeddings: shared is for a model that reads a source; set it to target"
-            )
+            yield "embeddings: shared is for a model that reads a source; set it to target"
         if self.source == "none" and self.source_layers == "own":
-            raise ValueError("source_layers: own needs a source; set source to forward or reversed")
-        return self
+            yield "source_layers: own needs a source; set source to forward or reversed"
 
     @property
     def reads_source(self) -> bool:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from dragoman.models.attention import KeysValues, mask_bias
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import Memory, State, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, Memory, State, TranslationModel
 from dragoman.models.mixing import Past
 from dragoman.models.mixture import Mixture, expert_figures
 from dragoman.models.sublayers import final_norm
@@ -38,9 +38,9 @@ class TransformerConfig(MixingConfig):
 
     family: Literal["transformer"] = "transformer"
     """Which family of models this is."""
-    encoder_layers: int = Field(6, ge=1)
+    encoder_layers: int = Field(6, ge=1, le=MAX_LAYERS)
     """Layers of the encoder (N in the paper)."""
-    decoder_layers: int = Field(6, ge=1)
+    decoder_layers: int = Field(6, ge=1, le=MAX_LAYERS)
     """Layers of the decoder."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint

@@ -5,11 +5,12 @@ Vaswani et al. 2017, section 3; the variations are values of :class:`LayersConfi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Literal, overload
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -37,7 +38,7 @@ class LayersConfig(FamilyConfig):
     activation: Activation = "relu"
     """Of the feed-forward sublayers: relu (the paper), gelu or swiglu (Shazeer 2020), which has
     a third matrix; it is as large as the others at 2/3 of their d_ff."""
-    heads: int = Field(8, ge=1)
+    heads: int = Field(8, ge=1, le=1024)
     """Attention heads (h in the paper)."""
     d_k: int | None = Field(None, ge=1)
     """Width of a head's queries and keys; d_model / heads if not given."""
@@ -67,7 +68,7 @@ class LayersConfig(FamilyConfig):
     and keys turned (rotary, Su et al. 2021), scores lowered by distance (alibi, Press et al.
     2022; on both sides in the encoder, which then tells left from right by the end symbol alone).
     Or none."""
-    window: int | None = Field(None, ge=3)
+    window: int | None = Field(None, ge=3, le=100_000)
     """Self-attention sees so many positions, an odd number (section 4): centred at its own in the
     encoder, up to its own in the decoder, at a cost linear in the length; all if not given."""
     max_positions: int = Field(1024, ge=1)
@@ -75,34 +76,23 @@ class LayersConfig(FamilyConfig):
     relative_distance: int = Field(16, ge=1)
     """Distance from which on relative positions are no longer told apart (k in Shaw et al.)."""
 
-    @model_validator(mode="after")
-    def _heads_divide(self) -> LayersConfig:
+    def conflicts(self) -> Iterator[str]:
+        """Sizes that do not divide, choices that exclude one another, settings of others."""
         if self.d_model % self.heads and (self.d_k is None or self.d_v is None):
-            raise ValueError(
+            yield (
                 f"d_model {self.d_model} is not divisible by heads {self.heads}; "
                 "change one of them or give d_k and d_v"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _combine(self) -> LayersConfig:
+        elif self.positions == "rotary" and self.head_widths[0] % 2:
+            yield f"positions: rotary needs an even d_k, found {self.head_widths[0]}"
         if self.attention == "additive" and self.positions in {"relative", "rotary"}:
-            raise ValueError(
-                f"positions: {self.positions} is made for dot products, not for attention: additive"
-            )
-        if self.positions == "rotary" and self.head_widths[0] % 2:
-            raise ValueError(f"positions: rotary needs an even d_k, found {self.head_widths[0]}")
+            yield f"positions: {self.positions} is made for dot products, not attention: additive"
         if self.window is not None and self.window % 2 == 0:
-            raise ValueError(f"window {self.window} has no centre; make it odd")
-        return self
-
-    @model_validator(mode="after")
-    def _positions_read(self) -> LayersConfig:
+            yield f"window {self.window} has no centre; make it odd"
         if self.positions != "learned":
-            self.refuse_unread("without positions: learned", "max_positions")
+            yield from self.unread("without positions: learned", "max_positions")
         if self.positions != "relative":
-            self.refuse_unread("without positions: relative", "relative_distance")
-        return self
+            yield from self.unread("without positions: relative", "relative_distance")
 
     @property
     def position_limit(self) -> int | None:

@@ -22,16 +22,17 @@ predict the source.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.models.attention import DotProduct, KeysValues, MultiHeadAttention, mask_bias
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import Memory, State, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, Memory, State, TranslationModel
 from dragoman.models.mixture import Mixture, expert_figures
 from dragoman.models.sublayers import final_norm
 from dragoman.models.transformer_layers import (
@@ -49,7 +50,7 @@ class TransformerLMConfig(LayersConfig):
 
     family: Literal["transformer_lm"] = "transformer_lm"
     """Which family of models this is."""
-    layers: int = Field(6, ge=1)
+    layers: int = Field(6, ge=1, le=MAX_LAYERS)
     """Layers, each of masked self-attention and feed-forward."""
     source: Literal["none", "causal", "full"] = "none"
     """none: a language model, which reads no source. A translator reads it before the target, each
@@ -60,14 +61,13 @@ class TransformerLMConfig(LayersConfig):
     """target: one matrix for target and output; separate: one for each, and for the source, if it
     is read; shared: one for all, source too (needs a joint vocabulary)."""
 
-    @model_validator(mode="after")
-    def _source_fits(self) -> TransformerLMConfig:
+    def conflicts(self) -> Iterator[str]:
+        """What does not go with a source, or without one."""
+        yield from super().conflicts()
         if self.source == "none":
             if self.embeddings == "shared":
-                raise ValueError(
-                    "embeddings: shared is for a model that reads a source; set it to target"
-                )
-            return self
+                yield "embeddings: shared is for a model that reads a source; set it to target"
+            return
         unfit = {
             f"attention: {self.attention}": self.attention == "additive",
             f"positions: {self.positions}": self.positions in {"relative", "alibi"},
@@ -75,8 +75,7 @@ class TransformerLMConfig(LayersConfig):
             "mixture": self.mixture is not None,
         }
         for choice in (name for name, found in unfit.items() if found):
-            raise ValueError(f"{choice} does not go with source: {self.source}")
-        return self
+            yield f"{choice} does not go with source: {self.source}"
 
     @property
     def reads_source(self) -> bool:

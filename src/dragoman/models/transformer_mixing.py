@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.models.average_attention import AverageAttention
 from dragoman.models.convolution import OddWidth
@@ -42,20 +43,20 @@ class MixingConfig(LayersConfig):
     """Positions that a separable convolution sees: centred at its own in the encoder, up to its
     own in the decoder; odd."""
 
-    @model_validator(mode="after")
-    def _mixing_reads(self) -> MixingConfig:
+    def conflicts(self) -> Iterator[str]:
+        """What the chosen mixing does not read, or cannot do."""
+        yield from super().conflicts()
         chosen = {self.encoder_mixing, self.decoder_mixing}
         if "linear_attention" not in chosen:
-            self.refuse_unread("without linear_attention", "random_features")
+            yield from self.unread("without linear_attention", "random_features")
         elif self.attention == "additive":
-            raise ValueError("attention: additive has no random features for linear_attention")
+            yield "attention: additive has no random features for linear_attention"
         if "separable_convolution" not in chosen:
-            self.refuse_unread("without separable_convolution", "kernel_width")
+            yield from self.unread("without separable_convolution", "kernel_width")
         if "self_attention" not in chosen:
-            self.refuse_unread("without self_attention", "window")
+            yield from self.unread("without self_attention", "window")
             if self.positions in {"relative", "rotary", "alibi"}:
-                raise ValueError(f"positions: {self.positions} is a part of self_attention")
-        return self
+                yield f"positions: {self.positions} is a part of self_attention"
 
 
 def build_encoder_mixing(config: MixingConfig) -> EncoderMixing:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dragoman.config import Config
 from dragoman.errors import DataError
-from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines
+from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines, stream_lines
 from dragoman.text.readers import Pair, read_jsonl, read_po, read_tmx, read_tsv
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "read_lines",
     "read_pairs",
     "relocate_part",
+    "stream_lines",
 ]
 
 Format = Literal["plain", "tsv", "jsonl", "tmx", "po"]
@@ -43,33 +45,36 @@ class CorpusPart(Config):
     """
 
     path: str | None = None
-    """A TSV with a header, JSONL, TMX or PO file; also as .gz, .xz or .zst.  Without it, `source`
-    and `target` are two plain files, aligned line by line."""
+    """A TSV with a header, JSONL, TMX or PO file. Without it, `source` and `target` are two plain
+    files, aligned line by line. What gzip, xz or zstd compressed is recognised."""
     source: str | None = None
     """Column, key or language of the source; without `path`, the file of the source lines. Left
     out where a language model reads the target alone."""
     target: str | None = None
     """The same of the target."""
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch.  The vocabulary counts
-    it in the same proportion."""
+    weight: float = Field(default=1.0, ge=1e-6, le=1e6)
+    """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch. An epoch must see at
+    least one pair.  The vocabulary counts it in the same proportion."""
     format: Format | None = None
     """The format of the file, where its suffix does not tell."""
 
-    @model_validator(mode="after")
-    def _check(self) -> CorpusPart:
-        kind = self.kind
+    def conflicts(self) -> Iterator[str]:
+        """A format that is not told, or does not go with what is named."""
+        try:
+            kind = self.kind
+        except ValueError as error:
+            yield str(error)
+            return
         if (kind == "plain") != (self.path is None):
-            raise ValueError(
+            yield (
                 "two plain files are given as source and target without path, "
                 "any other format as path"
             )
-        if kind == "po" and (self.source is not None or self.target is not None):
-            raise ValueError("a PO file has msgid and msgstr; leave source and target out")
-        if kind != "po" and self.target is None:
+        elif kind == "po" and (self.source is not None or self.target is not None):
+            yield "a PO file has msgid and msgstr; leave source and target out"
+        elif kind != "po" and self.target is None:
             what = {"plain": "files", "tsv": "columns", "jsonl": "keys", "tmx": "languages"}[kind]
-            raise ValueError(f"name both source and target: the {what} to read")
-        return self
+            yield f"name both source and target: the {what} to read"
 
     @property
     def has_source(self) -> bool:
@@ -122,7 +127,8 @@ def relocate_part(values: Any, folder: Path) -> Any:
 
 
 def _absolute(name: str, folder: Path) -> str:
-    return str((folder / Path(name).expanduser()).absolute())
+    # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
+    return str((folder / os.path.expanduser(name)).absolute())
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:

@@ -8,6 +8,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -15,15 +16,22 @@ import zstandard
 
 from dragoman.errors import DataError
 
-COMPRESSIONS = (".gz", ".xz", ".zst")
-
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK_BYTES = 2**17
+# A longer line is no text, and need not be held in memory to say so.
+_LONGEST_LINE = 2**26  # bytes
+
+# What compressed files begin with.  None of it is UTF-8, so that no text is taken for one.
+_SIGNS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
+_LONGEST_SIGN = max(map(len, _SIGNS.values()))
+
+COMPRESSIONS = tuple(_SIGNS)
+"""Suffixes of compressed files."""
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
-    """Lines of a file, without their ends; ``.gz``, ``.xz`` and ``.zst`` are decompressed.
+    """Lines of a file, without their ends; what gzip, xz or zstd wrote is decompressed.
 
     See :func:`decode_lines` for what a line is.
 
@@ -50,9 +58,12 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         name: what to call it in messages.
 
     Raises:
-        DataError: a line is not UTF-8; the message names the line and byte (both from 1).
+        DataError: a line is not UTF-8, and the message names the line and byte (both from 1); or
+            it is longer than any text has.
     """
-    for number, raw in enumerate(stream, 1):
+    for number, raw in enumerate(iter(partial(stream.readline, _LONGEST_LINE + 1), b""), 1):
+        if len(raw) > _LONGEST_LINE:
+            raise DataError(f"{name}:{number}: a line of over {_LONGEST_LINE:,} bytes; not a text")
         if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
             raw = raw[len(_BYTE_ORDER_MARK) :]  # noqa: PLW2901
         try:
@@ -69,13 +80,14 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
 
 @contextmanager
 def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, decompressing by its suffix.
+    """Open a file for reading bytes, decompressing what its first bytes say is compressed.
 
     Raises:
-        DataError: here or while reading: missing, unreadable, or a truncated or corrupt archive.
+        DataError: here or while reading: missing, unreadable, a truncated or corrupt archive, or
+            none although the suffix says so.
     """
     try:
-        with _open(Path(path)) as stream:
+        with Path(path).open("rb") as file, _decompressed(Path(path), file) as stream:
             yield stream
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file; check the path in the configuration") from error
@@ -87,17 +99,46 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _open(path: Path) -> BinaryIO:
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    if path.suffix == ".xz":
-        return cast(BinaryIO, lzma.open(path, "rb"))
-    if path.suffix == ".zst":
-        return io.BufferedReader(_ZstandardFile(path.open("rb")), _CHUNK_BYTES)
-    return path.open("rb")
+def stream_lines(stream: BinaryIO, name: str) -> Iterator[str]:
+    """Lines of a stream that somebody else opened, such as standard input; see `decode_lines`.
+
+    Raises:
+        DataError: it cannot be read; or as for :func:`decode_lines`.
+    """
+    try:
+        yield from decode_lines(stream, name)
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def _decompressed(path: Path, file: io.BufferedReader) -> BinaryIO:
+    """The content of a file: what it begins with decides, and its suffix if that says nothing."""
+    start = file.peek(_LONGEST_SIGN)[:_LONGEST_SIGN]
+    kind = next((kind for kind, sign in _SIGNS.items() if start.startswith(sign)), None)
+    if kind is None and path.suffix in _SIGNS:
+        kind = path.suffix
+        # Too short to tell, it is cut off.
+        if not (_SIGNS[kind].startswith(start) or _is_skippable(start)):
+            raise DataError(
+                f"{path}: not compressed as its suffix {kind} says; rename it or compress it"
+            )
+    if kind == ".gz":
+        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+    if kind == ".xz":
+        return cast(BinaryIO, lzma.LZMAFile(file))
+    if kind == ".zst":
+        return io.BufferedReader(_ZstandardFile(file), _CHUNK_BYTES)
+    return file
+
+
+def _is_skippable(start: bytes) -> bool:
+    """Whether a Zstandard frame without content begins so, which may stand before the others."""
+    return start[1:4] == b"\x2a\x4d\x18"
 
 
 def _not_utf8(raw: bytes, name: str, number: int, position: int) -> str:
+    if number == 1 and any(raw.startswith(sign) for sign in _SIGNS.values()):
+        return f"{name}: compressed; decompress it on the way, with zcat, xzcat or zstdcat"
     encoding = "UTF-16" if number == 1 and raw.startswith(_UTF16_MARKS) else "ISO-8859-1"
     return (
         f"{name}:{number}: not UTF-8 at byte {position + 1} of the line (0x{raw[position]:02X}); "

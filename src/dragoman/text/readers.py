@@ -139,7 +139,7 @@ def _column(header: list[str], name: str, path: Path) -> int:
 
 def _instead(name: str, known: Iterable[str], what: str) -> str:
     """What is there instead of ``name``, and which of it was perhaps meant."""
-    names = list(known)
+    names = [" ".join(one.split()) for one in known]
     close = difflib.get_close_matches(name, names, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
     return f"{meant or ';'} {what} there: {', '.join(names) or 'none'}"
@@ -209,10 +209,18 @@ def _segments(unit: Element) -> dict[str, str]:
 def _text(element: Element) -> Iterator[str]:
     """The text of a segment; of the elements inside, only highlighted text is text."""
     yield element.text or ""
-    for part in element:
-        if _local(part.tag) == "hi":
-            yield from _text(part)
-        yield part.tail or ""
+    inside = [(iter(element), "")]  # no recursion: what is nested without end is text all the same
+    while inside:
+        parts, tail = inside[-1]
+        part = next(parts, None)
+        if part is None:
+            inside.pop()
+            yield tail
+        elif _local(part.tag) == "hi":
+            inside.append((iter(part), part.tail or ""))
+            yield part.text or ""
+        else:
+            yield part.tail or ""
 
 
 def _of_language(texts: dict[str, str], language: str) -> str | None:

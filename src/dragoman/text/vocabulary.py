@@ -59,13 +59,13 @@ class VocabularyConfig(Config):
 
     kind: Literal["bpe", "unigram"] = "bpe"
     """Byte-pair encoding, or a unigram language model over pieces."""
-    size: int = Field(default=32000, gt=4)
+    size: int = Field(default=32000, gt=4, le=10_000_000)
     """Pieces in a vocabulary, with the four special ones, tags and bytes."""
     joint: bool = True
     """One vocabulary for both sides; `false` trains one for each, of `size` pieces each."""
     byte_fallback: bool = False
     """Spell characters that the vocabulary lacks in bytes (256 of its pieces)."""
-    character_coverage: float = Field(default=1.0, gt=0.9, le=1.0)
+    character_coverage: float = Field(default=1.0, ge=0.98, le=1.0)
     """Share of the characters in the training text that get a piece; 0.9995 for Chinese or
     Japanese."""
     normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"] = "identity"

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 
 from dragoman.config import Config
@@ -51,7 +51,7 @@ class TrainingConfig(Config):
 
     batches: BatchConfig = BatchConfig()
     """Size of batches."""
-    accumulation: int = Field(1, ge=1)
+    accumulation: int = Field(1, ge=1, le=10_000)
     """Batches a step on each device: more of them stand in for more memory or more devices."""
     optimizer: OptimizerConfig = OptimizerConfig()
     """Adam's constants."""
@@ -86,16 +86,15 @@ class TrainingConfig(Config):
     non_finite_steps: int = Field(10, ge=1)
     """Go back to the last checkpoint after this many non-finite steps in a row."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> TrainingConfig:
+    def conflicts(self) -> Iterator[str]:
+        """An end that the schedule needs, and checkpoints that are not kept."""
         if self.max_steps is None and self.schedule.decay in {"linear", "cosine"}:
-            raise ValueError(f"schedule.decay: {self.schedule.decay} needs max_steps")
+            yield f"schedule.decay: {self.schedule.decay} needs max_steps"
         if self.average_checkpoints > self.keep_checkpoints:
-            raise ValueError(
+            yield (
                 f"average_checkpoints {self.average_checkpoints} is more than keep_checkpoints "
                 f"{self.keep_checkpoints}; raise the latter"
             )
-        return self
 
 
 class BatchSource(Protocol):

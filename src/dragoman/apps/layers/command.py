@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _FEWEST = 3
 """Sizes: a line through two of them has no standard error."""
+_LARGEST = 1_000_000
+"""Of any size."""
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -24,8 +26,10 @@ Function = TypeVar("Function", bound=Callable[..., object])
 def _sizes(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
     """Several numbers that were separated by commas."""
     numbers = rising_numbers(context, option, value)
-    if len(numbers) < _FEWEST or numbers[0] < 2:
-        raise click.BadParameter(f"{value!r} is not {_FEWEST} or more rising numbers from 2 on")
+    if len(numbers) < _FEWEST or numbers[0] < 2 or numbers[-1] > _LARGEST:
+        raise click.BadParameter(
+            f"{value!r:.80} is not {_FEWEST} or more rising numbers from 2 to {_LARGEST:,}"
+        )
     return numbers
 
 
@@ -43,12 +47,12 @@ def _numbers(option: str, default: str, text: str) -> Callable[[Function], Funct
 
 
 def _number(option: str, default: int, text: str) -> Callable[[Function], Function]:
-    kind = click.IntRange(min=1)
+    kind = click.IntRange(1, _LARGEST)
     return click.option(option, type=kind, default=default, show_default=True, help=text)
 
 
 def _odd(option: str, default: int, text: str) -> Callable[[Function], Function]:
-    kind = click.IntRange(min=3)
+    kind = click.IntRange(3, _LARGEST)
     return click.option(
         option, type=kind, default=default, show_default=True, callback=_centred, help=text
     )
@@ -65,7 +69,7 @@ def _odd(option: str, default: int, text: str) -> Callable[[Function], Function]
 @_number("--heads", 8, "Heads of attention; they divide every width.")
 @_number("--batch", 4, "Sentences.")
 @_number("--rounds", 11, "Samples of each time, of which the median is taken.")
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads.  [default: PyTorch's]")
+@click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads.  [default: PyTorch's]")
 @device_option
 @click.option(
     "--output", metavar="DIRECTORY", type=EXISTING, help="Write layers.json, .md and .svg there."

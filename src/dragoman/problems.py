@@ -1,0 +1,170 @@
+"""What is wrong with a configuration, in words: every problem, and none that only follows from one.
+
+pydantic finds the problems; here they are named by the keys of the file, with "did you mean".
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+Place = tuple[str, ...]
+"""A key of a file and those of the sections around it, from the outside in."""
+
+# What pydantic says of these in words of Python.
+_KINDS = {
+    "model_type": "a section of keys",
+    "model_attributes_type": "a section of keys",
+    "dict_type": "a section of keys",
+    "tuple_type": "a list",
+    "list_type": "a list",
+}
+
+
+def explain(kind: type[BaseModel], values: dict[str, Any], error: ValidationError) -> str:
+    """One line that names every problem; several are numbered.
+
+    Args:
+        kind: the configuration class that ``values`` are not of.
+        values: nested plain values, as YAML gives them.
+        error: what pydantic said of them.
+    """
+    return listed(list(dict.fromkeys(_each(kind, values, error))))
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Several problems as one line, numbered; a single one as it is."""
+    if len(problems) == 1:
+        return problems[0]
+    numbered = "  ".join(f"({number}) {text}" for number, text in enumerate(problems, 1))
+    return f"{len(problems)} problems: {numbered}"
+
+
+def _each(kind: type[BaseModel], values: dict[str, Any], error: ValidationError) -> Iterator[str]:
+    problems = [
+        (_place(values, problem["loc"], missing=problem["type"] == "missing"), problem)
+        for problem in error.errors(include_url=False)
+    ]
+    misspelt = {
+        place: _meant(kind, place, problem["loc"])
+        for place, problem in problems
+        if problem["type"] == "extra_forbidden"
+    }
+    # A section whose family is misspelt is read as another family's, whose keys are not meant.
+    families = {path for path, field in _keys(kind, ()) if field is None}
+    astray = [place[:-1] for place, meant in misspelt.items() if meant in families]
+    around = {place[:end] for place, _ in problems for end in range(len(place))}
+    for place, problem in problems:
+        if problem["type"] == "too_short" and place in around:
+            continue  # what is wrong with its items left too few of them
+        if place in misspelt:
+            meant = misspelt[place]
+            if meant in families or place[:-1] not in astray:
+                yield f"unknown key {'.'.join(place)!r}; {_hint(place, meant)}"
+        elif any(place[: len(section)] == section for section in astray):
+            continue
+        elif problem["type"] != "missing" or place not in misspelt.values():
+            yield _describe(".".join(place), problem)
+
+
+def _describe(key: str, problem: Mapping[str, Any]) -> str:
+    if problem["type"] == "missing":
+        return f"missing key {key!r}; add it"
+    if problem["type"] == "union_tag_invalid":
+        return _describe_tag(key, **problem["ctx"])
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] in _KINDS:
+        message = f"Input should be {_KINDS[problem['type']]}"
+    found = problem["input"]
+    shown = "" if isinstance(found, (dict, BaseModel)) else f", found {_shown(found)}"
+    return f"{key or 'configuration'}: {message}{shown}"
+
+
+def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) -> str:
+    """A member of a union that there is not, such as a family of models."""
+    known = [name.strip(" '") for name in expected_tags.split(",")]
+    close = difflib.get_close_matches(tag[:80], known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    name = discriminator.strip("'")
+    return f"{key}.{name}: Input should be one of {expected_tags}, found {tag!r:.80}{hint}"
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value!r:.80}"
+    except ValueError:  # Python writes out no integer of more than some thousand digits
+        return "a number of thousands of digits"
+
+
+def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
+    """The keys in ``parts`` that stand in the file.
+
+    pydantic also names the members of unions there, such as a model's family.
+    """
+    place: list[str] = []
+    for part in parts:
+        in_list = isinstance(values, list) and isinstance(part, int)
+        if in_list or (isinstance(values, dict) and part in values):
+            values = values[part]
+            place.append(str(part))
+    return (*place, str(parts[-1])) if missing else tuple(place)
+
+
+def _meant(kind: type[BaseModel], place: Place, where: Sequence[int | str]) -> Place | None:
+    """The key that an unknown one is probably meant for.
+
+    It is of the same name in another section, or of a similar one in its own or else in any.
+
+    ``where`` also names the members of unions on the way.
+    """
+    *around, key = place
+    section = tuple(part for part in around if not part.isdigit())
+    keys = [path for path, _ in _keys(kind, where)]
+    elsewhere = [path for path in keys if path[-1] == key]
+    beside = [path for path in keys if path[:-1] == section]
+    for candidates in (elsewhere, beside, keys):
+        known = {path[-1]: path for path in candidates}
+        if close := difflib.get_close_matches(key[:80], known, n=1):
+            path = known[close[0]]
+            return (*around, path[-1]) if path[:-1] == section else path
+    return None
+
+
+def _hint(place: Place, meant: Place | None) -> str:
+    if meant is None:
+        return "remove it or look it up in docs/configuration.md"
+    return f"did you mean {meant[-1] if meant[:-1] == place[:-1] else '.'.join(meant)!r}?"
+
+
+def _keys(
+    kind: type[BaseModel], where: Sequence[int | str], section: Place = ()
+) -> Iterator[tuple[Place, FieldInfo | None]]:
+    """All keys and their fields; of a union that ``where`` leads into, the chosen member's.
+
+    The key that tells the members of a union apart comes once more, without a field.
+    """
+    for name, field in kind.model_fields.items():
+        yield (*section, name), field
+        members = _configs_in(field.annotation)
+        chosen = [member for member in members if _tags(member, field) & set(where)]
+        if isinstance(field.discriminator, str):
+            yield (*section, name, field.discriminator), None
+        for part in chosen or members:
+            yield from _keys(part, where, (*section, name))
+
+
+def _tags(member: type[BaseModel], field: FieldInfo) -> set[Any]:
+    """What tells this member of a union from the others: values of its discriminator."""
+    key = field.discriminator
+    return set(get_args(member.model_fields[key].annotation)) if isinstance(key, str) else set()
+
+
+def _configs_in(annotation: Any) -> list[type[BaseModel]]:
+    """The configuration classes that a type annotation mentions, through unions and lists."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [kind for argument in get_args(annotation) for kind in _configs_in(argument)]

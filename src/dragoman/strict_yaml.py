@@ -1,0 +1,95 @@
+"""YAML as configurations need it: plain values, no surprises, in time linear in the text.
+
+What a few lines of YAML can do to a reader is refused with the line where it stands: a key that
+stands twice, aliases that multiply ("billion laughs") or contain themselves, nesting without end,
+numbers that no machine holds, characters that are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+from yaml.composer import ComposerError
+from yaml.constructor import ConstructorError
+
+MAX_VALUES = 100_000
+"""Values in a text, an alias counted as what it stands for."""
+MAX_DEPTH = 50
+"""Levels of nesting."""
+INTEGER_LIMIT = 2**63
+"""Whole numbers are less than this, and at least its negative: 64 bits with their sign."""
+
+_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
+
+
+def load_yaml(text: str) -> Any:
+    """The value of a YAML document: mappings, lists, strings, numbers, booleans, dates, None.
+
+    Raises:
+        yaml.YAMLError: not YAML, or refused; with the place where that was noticed, if there is.
+    """
+    return yaml.load(text, _StrictLoader)  # a safe loader: it makes plain values only
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """PyYAML's safe loader with bounds, in which a key stands once in its mapping."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._sizes: dict[int, int] = {}  # of a node's id: its values, those of aliases too
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        alias, mark = isinstance(event, yaml.AliasEvent), event.start_mark
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ComposerError(None, None, f"nested more than {MAX_DEPTH} levels deep", mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if node is None or id(node) in self._sizes:
+            return node
+        if alias:  # of a node that is not complete yet
+            raise ComposerError(None, None, "an alias stands inside what it stands for", mark)
+        self._sizes[id(node)] = 1 + sum(self._sizes[id(part)] for part in _parts(node))
+        if self._sizes[id(node)] > MAX_VALUES:
+            problem = f"more than {MAX_VALUES:,} values, with aliases written out"
+            raise ComposerError(None, None, problem, mark)
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:
+            # what PyYAML's own constructors raise for values such as 2001-99-99 or !!bool 3
+            kind = node.tag.rpartition(":")[2]
+            raise ConstructorError(
+                None, None, f"{node.value!r:.40} cannot be read as {kind}", node.start_mark
+            ) from error
+        if isinstance(value, int) and not -INTEGER_LIMIT <= value < INTEGER_LIMIT:
+            problem = "a whole number that does not fit into 64 bits"
+            raise ConstructorError(None, None, problem, node.start_mark)
+        if isinstance(value, str) and (found := _NO_CHARACTER.search(value)):
+            problem = f"U+{ord(found[0]):04X} is no character of a text"
+            raise ConstructorError(None, None, problem, node.start_mark)
+        return value
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:
+                raise ConstructorError(
+                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                )
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
+def _parts(node: yaml.Node) -> list[yaml.Node]:
+    """What a list or mapping is made of; nothing for a single value."""
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return node.value if isinstance(node, yaml.SequenceNode) else []

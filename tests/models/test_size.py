@@ -1,0 +1,61 @@
+"""Models that no memory holds are refused before any is asked for."""
+
+from __future__ import annotations
+
+import pytest
+from families import VARIATIONS
+
+from dragoman.errors import ConfigError
+from dragoman.models import FAMILIES, ModelConfig, size
+from dragoman.models.recurrent import RecurrentConfig
+from dragoman.models.size import check_size, meta_model
+from dragoman.models.transformer import TransformerConfig
+
+
+def parameters(config: ModelConfig, vocabulary: int) -> int:
+    model = FAMILIES[config.family](config, vocabulary, vocabulary)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"d_model": 2**20, "d_ff": 2**22, "heads": 16},
+        {"d_ff": 10**12},
+        {"positions": "learned", "max_positions": 10**12},
+    ],
+)
+def test_one_larger_than_memory_is_refused(sizes: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=r"model: [\d,]+ parameters, whose weights alone take"):
+        check_size(TransformerConfig.model_validate(sizes), 29, 29)
+
+
+@pytest.mark.parametrize("config", [RecurrentConfig(d_model=2**61), TransformerConfig(d_ff=2**61)])
+def test_one_beyond_what_can_be_addressed_is_refused(config: ModelConfig) -> None:
+    with pytest.raises(ConfigError, match="model: too large for any machine"):
+        check_size(config, 29, 29)
+
+
+def test_memory_is_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = VARIATIONS["transformer"]
+    needed = 4 * parameters(config, 29)
+    monkeypatch.setattr(size, "_UNSUSPICIOUS", 0)
+    monkeypatch.setattr(size, "_memory", lambda: needed)
+    check_size(config, 29, 29)
+    monkeypatch.setattr(size, "_memory", lambda: needed - 1)
+    with pytest.raises(ConfigError, match="parameters, whose weights alone take"):
+        check_size(config, 29, 29)
+
+
+def test_sizes_in_use_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(size, "meta_model", None)
+    big = TransformerConfig(d_model=1024, d_ff=4096, heads=16)
+    for config in (*VARIATIONS.values(), big, RecurrentConfig()):
+        check_size(config, 32_000, 32_000)
+
+
+def test_a_model_without_content_has_its_shapes() -> None:
+    config = VARIATIONS["transformer"]
+    empty = meta_model(config, 29, 29)
+    assert {parameter.device.type for parameter in empty.parameters()} == {"meta"}
+    assert sum(parameter.numel() for parameter in empty.parameters()) == parameters(config, 29)
