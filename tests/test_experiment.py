@@ -16,13 +16,15 @@ from dragoman.config import to_yaml
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models import ConvS2SConfig, TransformerConfig
+from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.saved import load_model
 from dragoman.text import synthetic
-from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
 from dragoman.translator import Translator
+from dragoman.validation import Validation
 
 CPU = World(0, 1, torch.device("cpu"))
 
@@ -115,6 +117,30 @@ def test_from_text_to_a_scored_model(corpus: Path, tmp_path: Path) -> None:
     assert len(translator.translate(["three o'clock", ""])) == 2
     with pytest.raises(ConfigError, match="dragoman resume"):
         begin(corpus, tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["dev", "unseen", "other"])
+def test_no_sentence_of_an_evaluation_set_is_trained_on(
+    name: str, corpus: Path, tmp_path: Path
+) -> None:
+    """One side is enough, and every set counts, however many there are."""
+    sets = {"dev": "four cats", "unseen": "five dogs", "other": "six birds"}
+
+    def written(file: str, *lines: str) -> CorpusPart:
+        path = tmp_path / f"{file}.tsv"
+        path.write_text("".join(f"{line}\n" for line in ("en\tde", *lines)), encoding="utf-8")
+        return CorpusPart(path=str(path), source="en", target="de")
+
+    evaluation = {key: written(key, f"{text}\t{text} auf Deutsch") for key, text in sets.items()}
+    config = read_experiment(configuration(corpus))
+    clean = [f"{pair.source}\t{pair.target}" for pair in read_pairs(config.data.train[0])]
+    train = written("train", *clean, f"{sets[name].upper()}\tx", f"y\t{sets[name]} auf Deutsch")
+    data = config.data.model_copy(
+        update={"train": (train,), "dev": evaluation.pop("dev"), "test": evaluation}
+    )
+    experiment = Experiment.create(config.model_copy(update={"data": data}), tmp_path / "run")
+    dropped = experiment.prepare().report.part(train.name).dropped
+    assert dropped["held out"].lines == [len(clean) + 2, len(clean) + 3]
 
 
 @pytest.mark.parametrize("name", ["dev", "unseen"])
@@ -286,9 +312,26 @@ def test_a_mean_worse_than_the_best_checkpoint_is_told(
         progress["best"] = {"metric": "loss", "value": best, "step": 4}
         state.write_text(json.dumps(progress))
         caplog.clear()
-        experiment.finish(vocabularies)
+        experiment.finish(vocabularies, CPU)
         assert ("the mean of 3 checkpoints has a dev loss" in caplog.text) == warned
     assert f"dragoman average {tmp_path / 'run' / 'checkpoints' / 'step-000004'}" in caplog.text
+
+
+def test_scoring_at_the_end_is_done_where_training_was(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = begin(corpus, tmp_path / "run")
+    train(experiment)
+    devices = []
+
+    def report(self: Validation, model: TranslationModel) -> dict[str, float]:
+        devices.append(next(model.parameters()).device.type)
+        return {"loss": 1.0}
+
+    monkeypatch.setattr(Validation, "report", report)
+    elsewhere = World(0, 1, torch.device("meta"))  # a device that every machine has
+    experiment.finish(experiment.prepare().vocabularies, elsewhere)
+    assert devices == ["meta", "meta"]
 
 
 def test_vocabularies_follow_their_settings_until_training(corpus: Path, tmp_path: Path) -> None:
@@ -302,6 +345,32 @@ def test_vocabularies_follow_their_settings_until_training(corpus: Path, tmp_pat
     (tmp_path / "vocabulary.json").unlink()  # as if somebody had put the vocabulary there
     kept = begin(corpus, tmp_path).prepare()
     assert len(kept.vocabularies.source) == 150
+
+
+def test_other_text_of_the_same_size_gives_other_vocabularies(corpus: Path, tmp_path: Path) -> None:
+    """Until training; afterwards weights belong to those that there are."""
+    text = tmp_path / "train.tsv"
+    text.write_bytes((corpus / "train.tsv").read_bytes())
+    setting = f"data.train=[{{path: {text}, source: en, target: de}}]"
+    config = read_experiment(configuration(corpus, max_steps=1), [setting])
+    first = Experiment.create(config, tmp_path / "run").prepare()
+
+    swap = dict(zip("aeiou", "eioua", strict=True))
+
+    def other_vowels() -> None:
+        head, body = text.read_text(encoding="utf-8").split("\n", 1)
+        text.write_text(f"{head}\n" + body.translate(str.maketrans(swap)), encoding="utf-8")
+
+    size = text.stat().st_size
+    other_vowels()
+    assert text.stat().st_size == size
+    second = Experiment.create(config, tmp_path / "run").prepare()
+    assert second.vocabularies.source.fingerprint != first.vocabularies.source.fingerprint
+    train(Experiment.open(tmp_path / "run"))
+    other_vowels()
+    third = Experiment.open(tmp_path / "run").prepare()
+    assert third.vocabularies.source.fingerprint == second.vocabularies.source.fingerprint
+    assert third.store.fingerprint != second.store.fingerprint
 
 
 def test_subword_sampling_trains(corpus: Path, tmp_path: Path) -> None:

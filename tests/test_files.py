@@ -5,6 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
+import signal
+import subprocess
+import sys
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,7 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import StorageError
-from dragoman.files import atomic_directory, atomic_write, storage_errors, write_json
+from dragoman.files import (
+    atomic_directory,
+    atomic_write,
+    remove_directory,
+    storage_errors,
+    sweep,
+    write_json,
+)
 
 
 def refused(message: str) -> AbstractContextManager[object]:
@@ -126,6 +137,18 @@ class TestAtomicWrite:
             stream.write("x")
         assert names(tmp_path) == {"run"}
 
+    def test_a_pipe_or_device_is_written_to_and_not_replaced(self, tmp_path):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        read: list[str] = []
+        reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+        reader.start()
+        with atomic_write(pipe) as stream:
+            stream.write("text")
+        reader.join()
+        assert read == ["text"]
+        assert pipe.is_fifo()
+
     def test_a_name_that_is_too_long(self, tmp_path):
         with refused("choose a shorter path"), atomic_write(tmp_path / ("x" * 300)):
             pass
@@ -172,7 +195,7 @@ class TestAtomicDirectory:
         path = tmp_path / "model"
         with atomic_directory(path) as folder:
             (folder / "old").write_text("")
-        with atomic_directory(path) as folder:
+        with atomic_directory(path, {"old"}) as folder:
             (folder / "new").write_text("")
         assert names(path) == {"new"}
         assert names(tmp_path) == {"model"}
@@ -181,7 +204,7 @@ class TestAtomicDirectory:
         path = tmp_path / "model"
         with atomic_directory(path) as folder:
             (folder / "old").write_text("")
-        with pytest.raises(KeyError), atomic_directory(path) as folder:
+        with pytest.raises(KeyError), atomic_directory(path, {"old"}) as folder:
             (folder / "new").write_text("")
             raise KeyError
         assert names(path) == {"old"}
@@ -199,10 +222,29 @@ class TestAtomicDirectory:
             replace(source, destination)
 
         monkeypatch.setattr(os, "replace", fail_for_the_new)
-        with refused("the disk reports an error"), atomic_directory(path) as folder:
+        with refused("the disk reports an error"), atomic_directory(path, {"old"}) as folder:
             (folder / "new").write_text("")
         assert names(path) == {"old"}
         assert names(tmp_path) == {"model"}
+
+    def test_what_is_not_ours_is_never_replaced(self, tmp_path):
+        (tmp_path / "thesis.tex").write_text("precious")
+        with (
+            refused("holds thesis.tex, which Dragoman did not put there; move it away"),
+            atomic_directory(tmp_path, {"old"}),
+        ):
+            pytest.fail("the work would be in vain")
+        assert names(tmp_path) == {"thesis.tex"}
+
+    def test_a_link_stays_one(self, tmp_path):
+        (tmp_path / "disk").mkdir()
+        (tmp_path / "disk" / "old").touch()
+        (tmp_path / "model").symlink_to("disk")
+        with atomic_directory(tmp_path / "model", {"old"}) as folder:
+            (folder / "new").touch()
+        assert (tmp_path / "model").is_symlink()
+        assert names(tmp_path / "disk") == {"new"}
+        assert names(tmp_path) == {"model", "disk"}
 
     def test_a_file_at_its_place_is_never_removed(self, tmp_path):
         (tmp_path / "model").write_text("precious")
@@ -221,6 +263,97 @@ class TestAtomicDirectory:
     def test_a_full_disk_while_filling_it(self, tmp_path):
         with refused("model: the disk is full"), atomic_directory(tmp_path / "model"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        assert names(tmp_path) == set()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from dragoman.files import atomic_directory, atomic_write
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+folder, moment = Path(sys.argv[1]), sys.argv[2]
+if moment == "file":
+    with atomic_write(folder / "file") as stream:
+        stream.write("half")
+        die()
+with atomic_directory(folder / "model", {"old"}) as new:
+    (new / "new").touch()
+    if moment == "directory":
+        die()
+    if moment == "between":  # the old one is renamed, the new one is not
+        replace, renamed = os.replace, []
+        os.replace = lambda *paths: die() if renamed else renamed.append(replace(*paths))
+    else:  # it is renamed, and the old one is not removed
+        import shutil
+        shutil.rmtree = die
+"""
+
+
+def killed(folder: Path, moment: str) -> None:
+    """Let a process be killed while it replaces ``model``, or writes ``file``."""
+    (folder / "model").mkdir()
+    (folder / "model" / "old").touch()
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(folder), moment], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert len(list(folder.glob(".*"))) >= 1
+
+
+class TestSweep:
+    """What a killed process leaves."""
+
+    @pytest.mark.parametrize("moment", ["file", "directory", "between", "after"])
+    def test_is_removed_and_a_directory_is_there_again(self, tmp_path, moment):
+        killed(tmp_path, moment)
+        assert (tmp_path / "model").exists() == (moment != "between")
+        (tmp_path / ".model.notes").touch()
+        (tmp_path / ".model.0123456789abcdef.txt").touch()
+        sweep(tmp_path)
+        mine = {".model.notes", ".model.0123456789abcdef.txt"}
+        assert names(tmp_path) == {"model", *mine}
+        assert names(tmp_path / "model") == {"new" if moment == "after" else "old"}
+
+    @pytest.mark.parametrize("moment", ["directory", "between", "after"])
+    def test_writing_to_the_same_place_sweeps(self, tmp_path, moment):
+        killed(tmp_path, moment)
+        with atomic_directory(tmp_path / "model", {"old", "new"}) as folder:
+            (folder / "newest").touch()
+        assert names(tmp_path) == {"model"}
+        assert names(tmp_path / "model") == {"newest"}
+
+    def test_what_a_living_process_writes_stays(self, tmp_path):
+        with atomic_directory(tmp_path / "model") as folder:
+            (folder / "a").touch()
+            with atomic_write(tmp_path / "file") as stream:
+                sweep(tmp_path)
+                stream.write("whole")
+        assert names(tmp_path) == {"model", "file"}
+        assert names(tmp_path / "model") == {"a"}
+
+    def test_without_locks_nothing_is_removed(self, tmp_path, monkeypatch):
+        killed(tmp_path, "directory")
+
+        def no_locks(*_: object) -> None:
+            raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+        monkeypatch.setattr("dragoman.locks.fcntl.flock", no_locks)
+        before = names(tmp_path)
+        sweep(tmp_path)
+        assert names(tmp_path) == before
+        with atomic_write(tmp_path / "file") as stream:
+            stream.write("x")
+        assert names(tmp_path) == {*before, "file"}
+
+    def test_a_directory_that_is_removed_goes_whole(self, tmp_path, monkeypatch):
+        (tmp_path / "step-000001").mkdir()
+        (tmp_path / "step-000001" / "state.json").touch()
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # as if killed there
+            remove_directory(tmp_path / "step-000001")
+        assert not (tmp_path / "step-000001").exists()
+        sweep(tmp_path)
         assert names(tmp_path) == set()
 
 

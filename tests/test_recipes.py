@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
 
 ROOT = Path(__file__).parents[1]
@@ -22,12 +24,159 @@ def test_it_can_be_read(recipe: Path) -> None:
             assert file.exists()
 
 
-def test_variations_of_table_3_differ_in_one_thing() -> None:
-    base = read_experiment(ROOT / "recipes" / "multi30k-ende-tiny.yaml")
-    found = {path.stem: read_experiment(path) for path in (ROOT / "recipes/table3").glob("*.yaml")}
-    assert len(found) >= 14
-    for name, config in found.items():
-        assert config != base, name
-        assert config.data == base.data, name
-        rest = config.model_copy(update={"model": base.model, "training": base.training})
-        assert rest == base, name
+def leaves(section: dict[str, Any], name: str = "") -> dict[str, Any]:
+    """Settings by their whole names, such as ``training.schedule.decay``."""
+    found = {}
+    for key, value in section.items():
+        found |= leaves(value, f"{name}{key}.") if isinstance(value, dict) else {name + key: value}
+    return found
+
+
+def differences(recipe: str, base: str) -> dict[str, Any]:
+    """What the first recipe sets otherwise than the second."""
+    ours, theirs = (
+        leaves(read_experiment(ROOT / "recipes" / f"{name}.yaml").model_dump(mode="json"))
+        for name in (recipe, base)
+    )
+    return {key: ours.get(key) for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)}
+
+
+def names(folder: str, *, besides: str) -> list[str]:
+    """Recipes of a folder without the one that the others are compared with."""
+    return sorted(
+        path.stem for path in (ROOT / "recipes" / folder).glob("*.yaml") if path.stem != besides
+    )
+
+
+@pytest.mark.parametrize("name", names("table3", besides="base"))
+def test_a_row_of_table_3_varies_one_thing(name: str) -> None:
+    one_thing = (
+        {"model.heads"},
+        {"model.d_k"},
+        {"model.encoder_layers", "model.decoder_layers"},
+        {"model.d_model"},
+        {"model.dropout"},
+        {"training.label_smoothing"},
+        {"model.positions", "model.max_positions"},
+    )
+    assert set(differences(f"table3/{name}", "table3/base")) in one_thing
+
+
+def test_table_3_averages_no_checkpoints_as_in_the_paper() -> None:
+    base = read_experiment(ROOT / "recipes/table3/base.yaml")
+    assert base.training.average_checkpoints == 1
+
+
+def test_gnmt_searches_with_its_papers_penalties() -> None:
+    """Alpha and beta of 0.2 (Wu et al. 2016, section 7)."""
+    search = read_experiment(ROOT / "recipes/multi30k-ende-gnmt.yaml").search
+    assert (search.length_penalty, search.coverage_penalty) == (0.2, 0.2)
+
+
+def test_attention_varies_in_scoring_and_width_of_keys_alone() -> None:
+    found = {
+        name: differences(f"attention/{name}", "attention/scaled-32")
+        for name in names("attention", besides="scaled-32")
+    }
+    scorings = {"scaled": "scaled_dot", "unscaled": "dot", "additive": "additive"}
+    assert len(found) == 8
+    for name, changed in found.items():
+        scoring, d_k = name.split("-")
+        assert changed.pop("model.d_k", 32) == int(d_k)
+        assert changed.pop("model.attention", "scaled_dot") == scorings[scoring]
+        assert not changed
+
+
+@pytest.mark.parametrize("name", names("positions", besides="sinusoidal"))
+def test_positions_vary_alone(name: str) -> None:
+    changed = differences(f"positions/{name}", "positions/sinusoidal")
+    assert changed.pop("model.positions") == name
+    assert set(changed) <= {"model.max_positions", "model.relative_distance"}
+
+
+def test_positions_are_trained_on_short_sentences_alone() -> None:
+    assert set(differences("positions/sinusoidal", "table3/base")) == {
+        "data.max_pieces",
+        "training.batches.batch_tokens",
+        "training.max_steps",
+    }
+    relative = read_experiment(ROOT / "recipes/positions/relative.yaml")
+    assert isinstance(relative.model, TransformerConfig)
+    # every distance that is told apart occurs in training, the end symbol counted
+    assert relative.model.relative_distance <= relative.data.max_pieces
+
+
+BASE = {  # "Attention Is All You Need", arXiv:1706.03762v7, by section
+    "model.encoder_layers": 6,  # 3.1
+    "model.decoder_layers": 6,
+    "model.d_model": 512,
+    "model.norm": "post",
+    "model.normalization": "layer",
+    "model.attention": "scaled_dot",  # 3.2.1
+    "model.heads": 8,  # 3.2.2
+    "model.head_widths": (64, 64),
+    "model.encoder_mixing": "self_attention",  # 3.2.3
+    "model.decoder_mixing": "self_attention",
+    "model.window": None,
+    "model.d_ff": 2048,  # 3.3
+    "model.activation": "relu",
+    "model.mixture": None,
+    "model.embeddings": "shared",  # 3.4
+    "model.positions": "sinusoidal",  # 3.5
+    "vocabulary.joint": True,  # 5.1
+    "vocabulary.size": 37000,
+    "training.max_steps": 100_000,  # 5.2
+    "training.optimizer.kind": "adam",  # 5.3
+    "training.optimizer.beta1": 0.9,
+    "training.optimizer.beta2": 0.98,
+    "training.optimizer.epsilon": 1e-9,
+    "training.optimizer.weight_decay": 0.0,
+    "training.optimizer.clip_norm": None,
+    "training.schedule.warmup_steps": 4000,
+    "training.schedule.peak_learning_rate": None,
+    "training.schedule.decay": "inverse_sqrt",
+    "model.dropout": 0.1,  # 5.4
+    "model.attention_dropout": 0.0,
+    "model.feed_forward_dropout": 0.0,
+    "training.label_smoothing": 0.1,
+    "training.average_checkpoints": 5,  # 6.1
+    "search.beam": 4,
+    "search.length_penalty": 0.6,
+    "search.coverage_penalty": 0.0,
+    "search.extra_length": 50,
+    "search.minimum_length": 0,
+    "search.maximum_length": None,
+    "search.no_repeat_ngram": 0,
+    "search.sampling": None,
+}
+BIG = BASE | {  # Table 3
+    "model.d_model": 1024,
+    "model.d_ff": 4096,
+    "model.heads": 16,
+    "model.dropout": 0.3,
+    "training.max_steps": 300_000,  # 5.2
+    "training.average_checkpoints": 20,  # 6.1
+}
+
+
+def value(config: Any, key: str) -> Any:
+    for name in key.split("."):
+        config = getattr(config, name)
+    return config
+
+
+@pytest.mark.parametrize(("name", "paper"), [("base", BASE), ("big", BIG)])
+def test_the_papers_models_are_the_papers(name: str, paper: dict[str, Any]) -> None:
+    config = read_experiment(ROOT / "recipes" / f"transformer-{name}.yaml")
+    assert {key: value(config, key) for key in paper} == paper
+    tokens = 8 * config.training.batches.batch_tokens * config.training.accumulation
+    assert tokens == 25_000  # section 5.1, on 8 devices (5.2)
+
+
+def test_the_defaults_are_the_papers_base_model() -> None:
+    config = read_experiment(ROOT / "recipes" / "transformer-base.yaml")
+    assert config.model == TransformerConfig()
+    defaults = type(config).model_fields
+    assert config.search == defaults["search"].default
+    trained, default = config.training, defaults["training"].default
+    assert trained == default.model_copy(update={"batches": trained.batches})

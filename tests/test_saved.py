@@ -19,6 +19,7 @@ from dragoman.saved import (
     load_model,
     load_weights,
     read_tensors,
+    read_weights,
     save_model,
     weights_of,
     write_tensors,
@@ -180,6 +181,34 @@ def test_average_is_the_mean(tmp_path: Path) -> None:
     write_tensors(tmp_path / "other", {"a": torch.zeros(3)})
     with pytest.raises(SavedError, match=r"other: cannot be averaged"):
         average_weights([tmp_path / "0", tmp_path / "other"])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_weights_that_are_not_finite_are_refused(
+    value: float, dtype: torch.dtype, tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    weights = {
+        name: tensor.to(dtype) for name, tensor in save(tmp_path / "a", vocabularies).items()
+    }
+    name = "encoder.0.feed_forward.inner.weight"
+    weights[name][3, 2] = value
+    save_model(tmp_path / "b", SavedConfig(model=SMALL), vocabularies, weights)
+    message = rf"b/model\.safetensors: the tensor {name} has NaN or infinite .*another checkpoint"
+    for load in (load_model, load_for_search):
+        with pytest.raises(SavedError, match=message):
+            load(tmp_path / "b", "cpu")
+    with pytest.raises(SavedError, match=message):
+        average_weights(tmp_path / part / "model.safetensors" for part in "ab")
+
+
+def test_weights_of_any_kind_are_read(tmp_path: Path) -> None:
+    """The largest numbers are finite; those without NaN, and empty tensors, have none."""
+    largest = torch.tensor([torch.finfo(torch.float32).max, torch.finfo(torch.float32).min])
+    tensors = {"a": largest, "b": torch.tensor([True, False]), "c": torch.zeros(0, 3)}
+    write_tensors(tmp_path / "x.safetensors", tensors)
+    found = read_weights(tmp_path / "x.safetensors")
+    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
 
 
 def test_shared_embeddings_need_a_joint_vocabulary() -> None:

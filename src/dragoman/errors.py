@@ -17,7 +17,10 @@ class DragomanError(Exception):
 
 
 class ConfigError(DragomanError):
-    """A configuration, an override or a command-line value does not make sense."""
+    """A configuration, an override or a command-line value does not make sense.
+
+    So does a directory for a run that holds something else.
+    """
 
     exit_code = 2
 
@@ -29,7 +32,7 @@ class DataError(DragomanError):
 
 
 class SavedError(DragomanError):
-    """A run, checkpoint or model on disk is missing, truncated, altered or of another kind."""
+    """A run, checkpoint or model on disk is missing, truncated, altered, foreign or in use."""
 
     exit_code = 4
 
@@ -41,7 +44,7 @@ class TrainingError(DragomanError):
 
 
 class StorageError(DragomanError):
-    """The disk refused a write: full, read-only, or not permitted."""
+    """The disk refused a write: full, read-only, or not permitted; or it would cost other files."""
 
     exit_code = 6
 
@@ -50,6 +53,22 @@ class MissingExtraError(DragomanError):
     """An optional dependency is needed and not installed; the message names the extra."""
 
     exit_code = 7
+
+
+class WorkerError(DragomanError):
+    """Another of the processes that train together failed, was killed or cannot be reached.
+
+    Args:
+        message: its text.
+        exit_code: that of the other process' error, if it is known.
+    """
+
+    exit_code = 8
+
+    def __init__(self, message: str, exit_code: int | None = None) -> None:
+        super().__init__(message)
+        if exit_code is not None:
+            self.exit_code = exit_code
 
 
 class InterruptedRunError(DragomanError):

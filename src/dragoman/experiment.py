@@ -16,24 +16,30 @@ import torch
 
 from dragoman.config import parse, read_yaml, to_yaml
 from dragoman.data.batches import Batches
-from dragoman.data.prepare import prepare
-from dragoman.data.store import Store
+from dragoman.data.origin import InputFile, describe
+from dragoman.data.prepare import known_inputs, prepare
+from dragoman.data.store import DATA_DIRECTORY, Store
+from dragoman.data.vocabularies import prepare_vocabularies
+from dragoman.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.errors import ConfigError, SavedError
-from dragoman.files import atomic_write
+from dragoman.files import atomic_write, check_replaceable
 from dragoman.recipe import ExperimentConfig
+from dragoman.run_directory import begin, claim
 from dragoman.saved import (
     CONFIG_FILE,
     MODEL_DIRECTORY,
+    MODEL_FILES,
     WEIGHTS_FILE,
     SavedConfig,
     average_weights,
     build_model,
+    has_model,
     load_weights,
     save_model,
 )
 from dragoman.text.cleaning import CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, read_pairs
-from dragoman.text.vocabulary import Vocabularies, train_vocabularies
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, path_of, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
@@ -42,9 +48,7 @@ from dragoman.validation import Report, Validation, figures, write_scores
 
 log = logging.getLogger(__name__)
 
-DATA_DIRECTORY = "data"
 METRICS_FILE = "metrics.jsonl"
-VOCABULARY_ORIGIN_FILE = "vocabulary.json"
 
 
 @dataclass(frozen=True)
@@ -65,20 +69,24 @@ class Experiment:
 
     @classmethod
     def create(cls, config: ExperimentConfig, run: Path) -> Experiment:
-        """Begin a run; its directory must not hold another one with checkpoints.
+        """Begin a run; its directory must not hold a trained one, or what is no run.
 
         Raises:
-            ConfigError: the run exists and was trained.
+            ConfigError: the run exists and was trained, or something else is in its directory.
+            SavedError: another process works in the run.
             StorageError: the directory cannot be written.
         """
-        if checkpoints(run):
-            raise ConfigError(
-                f"{run}: a run with checkpoints is here; go on with 'dragoman resume {run}', or "
-                "choose another directory with --run"
-            )
-        with atomic_write(run / CONFIG_FILE) as stream:
-            stream.write(to_yaml(json.loads(config.model_dump_json())))
-        return cls(config, run)
+        with begin(run):
+            if checkpoints(run):
+                raise ConfigError(
+                    f"{run}: a run with checkpoints is here; go on with 'dragoman resume {run}', "
+                    "or choose another directory with --run"
+                )
+            if has_model(run):
+                raise ConfigError(f"{run}: a finished run is here; choose another one with --run")
+            experiment = cls(config, run)
+            experiment._write_config()
+        return experiment
 
     @classmethod
     def open(cls, run: Path) -> Experiment:
@@ -87,9 +95,13 @@ class Experiment:
         Raises:
             SavedError: there is none.
         """
-        if not (run / CONFIG_FILE).is_file():
+        if not os.path.isfile(run / CONFIG_FILE):  # also False where it cannot be looked for
             raise SavedError(f"{run}: no run here ({CONFIG_FILE} is missing)")
         return cls(parse(ExperimentConfig, read_yaml(run / CONFIG_FILE), run / CONFIG_FILE), run)
+
+    def _write_config(self) -> None:
+        with atomic_write(self.run / CONFIG_FILE) as stream:
+            stream.write(to_yaml(json.loads(self.config.model_dump_json())))
 
     def prepare(self, progress: Callable[[int], None] | None = None) -> Prepared:
         """Vocabularies and encoded text; what is there already and unchanged is kept.
@@ -97,56 +109,49 @@ class Experiment:
         Raises:
             DataError: the text cannot be used.
             ConfigError: the vocabulary does not fit the text.
+            SavedError: another process works in the run.
             StorageError: the disk refuses.
         """
-        data, vocabularies = self.config.data, self._vocabularies()
-        evaluation = [data.dev, *data.test.values()]
-        store, report = prepare(
-            self.run / DATA_DIRECTORY,
-            data.train,
-            vocabularies,
-            data.cleaning,
-            max_pieces=data.max_pieces,
-            held_out=held_out_keys(pair for part in evaluation for pair in read_pairs(part)),
-            processes=data.processes or _processes(data.train),
-            progress=progress,
-        )
+        data, directory = self.config.data, self.run / DATA_DIRECTORY
+        with begin(self.run):
+            evaluation = [data.dev, *data.test.values()]
+            held_out = held_out_keys(pair for part in evaluation for pair in read_pairs(part))
+            paths = [path for part in data.train for path in part.files()]
+            inputs = describe(paths, known_inputs(directory))
+            vocabularies = self._vocabularies(inputs, held_out)
+            store, report = prepare(
+                directory,
+                data.train,
+                vocabularies,
+                data.cleaning,
+                max_pieces=data.max_pieces,
+                held_out=held_out,
+                inputs=inputs,
+                processes=data.processes or _processes(data.train),
+                progress=progress,
+            )
         return Prepared(vocabularies, store, report)
 
-    def _vocabularies(self) -> Vocabularies:
-        """Those of the run; trained if there are none or their text or settings have changed.
-
-        Vocabularies that someone put there, without a note of their origin, are used as they are,
-        and nothing is changed once there are checkpoints.
-        """
-        origin = self._vocabulary_origin()
-        note = self.run / VOCABULARY_ORIGIN_FILE
-        present = any(self.run.glob("vocabulary*.model"))
-        same = not note.exists() or note.read_text(encoding="utf-8") == origin
-        if checkpoints(self.run) or (present and same):
+    def _vocabularies(self, inputs: Sequence[InputFile], held_out: frozenset[int]) -> Vocabularies:
+        """Those of the run, which change no more once something was trained with them."""
+        if checkpoints(self.run) or has_model(self.run):
             return Vocabularies.load(self.run)
-        pairs = (pair for part in self.config.data.train for pair in read_pairs(part))
-        vocabularies = train_vocabularies(pairs, self.config.vocabulary, seed=self.config.seed)
-        vocabularies.save(self.run)
-        with atomic_write(note) as stream:
-            stream.write(origin)
-        return vocabularies
-
-    def _vocabulary_origin(self) -> str:
-        """What the vocabularies depend on, as text to compare."""
-        files = [file for part in self.config.data.train for file in part.files()]
-        origin = {
-            "vocabulary": self.config.vocabulary.model_dump(mode="json"),
-            "seed": self.config.seed,
-            "parts": [part.model_dump(mode="json") for part in self.config.data.train],
-            "bytes": [file.stat().st_size if file.exists() else None for file in files],
-        }
-        return json.dumps(origin, indent=2) + "\n"
+        return prepare_vocabularies(
+            self.run,
+            self.config.data.train,
+            self.config.vocabulary,
+            self.config.data.cleaning,
+            seed=self.config.seed,
+            inputs=inputs,
+            held_out=held_out,
+        )
 
     def train(
         self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
     ) -> None:
         """Train, from the newest checkpoint if there is one, and write the finished model.
+
+        ``training.precision: auto`` is decided now, and the run keeps it wherever it goes on.
 
         Args:
             prepared: what :meth:`prepare` gave.
@@ -157,34 +162,78 @@ class Experiment:
             DataError: a line of the dev or test sets is too long for the model.
             InterruptedRunError: a signal came; the run can be resumed.
             TrainingError: the loss stays non-finite.
-            SavedError: the newest checkpoint is damaged.
+            SavedError: the newest checkpoint is damaged, or another process works in the run.
+            StorageError: the disk refuses, or ``model/`` holds files of another kind.
+            WorkerError: another of the processes failed or was ended.
         """
+        with claim(self.run):
+            self._decide_precision(world)
+            self._train(prepared, world, observe)
+            self.finish(prepared.vocabularies, world)
+
+    def _train(
+        self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
+    ) -> None:
+        """The training alone; the memory of model and optimizer is free again afterwards."""
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
-        validation = self._validation(config.data.dev, prepared.vocabularies)
-        tests = [
-            self._validation(part, prepared.vocabularies) for part in config.data.test.values()
+        sets = [
+            self._validation(part, prepared.vocabularies, world)
+            for part in (config.data.dev, *config.data.test.values())
         ]
-        for one in (validation, *tests):
+        for one in sets:
             one.check_lengths(model)
         trainer = Trainer(
             model,
             self.batches(prepared, world),
-            validation,
+            sets[0],
             config.training,
             self.run,
             seed=config.seed,
             d_model=config.model.d_model,
             world=world,
         )
-        trainer.resume()
-        if world.leads:
-            step = trainer.progress.step
-            trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+        resumed = trainer.resume()
+
+        def attach_observers() -> None:
+            if world.leads:
+                self._check_model(resumed)
+                step = trainer.progress.step
+                trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+
+        world.gather(attach_observers)  # which may fail, and then all end
         trainer.train()
-        if world.leads:
-            self.finish(prepared.vocabularies)
+
+    def _check_model(self, resumed: bool) -> None:
+        """Say now, and not when all is done, that a model could not be written."""
+        check_replaceable(self.run / MODEL_DIRECTORY, MODEL_FILES)
+        if not resumed and has_model(self.run):
+            raise SavedError(
+                f"{self.run}: a finished run without its checkpoints; training it anew would "
+                "replace its model: train in another directory"
+            )
+
+    def _decide_precision(self, world: World) -> None:
+        """Let all processes compute in what the leading one's hardware has, now and at resuming."""
+        training, device = self.config.training, world.device
+        found = world.gather(
+            lambda: [decide_precision(training.precision, device), is_emulated("bfloat16", device)]
+        )
+        precision: DecidedPrecision = found[0][0]
+        if training.precision != precision:
+            training = training.model_copy(update={"precision": precision})
+            self.config = self.config.model_copy(update={"training": training})
+            world.gather(lambda: self._write_config() if world.leads else None)
+        emulated = precision == "bfloat16" and any(emulating for _, emulating in found)
+        if world.leads and emulated:
+            log.warning(
+                "%s computes in bfloat16, which this hardware lacks: it is emulated, which is "
+                "slow; begin a run in float32 with: dragoman train %s --run OTHER "
+                "--set training.precision=float32",
+                self.run,
+                self.run / CONFIG_FILE,
+            )
 
     def batches(self, prepared: Prepared, world: World) -> Batches:
         """What one of the processes that train together learns from."""
@@ -198,11 +247,13 @@ class Experiment:
             sampling=self.config.vocabulary.sampling,
         )
 
-    def _validation(self, part: CorpusPart, vocabularies: Vocabularies) -> Validation:
-        return Validation(part, vocabularies, self.config.search, self.config.evaluation)
+    def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
+        return Validation(part, vocabularies, self.config.search, self.config.evaluation, world)
 
-    def finish(self, vocabularies: Vocabularies) -> dict[str, Report]:
+    def finish(self, vocabularies: Vocabularies, world: World) -> dict[str, Report]:
         """Make the model of the run from its checkpoints and score it on dev and test sets.
+
+        Every process scores its share, on its device; the leading one writes the model.
 
         Returns:
             Reports by set, as also written to ``scores.json``.
@@ -211,10 +262,14 @@ class Experiment:
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
+        model.to(world.device)
         sets = {"dev": self.config.data.dev, **self.config.data.test}
         reports = {
-            name: self._validation(part, vocabularies).report(model) for name, part in sets.items()
+            name: self._validation(part, vocabularies, world).report(model)
+            for name, part in sets.items()
         }
+        if not world.leads:
+            return reports
         self._warn_of_a_bad_mean(chosen, figures(reports["dev"]))
         write_scores(self.run, [path.name for path in chosen], reports)
         card = {

@@ -8,6 +8,7 @@ A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetenso
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from dragoman.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.models.size import check_size
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
 
 FORMAT = 1
 """Of the model directories that are written here.  It rises when an older Dragoman could open a
@@ -37,6 +38,9 @@ CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 MODEL_DIRECTORY = "model"
+CONVERTED_DIRECTORY = "ctranslate2"
+MODEL_FILES = frozenset([CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, *FILE_NAMES, CONVERTED_DIRECTORY])
+"""All that a model directory holds; one with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"
 
 
@@ -102,7 +106,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     Raises:
         SavedError: the file is missing, truncated or altered.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
     try:
         with safetensors.safe_open(path, framework="pt") as stream:
@@ -118,6 +122,29 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             "again or use another checkpoint"
         )
     return tensors
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read the weights of a model to be used, not to be repaired: all of them are finite.
+
+    Raises:
+        SavedError: as of :func:`read_tensors`, or a weight is NaN or infinite.
+    """
+    weights = read_tensors(path)
+    for name, tensor in weights.items():
+        if not _is_finite(tensor):
+            raise SavedError(
+                f"{path}: the tensor {name} has NaN or infinite values: training had failed when "
+                "it was written, or a conversion did; use another checkpoint"
+            )
+    return weights
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Whether no value is NaN or infinite; extremes need no copy of the tensor, and show a NaN."""
+    if not tensor.is_floating_point() or not tensor.numel():
+        return True
+    return all(bool(extreme.isfinite()) for extreme in tensor.aminmax())
 
 
 def weights_digest(directory: Path) -> str:
@@ -174,12 +201,13 @@ def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
     """The mean of several weight files, tensor by tensor (Vaswani et al. 2017, section 6.1).
 
     Raises:
-        SavedError: a file cannot be read, or they are of different configurations.
+        SavedError: a file cannot be read, has a weight that is NaN or infinite, or they are of
+            different configurations.
     """
     total: dict[str, Tensor] = {}
     count = 0
     for count, path in enumerate(paths, start=1):  # noqa: B007
-        weights = read_tensors(path)
+        weights = read_weights(path)
         if not total:
             total = {name: tensor.double() for name, tensor in weights.items()}
             continue
@@ -197,12 +225,12 @@ def save_model(
     weights: dict[str, Tensor],
     scores: dict[str, Any] | None = None,
 ) -> None:
-    """Write a model directory, whole or not at all.
+    """Write a model directory, whole or not at all; a model that is there is replaced.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: the disk refuses, or ``directory`` holds something else.
     """
-    with atomic_directory(directory) as temporary:
+    with atomic_directory(directory, MODEL_FILES) as temporary:
         values = {"format": FORMAT, **config.model_dump()}
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
@@ -231,7 +259,7 @@ def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str
 
 def has_model(run: Path) -> bool:
     """Whether a run is trained to its end, and its model written."""
-    return (run / MODEL_DIRECTORY / WEIGHTS_FILE).is_file()
+    return os.path.isfile(run / MODEL_DIRECTORY / WEIGHTS_FILE)
 
 
 def model_directory(path: Path) -> Path:
@@ -242,14 +270,14 @@ def model_directory(path: Path) -> Path:
     """
     if has_model(path):
         return path / MODEL_DIRECTORY
-    if (path / WEIGHTS_FILE).is_file():
+    if os.path.isfile(path / WEIGHTS_FILE):
         return path
-    if (path / CHECKPOINTS_DIRECTORY).is_dir():
+    if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
         raise SavedError(
             f"{path}: this run has no finished model; end it with 'dragoman resume {path}', or "
             f"make one of its checkpoints with 'dragoman average {path}'"
         )
-    if not path.exists():
+    if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
 
@@ -262,8 +290,8 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
         device: where to put the weights; a GPU if there is one unless told otherwise.
 
     Raises:
-        SavedError: something is missing, truncated, altered or does not fit together, or of a
-            newer format.
+        SavedError: something is missing, truncated, altered or does not fit together, a weight is
+            NaN or infinite, or the format is newer.
     """
     directory = model_directory(Path(path))
     # A checkpoint has weights of its own and shares the rest with its run.
@@ -274,7 +302,7 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
     config = parse(SavedConfig, known, home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
-    load_weights(model, read_tensors(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
+    load_weights(model, read_weights(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
 
 

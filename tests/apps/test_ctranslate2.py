@@ -8,10 +8,10 @@ import pytest
 import torch
 from command_line import CommandLine, one_error
 
-from dragoman.apps.ctranslate2 import CONVERTED_DIRECTORY, convert, load
+from dragoman.apps.ctranslate2 import convert, load
 from dragoman.errors import ConfigError
 from dragoman.models.transformer import Transformer, TransformerConfig
-from dragoman.saved import SavedConfig, save_model
+from dragoman.saved import CONVERTED_DIRECTORY, SavedConfig, save_model
 from dragoman.text.vocabulary import (
     BOS,
     EOS,
@@ -80,14 +80,15 @@ def test_finds_what_the_own_search_finds(variation: dict[str, Any], tmp_path: Pa
     own, theirs = Translator.load(path, device="cpu"), load(path, workers=1)
     same = ended = 0
     for line in lines:
-        (ours, *_), (found, *_) = (t.translate_nbest([line])[0] for t in (own, theirs))
+        (found, *_) = theirs.translate_nbest([line])[0]
+        (ours, *_) = own.translate_nbest([line], early_end="quick")[0]  # as CTranslate2 ends
         if ours.ended and found.ended:
             assert found.text == ours.text
             assert found.log_probability == pytest.approx(ours.log_probability, abs=2e-3)
             assert found.score == pytest.approx(ours.score, abs=2e-3)
             ended += 1
         # With the end symbol banned at first, probabilities differ, and sometimes the order.
-        same += own.translate([line], minimum_length=3) == theirs.translate(
+        same += own.translate([line], minimum_length=3, early_end="quick") == theirs.translate(
             [line], minimum_length=3
         )
     assert ended >= 30
@@ -147,13 +148,13 @@ def test_eight_bits_stay_close(model: Path) -> None:
         if a[0].text == b[0].text
     ]
     assert len(gaps) >= 15
-    assert max(gaps) < 0.5
+    assert max(gaps) < 1  # 0.03 with VNNI instructions; without, MKL's products of 8 bits saturate
 
 
 def test_command_line(model: Path, dragoman: CommandLine) -> None:
     lines = "\n".join(sentences(5)) + "\n"
     options = ("--engine", "ctranslate2", "--precision", "float32", "--workers", 1)
-    own = dragoman("translate", model, stdin=lines.encode())
+    own = dragoman("translate", model, "--early-end", "quick", stdin=lines.encode())
     assert dragoman("translate", model, *options, stdin=lines.encode()).out == own.out
 
 

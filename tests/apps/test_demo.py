@@ -30,6 +30,17 @@ def test_its_configuration_is_valid() -> None:
 
 
 @pytest.mark.usefixtures("small")
+def test_text_of_somebody_else_is_not_overwritten(dragoman: CommandLine, tmp_path: Path) -> None:
+    text = tmp_path / "text" / "train.tsv"
+    text.parent.mkdir()
+    text.write_text("precious", encoding="utf-8")
+    line = one_error(dragoman("demo", "--directory", tmp_path), 2)
+    assert "holds text and is no demo; choose a new or empty directory" in line
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [text]
+    assert text.read_text(encoding="utf-8") == "precious"
+
+
+@pytest.mark.usefixtures("small")
 def test_from_nothing_to_a_report(
     dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import CommandLine, Outcome, experiment, one_error, write_experiment
+from command_line import CommandLine, Outcome, call, experiment, one_error, write_experiment
 
-from dragoman.apps.doctor import machine
+from dragoman import device
+from dragoman.apps.doctor import corpus, machine, pieces
 from dragoman.apps.inspection_commands import LEVELS
+from dragoman.experiment import Experiment
 from dragoman.models import TransformerConfig
+from dragoman.recipe import read_experiment
 from dragoman.text.synthetic import generate
 
 Sides = dict[str, list[str]]
@@ -131,6 +134,14 @@ def test_a_line_of_100_000_characters(patient: Patient) -> None:
     assert "line 1: 75000 pieces are more" in patient.findings("error", 3)
 
 
+def test_emulated_arithmetic(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "computes_bfloat16", lambda where: False)
+    setting = "training.precision"
+    found = patient.findings("warning", 0, "--set", f"{setting}=bfloat16")
+    assert "no bfloat16 arithmetic" in found
+    assert f"set {setting}: float32" in found
+
+
 def test_leakage(patient: Patient, sentences: dict[str, Sides]) -> None:
     for side in ("en", "de"):
         leaked = sentences["test"][side][:30]
@@ -176,6 +187,27 @@ def test_lines_that_do_not_belong_together(patient: Patient) -> None:
 def test_vocabulary_larger_than_the_text(patient: Patient) -> None:
     found = patient.findings("error", 3, "--set", "vocabulary.size=50000")
     assert re.search(r"vocabulary.size 50000 .* set it to \d+ or less", found)
+
+
+def test_the_vocabulary_is_that_of_the_run(patient: Patient, tmp_path: Path) -> None:
+    """Made from the same cleaned text, with the same weights."""
+    train = patient.values["data"]["train"][0]
+    (reversed_part,) = [{side: f"reversed.{side[0]}" for side in ("source", "target")}]
+    for side, name in reversed_part.items():
+        lines = [line[::-1] for line in patient.lines(train[side])[:50]]
+        patient.write(name, "".join(f"{line}\n" for line in [*lines, "xyz " * 600]))
+    patient.values["data"]["train"] = [train | {"weight": 2}, reversed_part | {"weight": 0.5}]
+    config = read_experiment(write_experiment(patient.folder, patient.values))
+    texts, encoded = corpus.Texts(), pieces.Encoded()
+    for findings in (
+        corpus.check_evaluation(config, texts),
+        corpus.check_training(config, texts),
+        pieces.check_vocabulary(config, texts, encoded),
+    ):
+        assert not [one for one in findings if one.level == "error"]
+    made = Experiment.create(config, tmp_path / "run").prepare().vocabularies
+    assert encoded.vocabularies is not None
+    assert encoded.vocabularies.source.fingerprint == made.source.fingerprint
 
 
 def test_unknown_characters(patient: Patient) -> None:
@@ -237,6 +269,13 @@ def test_too_little_memory(patient: Patient, monkeypatch: pytest.MonkeyPatch) ->
     fitting = int(re.findall(r"batch_tokens to (\d+) or less", found)[0])
     fits = ("--set", f"training.batches.batch_tokens={fitting}")
     assert patient.findings("error", 0, *fits) == ""
+
+
+def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:
+    path = write_experiment(patient.folder, patient.values)
+    outcome = call("doctor", path, "--run", patient.folder)
+    assert outcome.code == 3
+    assert re.search(r"error +run: +.* and is no run; choose a new or empty", outcome.out)
 
 
 def test_too_little_disk(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:

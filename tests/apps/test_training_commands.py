@@ -12,9 +12,13 @@ import pytest
 import torch
 from command_line import STEPS, CommandLine, experiment, one_error, write_experiment
 
+from dragoman.errors import SavedError
+from dragoman.locks import lock
+from dragoman.run_directory import MARKER
 from dragoman.saved import WEIGHTS_FILE, read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.progress import ProgressBar
+from dragoman.validation import read_scores
 
 
 def test_a_run_has_everything(trained: Path) -> None:
@@ -46,6 +50,78 @@ def test_training_twice_is_refused_and_loses_nothing(
     line = one_error(dragoman("train", config, "--run", trained), 2)
     assert f"dragoman resume {trained}" in line
     assert checkpoints(trained) == before
+
+
+def test_files_of_somebody_else_are_not_touched(
+    config: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.tex").write_text("precious", encoding="utf-8")
+    (tmp_path / "config.yaml").write_text("server: {}", encoding="utf-8")
+    for command in ("prepare", "train"):
+        line = one_error(dragoman(command, config, "--run", tmp_path), 2)
+        assert f"{tmp_path}: holds config.yaml and is no run" in line
+    found = {path.name: path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == {"thesis.tex": "precious", "config.yaml": "server: {}"}
+
+
+def test_files_put_into_the_model_are_told_before_training(
+    config: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    assert dragoman("prepare", config, "--run", tmp_path).code == 0
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.tex").touch()
+    line = one_error(dragoman("train", config, "--run", tmp_path), 6)
+    assert "model: holds thesis.tex, which Dragoman did not put there" in line
+    assert not checkpoints(tmp_path)
+
+
+def test_prepare_then_train_with_one_that_is_done_twice(
+    config: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    for command in ("prepare", "prepare", "train"):
+        outcome = dragoman(command, config, "--run", run, "--set", "training.max_steps=1")
+        assert outcome.code == 0, outcome.err
+    shutil.rmtree(run / "checkpoints")
+    for arguments in (("train", config, "--run", run), ("resume", run)):
+        assert "a finished run" in dragoman(*arguments).err
+    assert (run / "model" / WEIGHTS_FILE).is_file()
+
+
+def test_two_processes_on_one_run(
+    trained: Path, config: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    """Only what writes needs the run for itself."""
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    descriptor = os.open(run / MARKER, os.O_RDWR)
+    assert lock(descriptor)
+    for arguments in (
+        ("resume", run),
+        ("train", config, "--run", run),
+        ("prepare", config, "--run", run),
+        ("average", trained, "--output", run / "mean"),
+    ):
+        assert "works in this run; wait" in one_error(dragoman(*arguments), 4)
+    assert dragoman("translate", run, stdin=b"seven\n").code == 0
+    assert dragoman("average", run, "--output", tmp_path / "mean").code == 0
+    os.close(descriptor)
+    assert dragoman("average", trained, "--output", run / "mean").code == 0
+
+
+def test_odd_names_of_runs(config: Path, dragoman: CommandLine, tmp_path: Path) -> None:
+    for name, code, said in (
+        ("x" * 300, 6, "the name is too long"),
+        (os.fsdecode(b"\xff"), 2, "not UTF-8"),
+    ):
+        assert said in one_error(dragoman("prepare", config, "--run", tmp_path / name), code)
+    for command in ("resume", "translate"):
+        assert "no " in one_error(dragoman(command, tmp_path / ("x" * 300)), 4)
+    output = tmp_path / ("x" * 300)
+    assert "neither" in one_error(dragoman("average", output, "--output", output), 4)
+    line_feed = tmp_path / "two\nlines"
+    assert dragoman("prepare", config, "--run", line_feed).code == 0
 
 
 def test_interrupted_and_resumed(
@@ -103,9 +179,15 @@ def test_a_run_directory_below_a_file(config: Path, dragoman: CommandLine, tmp_p
 def test_a_truncated_checkpoint(trained: Path, dragoman: CommandLine, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained, run)
-    weights = checkpoints(run)[-1] / WEIGHTS_FILE
+    newest, before = checkpoints(run)[-1], checkpoints(run)[-2]
+    weights = newest / WEIGHTS_FILE
     weights.write_bytes(weights.read_bytes()[:-100])
-    assert str(weights) in one_error(dragoman("resume", run), 4)
+    line = one_error(dragoman("resume", run), 4)
+    assert str(weights) in line
+    assert f"delete {newest.name} to resume from the checkpoint before it" in line
+    shutil.rmtree(newest)
+    assert dragoman("resume", run).code == 0
+    assert checkpoints(run)[-2] == before
 
 
 def test_a_checkpoint_of_another_configuration(
@@ -116,6 +198,13 @@ def test_a_checkpoint_of_another_configuration(
     path = run / "config.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("d_ff: 32", "d_ff: 48"), "utf-8")
     assert "another configuration" in one_error(dragoman("resume", run), 4)
+
+
+@pytest.mark.parametrize("damage", ["", "[", "[" * 100_000, "[5]", "5"])
+def test_damaged_scores(damage: str, tmp_path: Path) -> None:
+    (tmp_path / "scores.json").write_text(damage, encoding="utf-8")
+    with pytest.raises(SavedError, match=r"scores\.json: missing or damaged; make it with"):
+        read_scores(tmp_path)
 
 
 def test_tensorboard_events(config: Path, dragoman: CommandLine, tmp_path: Path) -> None:

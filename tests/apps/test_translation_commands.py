@@ -69,7 +69,7 @@ def test_scores_stand_before_the_translation(
     assert all(float(line.split("\t")[0]) <= 0 for line in scored)
 
 
-def test_penalties_reach_the_search(
+def test_options_reach_the_search(
     trained: Path, source: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[SearchConfig] = []
@@ -80,10 +80,24 @@ def test_penalties_reach_the_search(
         return search(self, batches, config)
 
     monkeypatch.setattr(TorchEngine, "search", listen)
-    options = ("--length-penalty", 1, "--coverage-penalty", 0.5)
+    options = ("--length-penalty", 1, "--coverage-penalty", 0.5, "--early-end", "quick")
     assert dragoman("translate", trained, "--input", source, *options).code == 0
     assert dragoman("translate", trained, "--input", source).code == 0
-    assert [(c.length_penalty, c.coverage_penalty) for c in asked] == [(1.0, 0.5), (0.6, 0.0)]
+    assert [(c.length_penalty, c.coverage_penalty, c.early_end) for c in asked] == [
+        (1.0, 0.5, "quick"),
+        (0.6, 0.0, "exact"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "option", [("--length-penalty", "inf"), ("--coverage-penalty", "nan"), ("--beam", 10**9)]
+)
+def test_numbers_without_sense_are_refused(
+    option: tuple[str, object], trained: Path, source: Path, dragoman: CommandLine
+) -> None:
+    outcome = dragoman("translate", trained, "--input", source, *option)
+    assert option[0].strip("-").replace("-", "_") in one_error(outcome, 2)
+    assert outcome.out == ""
 
 
 def test_an_ensemble_of_a_model_with_itself_is_that_model(

@@ -10,6 +10,7 @@ import torch
 from families import build, random_ids, teacher_force
 
 from dragoman.models.bytenet import ByteNet, ByteNetConfig
+from dragoman.models.dropout import keep_mask, seed_dropout
 
 CONFIG = ByteNetConfig(
     encoder_layers=3,
@@ -39,9 +40,13 @@ def full(source: torch.Tensor) -> torch.Tensor:
 
 
 class PaperForward:
-    """Section 3 with plain loops in float64; only the parameters are the model's."""
+    """Section 3 with plain loops in float64; only the parameters are the model's.
 
-    def __init__(self, model: ByteNet) -> None:
+    With ``dropping`` masks are drawn in the order of the blocks, as the model draws them.
+    """
+
+    def __init__(self, model: ByteNet, dropping: bool = False) -> None:
+        self.dropping = dropping
         self.weights = {name: p.detach().numpy() for name, p in model.named_parameters()}
         self.config = model.config
 
@@ -58,7 +63,13 @@ class PaperForward:
         back = self.config.decoder_kernel_width - 1
         for layer in range(self.config.decoder_layers):
             y = self.block(f"decoder.{layer}", y, layer, range(-back, 1))
-        return self.linear("output", np.maximum(0, self.linear("last", y)))
+        last = np.maximum(0, self.linear("last", y))
+        return self.linear("output", self.drop(last, self.config.dropout))
+
+    def drop(self, x: np.ndarray, rate: float) -> np.ndarray:
+        if not self.dropping:
+            return x
+        return x * keep_mask(torch.Size(x.shape), rate, torch.float64).numpy()
 
     def block(self, name: str, x: np.ndarray, layer: int, taps: range) -> np.ndarray:
         dilation = [1, 2, 4][layer % 3]
@@ -74,7 +85,7 @@ class PaperForward:
                     y += kernel[:, j] @ h[place]
             rows.append(y)
         h = self.normalised(f"{name}.norms.2", np.array(rows))
-        return x + self.linear(f"{name}.widen", h)
+        return x + self.drop(self.linear(f"{name}.widen", h), self.config.block_dropout)
 
     def linear(self, name: str, x: np.ndarray) -> np.ndarray:
         return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
@@ -92,6 +103,18 @@ def test_equals_the_paper_in_numpy(target_length: int) -> None:
     source, target = random_ids(1, 6), random_ids(1, target_length, seed=2)
     expected = PaperForward(model)(source[0].numpy(), target[0].numpy())
     found = teacher_force(model, source, full(source), target)
+    np.testing.assert_allclose(found[0].detach().numpy(), expected, rtol=0, atol=1e-10)
+
+
+def test_dropout_falls_on_the_last_relu_and_on_what_blocks_add() -> None:
+    """A mask that is left out, drawn twice or of another rate shifts all that come after it."""
+    rates = {"dropout": 0.4, "block_dropout": 0.2}
+    model = shaken(CONFIG.model_copy(update=rates)).train()
+    source, target = random_ids(1, 6), random_ids(1, 4, seed=2)
+    seed_dropout(7)
+    found = teacher_force(model, source, full(source), target)
+    seed_dropout(7)
+    expected = PaperForward(model, dropping=True)(source[0].numpy(), target[0].numpy())
     np.testing.assert_allclose(found[0].detach().numpy(), expected, rtol=0, atol=1e-10)
 
 

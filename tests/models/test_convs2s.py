@@ -11,6 +11,7 @@ from families import build, random_ids, teacher_force
 
 from dragoman.errors import DataError
 from dragoman.models.convs2s import ConvS2S, ConvS2SConfig
+from dragoman.models.dropout import keep_mask, seed_dropout
 
 CONFIG = ConvS2SConfig(
     encoder_layers=2,
@@ -39,9 +40,13 @@ def full(source: torch.Tensor) -> torch.Tensor:
 
 
 class PaperForward:
-    """Section 3 with plain loops in float64; only the parameters are the model's."""
+    """Section 3 with plain loops in float64; only the parameters are the model's.
 
-    def __init__(self, model: ConvS2S) -> None:
+    With ``dropping`` masks are drawn in the order of the layers, as the model draws them.
+    """
+
+    def __init__(self, model: ConvS2S, dropping: bool = False) -> None:
+        self.dropping = dropping
         self.weights = {name: p.detach().numpy() for name, p in model.named_parameters()}
         self.config = model.config
 
@@ -52,7 +57,7 @@ class PaperForward:
         self.looked = []
         for layer in range(self.config.decoder_layers):
             x = self.decoder_layer(f"decoder.{layer}", x, g, keys, values)
-        hidden = self.linear("out_of_decoder", x)
+        hidden = self.drop(self.linear("out_of_decoder", x))
         if self.config.embeddings == "separate":
             return self.linear("output", hidden)
         table = "source" if self.config.embeddings == "shared" else "target"
@@ -66,7 +71,8 @@ class PaperForward:
         side = self.config.encoder_kernel_width // 2
         for layer in range(self.config.encoder_layers):
             name = f"encoder.layers.{layer}.convolution"
-            x = (self.gated_convolution(name, x, side, side) + x) * math.sqrt(0.5)
+            convolved = self.gated_convolution(name, self.drop(x), side, side)
+            x = (convolved + x) * math.sqrt(0.5)
         z = self.linear("encoder.out", x)
         return z, z + e
 
@@ -81,7 +87,12 @@ class PaperForward:
         tied = name == "target_embedding" and self.config.embeddings == "shared"
         table = self.weights[f"{'source_embedding' if tied else name}.weight"]
         places = self.weights[f"{name}.positions.table"]
-        return np.array([table[piece] + places[i] for i, piece in enumerate(ids)])
+        return self.drop(np.array([table[piece] + places[i] for i, piece in enumerate(ids)]))
+
+    def drop(self, x: np.ndarray) -> np.ndarray:
+        if not self.dropping:
+            return x
+        return x * keep_mask(torch.Size(x.shape), self.config.dropout, torch.float64).numpy()
 
     def matrix(self, name: str) -> np.ndarray:
         g = self.weights[f"{name}.parametrizations.weight.original0"]
@@ -107,7 +118,8 @@ class PaperForward:
         self, name: str, x: np.ndarray, g: np.ndarray, keys: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
         left = self.config.decoder_kernel_width - 1
-        h = (self.gated_convolution(f"{name}.convolution", x, left, 0) + x) * math.sqrt(0.5)
+        convolved = self.gated_convolution(f"{name}.convolution", self.drop(x), left, 0)
+        h = (convolved + x) * math.sqrt(0.5)
         d = self.linear(f"{name}.query", h) + g
         m = len(keys)
         scores = d @ keys.T
@@ -140,6 +152,21 @@ def test_equals_the_paper_in_numpy(choice: dict[str, object]) -> None:
     assert weights.shape == (1, 3, 1, 8, 6)
     looked = np.stack(paper.looked)[None, :, None]
     np.testing.assert_allclose(weights.detach().numpy(), looked, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("encoder", ["convolution", "averaging"])
+def test_dropout_is_where_the_paper_has_it(encoder: str) -> None:
+    """Section 4.2: on embeddings, the decoder's output and the input of convolutional blocks.
+
+    A mask that is left out, drawn twice or of another rate shifts all that come after it.
+    """
+    model = shaken(CONFIG.model_copy(update={"dropout": 0.3, "encoder": encoder})).train()
+    source, target = random_ids(1, 6), random_ids(1, 8, seed=2)
+    seed_dropout(7)
+    found = teacher_force(model, source, full(source), target)
+    seed_dropout(7)
+    expected = PaperForward(model, dropping=True)(source[0].numpy(), target[0].numpy())
+    np.testing.assert_allclose(found[0].detach().numpy(), expected, rtol=0, atol=1e-10)
 
 
 def test_attention_weights_see_no_padding() -> None:

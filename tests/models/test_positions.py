@@ -11,7 +11,13 @@ from families import build, random_ids
 from pydantic import ValidationError
 
 from dragoman.models import TransformerConfig
-from dragoman.models.positions import DistancePenalty, LearnedPositions, Rotation
+from dragoman.models.positions import (
+    DistancePenalty,
+    LearnedPositions,
+    Rotation,
+    SinusoidalPositions,
+    sinusoids,
+)
 from dragoman.models.transformer import Transformer
 from dragoman.models.transformer_layers import Embedding
 
@@ -19,6 +25,21 @@ from dragoman.models.transformer_layers import Embedding
 def random(*shape: int, seed: int = 1) -> torch.Tensor:
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(*shape, dtype=torch.float64, generator=generator)
+
+
+@pytest.mark.parametrize("d_model", [1, 6, 7])
+def test_sinusoids_are_those_of_section_3_5(d_model: int) -> None:
+    """An odd width, too: its last column is a sine."""
+    expected = [
+        [
+            (math.cos if i % 2 else math.sin)(position / 10000 ** (2 * (i // 2) / d_model))
+            for i in range(d_model)
+        ]
+        for position in range(40)
+    ]
+    np.testing.assert_allclose(sinusoids(40, d_model).numpy(), expected, rtol=1e-12, atol=1e-14)
+    grown = SinusoidalPositions(d_model, 8).double()
+    np.testing.assert_allclose(grown(33, 7).numpy(), expected[33:], rtol=0, atol=1e-6)
 
 
 def rotation_matrix(position: int, d_k: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from dragoman.models import attention
 from dragoman.models.attention import DotProduct, KeysValues, Scoring, causal_bias, mask_bias
-from dragoman.models.dropout import Dropout
+from dragoman.models.dropout import Dropout, keep_mask, seed_dropout
 from dragoman.models.scoring import Additive, RelativePositions
 
 HEADS, D_K, D_V = 3, 5, 7
@@ -131,6 +131,34 @@ def test_relative_positions(before: int, after: int, queries: int, scale: float 
     np.testing.assert_allclose(
         found(scoring, query, memory, bias), expected, rtol=1e-12, atol=1e-14
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [(DotProduct, ()), (Additive, (HEADS, D_K)), (RelativePositions, (D_K, D_V, 2, 1))],
+)
+def test_dropout_falls_on_the_weights(
+    kind: type[Scoring], sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the softmax, so that those that are kept stay as they are but for the scale.
+
+    Long inputs too: the fused kernel, which has no mask of ours, is not for them.
+    """
+    monkeypatch.setattr(attention, "_LONG", 1)
+    torch.manual_seed(0)
+    scoring = kind(*sizes).double()
+    query, memory = inputs(4, 6)
+    seed_dropout(7)
+    result = scoring(query, memory, None, Dropout(0.4), 2)
+    seed_dropout(7)
+    kept = keep_mask(torch.Size([2, HEADS, 4, 6]), 0.4, torch.float64)
+    weights = kept * scoring.weights(query, memory.keys, None, 2)
+    expected = weights @ memory.values
+    if isinstance(scoring, RelativePositions):
+        for i, j in np.ndindex(4, 6):
+            distance = max(-2, min(1, j - i - 2))
+            expected[:, :, i] += weights[:, :, i, j, None] * scoring.values[distance + 2]
+    torch.testing.assert_close(result, expected)
 
 
 def test_gradient_of_relative_positions_is_the_numerical_one() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from dragoman.models.dropout import keep_mask, seed_dropout
 from dragoman.models.sublayers import Residual, feed_forward, final_norm, normalization
 
 Array = np.ndarray
@@ -85,6 +86,35 @@ def test_residual_normalizes_after_or_before(kind: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     found = pre(rows(), lambda y: y**3).detach().numpy()
     np.testing.assert_allclose(found, x + by_hand(kind, x, weights) ** 3, rtol=1e-12)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_what_a_sublayer_adds_is_dropped_out(norm: str) -> None:
+    """On its output, "before it is added to the sub-layer input and normalized" (section 5.4)."""
+    residual = double(Residual(5, 0.4, norm)).train()
+    seed_dropout(3)
+    found = residual(rows(), torch.tanh)
+    seed_dropout(3)
+    kept = keep_mask(torch.Size([3, 5]), 0.4, torch.float64)
+    if norm == "pre":
+        expected = rows() + kept * torch.tanh(residual.norm(rows()))
+    else:
+        expected = residual.norm(rows() + kept * torch.tanh(rows()))
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+def test_dropout_inside_the_feed_forward_sublayer(activation: str) -> None:
+    """On what the outer matrix reads, whatever the activation."""
+    layer = double(feed_forward(5, 7, 0.4, activation)).train()
+    inner: list[torch.Tensor] = []
+    layer.outer.register_forward_pre_hook(lambda module, inputs: inner.append(inputs[0]))
+    seed_dropout(3)
+    layer(rows())
+    layer.eval()(rows())
+    seed_dropout(3)
+    kept = keep_mask(torch.Size([3, 7]), 0.4, torch.float64)
+    torch.testing.assert_close(inner[0], kept * inner[1])
 
 
 def test_a_stack_is_closed_where_it_was_left_open() -> None:

@@ -12,6 +12,7 @@ from torch import nn
 
 from dragoman.errors import DataError
 from dragoman.models import TransformerConfig, attention
+from dragoman.models.dropout import keep_mask, seed_dropout
 from dragoman.models.transformer import Transformer
 
 CONFIG = TransformerConfig(
@@ -70,28 +71,40 @@ def test_equals_torch_nn_transformer(norm: str) -> None:
 
 
 class PaperForward:
-    """Figure 1 of the paper, one sentence at a time, in float64 NumPy; only weights are shared."""
+    """Figure 1 of the paper, one sentence at a time, in float64 NumPy; only weights are shared.
 
-    def __init__(self, model: Transformer) -> None:
+    With ``dropping`` masks are drawn in the order of the layers, as the model draws them.
+    """
+
+    def __init__(self, model: Transformer, dropping: bool = False) -> None:
         self.weights = {name: p.detach().numpy() for name, p in model.named_parameters()}
         self.config = model.config
+        self.dropping = dropping
 
     def __call__(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         x = self.embed(source)
         for layer in range(self.config.encoder_layers):
             name = f"encoder.{layer}"
-            x = self.norm(x + self.attention(f"{name}.attention", x, x), f"{name}.residuals.0")
-            x = self.norm(x + self.feed_forward(name, x), f"{name}.residuals.1")
+            own = self.drop(self.attention(f"{name}.attention", x, x))
+            x = self.norm(x + own, f"{name}.residuals.0")
+            x = self.norm(x + self.drop(self.feed_forward(name, x)), f"{name}.residuals.1")
         y = self.embed(target)
         for layer in range(self.config.decoder_layers):
             name = f"decoder.{layer}"
-            own = self.attention(f"{name}.self_attention", y, y, causal=True)
+            own = self.drop(self.attention(f"{name}.self_attention", y, y, causal=True))
             y = self.norm(y + own, f"{name}.residuals.0")
-            y = self.norm(
-                y + self.attention(f"{name}.cross_attention", y, x), f"{name}.residuals.1"
-            )
-            y = self.norm(y + self.feed_forward(name, y), f"{name}.residuals.2")
+            context = self.drop(self.attention(f"{name}.cross_attention", y, x))
+            y = self.norm(y + context, f"{name}.residuals.1")
+            y = self.norm(y + self.drop(self.feed_forward(name, y)), f"{name}.residuals.2")
         return y @ self.weights["source_embedding.weight"].T
+
+    def mask(self, shape: tuple[int, ...], rate: float) -> np.ndarray:
+        if not self.dropping or rate == 0:
+            return np.ones(shape)
+        return keep_mask(torch.Size(shape), rate, torch.float64).numpy()
+
+    def drop(self, x: np.ndarray) -> np.ndarray:
+        return x * self.mask(x.shape, self.config.dropout)
 
     def embed(self, ids: np.ndarray) -> np.ndarray:
         d_model = self.config.d_model
@@ -101,7 +114,7 @@ class PaperForward:
             angles = [position / 10000 ** (2 * (i // 2) / d_model) for i in range(d_model)]
             wave = [math.cos(a) if i % 2 else math.sin(a) for i, a in enumerate(angles)]
             rows.append(table[piece] * math.sqrt(d_model) + wave)
-        return np.array(rows)
+        return self.drop(np.array(rows))
 
     def attention(
         self, name: str, x: np.ndarray, memory: np.ndarray, causal: bool = False
@@ -110,6 +123,7 @@ class PaperForward:
             part: self.weights[f"{name}.{part}.weight"] for part in ("query", "key", "value")
         }
         width = self.config.d_model // self.config.heads
+        kept = self.mask((self.config.heads, len(x), len(memory)), self.config.attention_dropout)
         heads = []
         for head in range(self.config.heads):
             rows = slice(head * width, (head + 1) * width)
@@ -119,12 +133,13 @@ class PaperForward:
             if causal:
                 scores[np.triu_indices(len(x), 1)] = -np.inf
             weights = np.exp(scores - scores.max(1, keepdims=True))
-            heads.append(weights / weights.sum(1, keepdims=True) @ v)
+            heads.append(weights / weights.sum(1, keepdims=True) * kept[head] @ v)
         return np.concatenate(heads, axis=1) @ self.weights[f"{name}.output.weight"].T
 
     def feed_forward(self, name: str, x: np.ndarray) -> np.ndarray:
         w = {k: self.weights[f"{name}.feed_forward.{k}"] for k in ("inner.weight", "inner.bias")}
         inner = np.maximum(0, x @ w["inner.weight"].T + w["inner.bias"])
+        inner = inner * self.mask(inner.shape, self.config.feed_forward_dropout)
         outer = f"{name}.feed_forward.outer"
         return inner @ self.weights[f"{outer}.weight"].T + self.weights[f"{outer}.bias"]
 
@@ -145,6 +160,39 @@ def test_equals_the_paper_in_numpy() -> None:
     found = teacher_force(model, source, torch.ones(1, 6, dtype=torch.bool), target)
     # The model keeps its table of positions in float32, hence not 1e-12.
     np.testing.assert_allclose(found[0].detach().numpy(), expected, rtol=0, atol=2e-7)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{}, {"attention_dropout": 0.2, "feed_forward_dropout": 0.4}],
+    ids=["the paper's", "all that can be chosen"],
+)
+def test_dropout_is_where_the_paper_has_it(others: dict[str, float]) -> None:
+    """Section 5.4: on the output of each sublayer and on the sums of embeddings and positions.
+
+    A mask that is left out, drawn twice or of another rate shifts all that come after it.
+    """
+    model = build(CONFIG.model_copy(update={"dropout": 0.3, **others})).train()
+    assert isinstance(model, Transformer)
+    source, target = random_ids(1, 6), random_ids(1, 5, seed=2)
+    seed_dropout(7)
+    found = teacher_force(model, source, torch.ones(1, 6, dtype=torch.bool), target)
+    seed_dropout(7)
+    expected = PaperForward(model, dropping=True)(source[0].numpy(), target[0].numpy())
+    np.testing.assert_allclose(found[0].detach().numpy(), expected, rtol=0, atol=1e-6)
+
+
+def test_matrices_of_attention_begin_as_pytorchs() -> None:
+    """W^Q, W^K and W^V as one matrix of Glorot and Bengio 2010."""
+    torch.manual_seed(5)
+    theirs = nn.MultiheadAttention(128, 4, bias=False).in_proj_weight
+    config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=128, d_ff=19, heads=4)
+    model = Transformer(config, 30, 30)
+    layer = model.decoder[0]
+    for heads in (model.encoder[0].attention, layer.self_attention, layer.cross_attention):
+        for part in (heads.query, heads.key, heads.value):
+            assert part.weight.abs().max().item() == pytest.approx(theirs.abs().max().item(), 0.01)
+            assert part.weight.std().item() == pytest.approx(theirs.std().item(), 0.02)
 
 
 def test_long_sentences_take_another_kernel_and_give_the_same(

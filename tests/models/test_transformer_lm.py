@@ -12,6 +12,7 @@ from dragoman.errors import DataError
 from dragoman.models import TransformerLMConfig
 from dragoman.models.attention import KeysValues, mask_bias
 from dragoman.models.cost import cost
+from dragoman.models.dropout import Dropout
 from dragoman.models.transformer_layers import build_self_attention
 from dragoman.models.transformer_lm import Prefix, TransformerLM, attend_after
 
@@ -62,6 +63,26 @@ def test_a_language_model_is_torchs_encoder_with_a_causal_mask(norm: str) -> Non
     expected = ours.norm(torch_encoder(ours)(ours.target_embedding(target), mask=later))
     found = hidden_of(ours, nothing, torch.ones(3, 1, dtype=torch.bool), target)
     torch.testing.assert_close(found, expected)
+
+
+def test_dropout_falls_where_that_of_a_decoder_falls() -> None:
+    """On embeddings, weights, the inside of feed-forward sublayers and sublayers' outputs."""
+    rates = {"dropout": 0.1, "attention_dropout": 0.2, "feed_forward_dropout": 0.3}
+    model = made(source="causal", **rates).train()
+    seen: list[tuple[float, torch.Size]] = []
+    for part in model.modules():
+        if isinstance(part, Dropout):
+            part.register_forward_hook(
+                lambda part, inputs, output: seen.append((part.rate, output.shape))
+            )
+    hidden_of(model, random_ids(2, 7), mask_of([7, 7]), random_ids(2, 5, seed=2))
+
+    def layer(length: int, keys: int) -> list[tuple[float, tuple[int, ...]]]:
+        own = (0.1, (2, length, 12))
+        return [(0.2, (2, 3, length, keys)), own, (0.3, (2, length, 19)), own]
+
+    source = [(0.1, (2, 7, 12)), *layer(7, 7), *layer(7, 7)]
+    assert seen == [*source, (0.1, (2, 5, 12)), *layer(5, 12), *layer(5, 12)]
 
 
 @pytest.mark.parametrize("source_sees", ["causal", "full"])
@@ -137,6 +158,22 @@ def test_one_softmax_over_source_and_own_positions(positions: str, attention: st
             np.testing.assert_allclose(shown, weights[: len(before)], rtol=0, atol=atol)
         expected = w["output.weight"] @ np.concatenate(heads)
         np.testing.assert_allclose(found[row, 0], expected, rtol=0, atol=atol)
+
+
+def test_in_the_sizes_of_gpt_biases_of_attention_are_all_that_it_lacks() -> None:
+    """Radford et al. 2018: 116,534,784 parameters with their vocabulary of 40,478."""
+    config = TransformerLMConfig(
+        layers=12,
+        d_model=768,
+        d_ff=3072,
+        heads=12,
+        activation="gelu",
+        positions="learned",
+        max_positions=512,
+        attention_dropout=0.1,
+    )
+    biases = 12 * 4 * 768  # of queries, keys, values and outputs
+    assert cost(config, 1, 40_478, 1, 2).total_parameters == 116_534_784 - biases
 
 
 def test_attention_weights_are_those_on_the_source() -> None:

@@ -62,6 +62,15 @@ def test_neither_end_of_the_interval_draws_what_is_forbidden() -> None:
     assert draw(scores, uniform, SamplingConfig()).tolist() == [1, 3]
 
 
+@pytest.mark.parametrize("config", [SamplingConfig(), SamplingConfig(top_k=2, top_p=0.5)])
+def test_rows_without_a_distribution_show_it_and_cost_no_other(config: SamplingConfig) -> None:
+    rows = [[-1.0, np.nan, -2.0], [-np.inf] * 3, [np.inf, -1.0, -1.0], [-np.inf, -1.0, -np.inf]]
+    scores = torch.tensor(rows)
+    ids = draw(scores, torch.full((4,), 0.9).double(), config)
+    assert not scores.gather(1, ids.unsqueeze(1))[:3].isfinite().any()
+    assert ids[3] == 1
+
+
 def step_probabilities(model: TranslationModel, source: tuple[Tensor, Tensor]) -> np.ndarray:
     """Of piece 4, piece 5 and the end, at the first position, and after piece 4 or 5."""
     scorer = ModelScorer(model)
@@ -113,9 +122,13 @@ def test_a_low_temperature_or_one_piece_is_greedy(build: Build, pad: Pad) -> Non
     scorer = ModelScorer(build())
     lines = pad([[5, 6, 7], [8], []])
     greedy = search(scorer, *lines, SearchConfig(beam=1, extra_length=5))
-    for sampling in (SamplingConfig(temperature=1e-6), SamplingConfig(top_k=1)):
+    low = [SamplingConfig(temperature=temperature) for temperature in (1e-6, 1e-320)]
+    for sampling in (*low, SamplingConfig(top_k=1)):
         config = SearchConfig(extra_length=5, sampling=sampling)
-        assert search(scorer, *lines, config) == greedy
+        for (sample,), (best,) in zip(search(scorer, *lines, config), greedy, strict=True):
+            assert (sample.ids, sample.ended) == (best.ids, best.ended)
+            assert sample.score == pytest.approx(best.score)
+            assert sample.log_probability == pytest.approx(best.log_probability)
 
 
 @pytest.mark.parametrize("values", [{"temperature": 0}, {"top_p": 0}, {"top_p": 1.1}, {"top_k": 0}])

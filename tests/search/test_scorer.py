@@ -84,7 +84,18 @@ def test_a_log_linear_ensemble_is_the_normalised_geometric_mean(build: Build) ->
     torch.testing.assert_close(found, product / product.sum(-1, keepdim=True))
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0], [1.0, -1.0]])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [1.0],
+        [1.0, 0.0],
+        [1.0, -1.0],
+        [1.0, float("nan")],
+        [float("nan"), 1.0],
+        [1.0, float("inf")],
+        [1e-300, 1e300],
+    ],
+)
 def test_an_ensemble_wants_one_positive_weight_a_model(build: Build, weights: list[float]) -> None:
     model = ModelScorer(build())
     with pytest.raises(ConfigError, match="one positive weight for each"):

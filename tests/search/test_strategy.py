@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -23,7 +24,6 @@ from dragoman.search import (
     SamplingConfig,
     Scorer,
     SearchConfig,
-    beam,
     score_targets,
     search,
 )
@@ -67,7 +67,16 @@ def test_a_beam_of_one_is_greedy(build: Build, pad: Pad, lines: list[list[int]],
     greedy = search(scorer, source, mask, GREEDY)
     with torch.inference_mode():
         rules = build_rules(mask, GREEDY)
-        of_one = beam_search(scorer, source, mask, rules, beam=1, nbest=1, penalties=Penalties(0.6))
+        of_one = beam_search(
+            scorer,
+            source,
+            mask,
+            rules,
+            beam=1,
+            nbest=1,
+            penalties=Penalties(0.6),
+            early_end="quick",
+        )
     assert_same(of_one, greedy)
 
 
@@ -173,23 +182,6 @@ def test_the_nbest_are_distinct_and_sorted(
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-def test_ending_early_loses_nothing(build: Build, pad: Pad, alpha: float) -> None:
-    config = SearchConfig(beam=8, nbest=4, extra_length=6, length_penalty=alpha)
-    lines = pad([[5, 6], [7], [4, 8, 9], [10, 10]])
-    for seed in range(12):
-        scorer = ModelScorer(build(seed, spread=8.0))  # short and long outputs compete
-        early = search(scorer, *lines, config)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(beam, "_best_divisors", _endless)
-            assert_same(search(scorer, *lines, config), early)
-
-
-def _endless(limits: Tensor, alpha: float) -> Tensor:
-    """With so large a divisor, whatever is unfinished always seems able to win."""
-    return torch.full(limits.shape, 1e300, dtype=torch.float64)
-
-
 def outputs(found: list[list[Hypothesis]]) -> list[list[int]]:
     return [hypothesis.ids for hypotheses in found for hypothesis in hypotheses]
 
@@ -293,6 +285,26 @@ def test_more_hypotheses_than_the_beam_are_refused() -> None:
     with pytest.raises(ConfigError, match="nbest 5 needs a beam at least as wide, not 4"):
         parse(SearchConfig, {"nbest": 5}, "test")
     assert parse(SearchConfig, {"nbest": 5, "sampling": {}}, "test").rows == 5
+
+
+@pytest.mark.parametrize("part", [SearchConfig, SamplingConfig])
+def test_no_number_may_be_infinite_or_none(part: type[SearchConfig] | type[SamplingConfig]) -> None:
+    names = [name for name, field in part.model_fields.items() if field.annotation is float]
+    assert names
+    for name in names:
+        for value in (math.inf, -math.inf, math.nan):
+            with pytest.raises(ConfigError, match=rf"test: {name}: .*found {value}"):
+                parse(part, {name: value}, "test")
+
+
+@pytest.mark.parametrize(
+    "name", ["beam", "nbest", "extra_length", "batch_tokens", "buffer_lines", "length_penalty"]
+)
+def test_what_would_fill_the_memory_or_never_end_is_refused(name: str) -> None:
+    with pytest.raises(
+        ConfigError, match=rf"test: {name}: .*less than or equal to .*found 10{{9}}"
+    ):
+        parse(SearchConfig, {name: 10**9}, "test")
 
 
 @every_way

@@ -135,6 +135,13 @@ class TestFilters:
         assert dropped(config, *sides) == {"identical sides": [2]}
         assert dropped(CleaningConfig(min_identical_words=1), *sides) == {"identical sides": [1, 2]}
 
+    @pytest.mark.parametrize(
+        ("config", "fewest"), [(CleaningConfig(min_identical_words=2), 2), (CleaningConfig(), 4)]
+    )
+    def test_identical_sides_are_dropped_from_just_so_many_words_on(self, config, fewest):
+        sides = [(" ".join(["word"] * count),) * 2 for count in range(1, 7)]
+        assert dropped(config, *sides) == {"identical sides": list(range(fewest, 7))}
+
     def test_duplicates_are_pairs_alike_on_both_sides_after_normalizing(self):
         sides = [("a", "b"), ("a", "c"), ("A", "b"), (" a\u00a0", "b"), ("b", "a"), ("a", "b")]
         assert dropped(CleaningConfig(), *sides) == {"duplicate": [4, 6]}

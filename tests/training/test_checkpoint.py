@@ -34,9 +34,12 @@ def test_round_trip(tmp_path: Path) -> None:
     assert torch.equal(moments["step"], MOMENTS["step"])
 
 
-def test_in_order_and_only_whole_ones(tmp_path: Path) -> None:
+def test_in_order_and_only_checkpoints(tmp_path: Path) -> None:
     write(tmp_path, 30, 4, 1_000_000)
-    (tmp_path / "checkpoints" / "step-000050").mkdir()  # no state.json: not a checkpoint
+    folder = tmp_path / "checkpoints"
+    for name in (".step-000050.0123456789abcdef", "step-000030-copy", "step-best"):
+        (folder / name).mkdir()
+    (folder / "step-000060").touch()
     found = [path.name for path in checkpoints(tmp_path)]
     assert found == ["step-000004", "step-000030", "step-1000000"]
 
@@ -64,9 +67,56 @@ def test_damage_is_found(tmp_path: Path, name: str, harm: str) -> None:
         read_checkpoint(path.parent)
 
 
-def test_a_damaged_state_names_the_remedy(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "state",
+    {
+        "nothing": "",
+        "cut short": '{"step": 5',
+        "deep": '{"best": ' + "[" * 100_000,
+        "no mapping": "[5]",
+        "empty": "{}",
+        "of another step": '{"step": 6}',
+        "text": '{"step": "5"}',
+        "truth": '{"step": 5, "epoch": true}',
+        "fraction": '{"step": 5.5}',
+        "negative": '{"step": 5, "batch": -1}',
+        "null": '{"step": 5, "window": null}',
+        "huge": '{"step": 5, "window": 1' + "0" * 40 + "}",
+        "beyond all digits": '{"step": 5, "window": ' + "9" * 5000 + "}",
+        "infinite": '{"step": 5, "seconds": 1e999}',
+        "NaN": '{"step": 5, "learning_rate_factor": NaN}',
+        "list": '{"step": 5, "best": []}',
+        "half a best": '{"step": 5, "best": {"metric": "loss"}}',
+        "unknown key": '{"step": 5, "colour": 1}',
+        "surrogates": '{"step": 5, "best": {"metric": "\\ud800", "value": 1, "step": "5"}}',
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_a_damaged_state_names_the_remedy(tmp_path: Path, state: tuple[str, str]) -> None:
     write(tmp_path, 5)
     path = tmp_path / "checkpoints" / "step-000005"
-    (path / "state.json").write_text("{")
+    (path / "state.json").write_text(state[1])
     with pytest.raises(SavedError, match=r"state\.json: .*delete step-000005 to resume"):
         read_checkpoint(path)
+
+
+def test_a_state_of_an_older_release_or_of_poor_figures_is_read(tmp_path: Path) -> None:
+    write(tmp_path, 5)
+    path = tmp_path / "checkpoints" / "step-000005"
+    best = '{"metric": "loss", "value": NaN, "step": 5}'
+    (path / "state.json").write_text(f'{{"step": 5, "seconds": 3, "best": {best}}}')
+    progress, _, _ = read_checkpoint(path)
+    assert (progress.step, progress.seconds, progress.learning_rate_factor) == (5, 3.0, 1.0)
+    assert progress.best is not None
+
+
+@pytest.mark.parametrize("name", ["state.json", "model.safetensors", "optimizer.safetensors"])
+def test_a_newest_checkpoint_that_lacks_a_file_is_not_passed_over(
+    tmp_path: Path, name: str
+) -> None:
+    write(tmp_path, 3, 5)
+    newest = checkpoints(tmp_path)[-1]
+    (newest / name).unlink()
+    assert checkpoints(tmp_path)[-1] == newest
+    with pytest.raises(SavedError, match=rf"{name}: .*delete step-000005 to resume"):
+        read_checkpoint(newest)

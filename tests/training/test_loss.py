@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 import torch
+from families import build, teacher_force
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
+from dragoman.data.batches import make_batch
+from dragoman.models import TransformerConfig
+from dragoman.text.vocabulary import PAD
 from dragoman.training import loss as loss_module
-from dragoman.training.loss import chunked_backward, smoothed_cross_entropy
+from dragoman.training.loss import backward, chunked_backward, smoothed_cross_entropy
 
 smoothings = st.sampled_from([0.0, 0.1, 0.5])
 
@@ -75,3 +79,27 @@ def test_without_gradient_only_figures() -> None:
         found = chunked_backward(hidden, gold, projection, 0.0)
     torch.testing.assert_close(found.smoothed, found.nll)
     assert projection.weight.grad is None
+
+
+def test_padding_is_left_out() -> None:
+    """PyTorch's own loss of the same logits, told which positions to ignore."""
+    config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=6, d_ff=7, heads=2)
+    model = build(config)
+    batch = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8, 9], []])
+    assert (batch.target_output == PAD).sum() == 9
+    expected = [
+        functional.cross_entropy(
+            teacher_force(model, batch.source, batch.source_mask, batch.target_input).flatten(0, 1),
+            batch.target_output.flatten(),
+            reduction="sum",
+            ignore_index=PAD,
+            label_smoothing=smoothing,
+        )
+        for smoothing in (0.1, 0.0)
+    ]
+    parameters = dict(model.named_parameters())
+    gradients = torch.autograd.grad(expected[0], list(parameters.values()))
+    found = backward(model, batch, 0.1)
+    torch.testing.assert_close((found.smoothed, found.nll), tuple(x.detach() for x in expected))
+    for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, msg=name)

@@ -58,14 +58,19 @@ def test_lengths_of_normalised_weights_do_not_decay() -> None:
     torch.testing.assert_close(parts.original1, direction * (1 - 0.01 * 0.1))
 
 
-def test_clipping_is_pytorchs() -> None:
+@pytest.mark.parametrize("clip_norm", [0.01, 0.1, 10.0])
+@pytest.mark.parametrize("factor", [1.0, 1 / 41])
+def test_clipping_is_pytorchs(clip_norm: float, factor: float) -> None:
+    """Of the gradient a token, which is what ``factor`` makes of the sum."""
     ours, reference = network(), network()
-    flat = FlatOptimizer(ours, OptimizerConfig(clip_norm=0.3), torch.float32)
+    flat = FlatOptimizer(ours, OptimizerConfig(clip_norm=clip_norm), torch.float32)
     backward(ours, 1)
     backward(reference, 1)
+    for parameter in reference.parameters():
+        parameter.grad *= factor
     flat.collect()
-    norm = flat.scale(1.0)
-    expected = nn.utils.clip_grad_norm_(reference.parameters(), 0.3)
+    norm = flat.scale(factor)
+    expected = nn.utils.clip_grad_norm_(reference.parameters(), clip_norm)
     assert norm == pytest.approx(expected.item())
     for a, b in zip(ours.parameters(), reference.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad)

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,12 +30,49 @@ def test_resuming_writes_later_steps_anew(tmp_path: Path) -> None:
     for step in (10, 20, 30):
         first.record({**TRAINING, "step": step})
     first.close()
-    with path.open("a") as stream:
-        stream.write('{"kind": "training", "st')  # what a kill leaves behind
+    with path.open("ab") as stream:
+        for damage in (b"\xff\xfe", b"[" * 100_000, b"5", b'{"step": NaN}', b'{"step": []}'):
+            stream.write(damage + b"\n")
+        stream.write(b'{"kind": "training", "st')  # what a kill leaves behind
     second = MetricsFile(path, 20)
     second.record({**TRAINING, "step": 25})
     second.close()
     assert steps(path) == [10, 20, 25]
+
+
+def test_a_terminal_that_is_gone_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a hang-up the run still has to be saved."""
+
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    bar = ProgressBar(0, 100)
+    bar.record({**TRAINING, "step": 50})
+    bar.record({"kind": "validation", "step": 50, "loss": 3.2})
+    bar.record({"kind": "warning", "step": 50, "message": "loss is not finite"})
+    bar.close()
+
+
+def test_going_back_drops_later_steps(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    metrics = MetricsFile(path, 0)
+    for step in (10, 20, 30):
+        metrics.record({**TRAINING, "step": step})
+    metrics.rewind(20)
+    assert steps(path) == [10, 20]
+    metrics.record({**TRAINING, "step": 30})
+    metrics.close()
+    assert steps(path) == [10, 20, 30]
+
+
+def test_the_bar_goes_back(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = ProgressBar(0, 100)
+    bar.record({**TRAINING, "step": 50})
+    bar.rewind(40)
+    bar.close()
+    assert "40/100" in capsys.readouterr().err
 
 
 def test_the_bar_shows_what_matters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from dragoman.errors import ConfigError, SavedError
+from dragoman.run_directory import claim, is_run
 from dragoman.saved import WEIGHTS_FILE, average_weights, load_model, save_model
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints
@@ -21,16 +24,19 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
 
     Raises:
         ConfigError: ``output`` exists.
-        SavedError: one is missing, damaged or of another configuration or vocabulary.
+        SavedError: one is missing, damaged or of another configuration or vocabulary; or another
+            process works in the run that ``output`` lies in.
     """
-    if output.exists():
+    if os.path.lexists(output):
         raise ConfigError(f"{output}: exists already; name a directory that does not")
     chosen = [found for path in paths for found in _weights_of(path, last)]
     first = load_model(chosen[0], "cpu")
     for path in chosen[1:]:
         _check_vocabularies(first.vocabularies, path, chosen[0])
     weights = average_weights(path / WEIGHTS_FILE for path in chosen)
-    save_model(output, first.config, first.vocabularies, weights)
+    runs = [parent for parent in output.absolute().parents if is_run(parent)]
+    with claim(runs[0]) if runs else nullcontext():
+        save_model(output, first.config, first.vocabularies, weights)
     return chosen
 
 
@@ -38,7 +44,7 @@ def _weights_of(path: Path, last: int) -> list[Path]:
     """The directories with weights that ``path`` means."""
     if found := checkpoints(path)[-last:]:
         return found
-    if (path / WEIGHTS_FILE).is_file():
+    if os.path.isfile(path / WEIGHTS_FILE):
         return [path]
     raise SavedError(f"{path}: neither a run with checkpoints, nor a checkpoint or model")
 

@@ -2,9 +2,10 @@
 
 A model that is wholly a standard Transformer is converted once, into a folder of its own
 directory, and converted again when its weights have changed.  Searches then run there; lines in
-and out, options and ranking stay Dragoman's.  Two things differ a little: probabilities are over
-the pieces that may come, where Dragoman's are over all, and an output that is cut off at the
-length limit counts without the end symbol.
+and out, options and ranking stay Dragoman's.  Three things differ: probabilities are over the
+pieces that may come, where Dragoman's are over all; an output that is cut off at the length limit
+counts without the end symbol; and search for a sentence ends when ``beam`` hypotheses are
+finished, as Dragoman's does with ``early_end: quick``, whatever ``early_end`` says.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from torch import Tensor
 
 from dragoman.engine import SourceBatch
 from dragoman.errors import ConfigError, MissingExtraError
-from dragoman.files import atomic_directory
+from dragoman.files import atomic_directory, read_json
 from dragoman.models.interface import TranslationModel
 from dragoman.models.positions import SinusoidalPositions, sinusoids
 from dragoman.models.transformer import DecoderLayer, EncoderLayer, Transformer, TransformerConfig
-from dragoman.saved import model_directory, weights_digest
+from dragoman.saved import CONVERTED_DIRECTORY, model_directory, weights_digest
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.search.hypothesis import rank
 from dragoman.search.penalties import length_penalty
@@ -41,8 +42,13 @@ except ImportError as error:
     ) from error
 
 Compute = Literal["float32", "int8"]
-CONVERTED_DIRECTORY = "ctranslate2"
 _NOTE = "converted_from.json"
+_SIDES = ("shared", "source", "target")
+# What CTranslate2 has called its files, and the note.
+_FILES = frozenset(
+    [_NOTE, "config.json", "model.bin"]
+    + [f"{side}_vocabulary.{suffix}" for side in _SIDES for suffix in ("json", "txt")]
+)
 _ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU}
 _EXPRESSED: dict[str, Sequence[object]] = {
     "activation": list(_ACTIVATIONS),
@@ -204,7 +210,7 @@ def convert(directory: Path, model: TranslationModel, vocabularies: Vocabularies
     spec.config.eos_token, spec.config.unk_token = names[EOS], names[UNK]
     spec.validate()
     spec.optimize()
-    with atomic_directory(path) as temporary:
+    with atomic_directory(path, _FILES) as temporary:
         spec.save(str(temporary))
         (temporary / _NOTE).write_text(json.dumps(origin) + "\n", encoding="utf-8")
     return path
@@ -212,7 +218,7 @@ def convert(directory: Path, model: TranslationModel, vocabularies: Vocabularies
 
 def _read_note(path: Path) -> Any:
     try:
-        return json.loads((path / _NOTE).read_text(encoding="utf-8"))
+        return read_json(path / _NOTE)
     except (OSError, ValueError):
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from dragoman.config import to_yaml
 from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics import exact_match
 from dragoman.experiment import Experiment
-from dragoman.files import atomic_write
+from dragoman.files import atomic_write, storage_errors
 from dragoman.recipe import read_experiment
+from dragoman.run_directory import begin, is_run
 from dragoman.saved import CONFIG_FILE, has_model
 from dragoman.text.corpus import read_pairs
 from dragoman.text.synthetic import write
@@ -63,7 +65,8 @@ def run_demo(directory: Path) -> None:
     """Write text, train, translate, score and report; go on where an earlier call stopped.
 
     Raises:
-        ConfigError: the demo was run to its end there.
+        ConfigError: the demo was run to its end there, or the directory holds something else.
+        SavedError: another process runs the demo there.
         StorageError: the directory cannot be written.
     """
     run = directory / RUN_DIRECTORY
@@ -72,7 +75,9 @@ def run_demo(directory: Path) -> None:
             f"{directory}: the demo is there already; look at {run / 'report.html'}, or choose "
             "another place with --directory"
         )
-    train_run(_experiment(directory, run), World.join())
+    _check_directory(directory, run)
+    with begin(run):
+        train_run(_experiment(directory, run), World.join())
     experiment = Experiment.open(run)
     pairs = list(read_pairs(experiment.config.data.test["test"]))
     translations = Translator.load(run).translate([pair.source for pair in pairs])
@@ -83,6 +88,18 @@ def run_demo(directory: Path) -> None:
         click.echo(f"  {pair.source}\n    → {translation}{mark}")
     click.echo(f"\nExact match: {exact:.1f}% of {len(pairs):,} unseen lines")
     conclude_run(experiment, {"exact match, %": exact})
+
+
+def _check_directory(directory: Path, run: Path) -> None:
+    """Where text of somebody else may lie, none is written."""
+    with storage_errors(directory):
+        names = os.listdir(directory) if directory.exists() else []
+    strangers = [name for name in names if not name.startswith(".")]
+    if strangers and not is_run(run):
+        raise ConfigError(
+            f"{directory}: holds {min(strangers)} and is no demo; choose a new or empty directory "
+            "with --directory"
+        )
 
 
 def _experiment(directory: Path, run: Path) -> Experiment:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import dragoman
 from dragoman.apps.plots import learning_curves, read_records, to_svg
 from dragoman.data.prepare import REPORT
+from dragoman.data.store import DATA_DIRECTORY
 from dragoman.errors import ConfigError, MissingExtraError
-from dragoman.experiment import DATA_DIRECTORY, METRICS_FILE, Experiment
-from dragoman.files import atomic_write
+from dragoman.experiment import METRICS_FILE, Experiment
+from dragoman.files import atomic_write, read_json
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.report import CleaningReport, PartReport
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
@@ -151,8 +152,8 @@ def _cleaning(run: Path) -> dict[str, PartReport]:
     """What was dropped from each part of the text; nothing if the run's data was removed."""
     path = run / DATA_DIRECTORY / REPORT
     try:
-        return CleaningReport.from_json(json.loads(path.read_text(encoding="utf-8"))).parts
-    except (OSError, ValueError, KeyError, TypeError):
+        return CleaningReport.from_json(read_json(path)).parts
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 
 import click
 from tqdm import tqdm
 
-from dragoman.errors import MissingExtraError
+from dragoman.errors import MissingExtraError, SavedError
 from dragoman.experiment import Experiment, Prepared
+from dragoman.recipe import ExperimentConfig
+from dragoman.run_directory import begin, claim
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.distributed import World
 from dragoman.training.progress import Observer, ProgressBar
@@ -27,16 +30,61 @@ def prepare_run(experiment: Experiment) -> Prepared:
     return prepared
 
 
+@contextmanager
+def new_run(config: ExperimentConfig, run: Path) -> Iterator[Experiment]:
+    """Begin a run that nobody else works in while the block lasts."""
+    with begin(run):
+        yield Experiment.create(config, run)
+
+
+@contextmanager
+def opened_run(run: Path) -> Iterator[Experiment]:
+    """Open a run that nobody else works in while the block lasts."""
+    experiment = Experiment.open(run)
+    with claim(run):
+        yield experiment
+
+
+def carry_out(
+    run: Path, begun: Callable[[], AbstractContextManager[Experiment]], *, tensorboard: bool
+) -> None:
+    """Train a run to its end, alone or with the processes started beside this one.
+
+    Args:
+        run: its directory.
+        begun: creates or opens it for this block; called in the leading process alone.
+        tensorboard: whether to write TensorBoard's events too.
+    """
+    world = World.join()
+    with ExitStack() as held:
+        experiment = world.leader_first(
+            "run", lambda: held.enter_context(begun()) if world.leads else _begun(run)
+        )
+        train_run(experiment, world, tensorboard=tensorboard)
+        if world.leads:
+            conclude_run(experiment)
+
+
+def _begun(run: Path) -> Experiment:
+    """The run that the leading process has just opened."""
+    try:
+        return Experiment.open(run)
+    except SavedError as error:
+        raise SavedError(
+            f"{error}, though the leading process has it: the run and the text must lie where all "
+            "machines see them under the same paths"
+        ) from error
+
+
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
     """Prepare if need be, and train."""
-    observe = _observers(experiment, tensorboard)
-    if world.leads:
-        prepared = prepare_run(experiment)
-        world.wait()
-    else:  # what the leading process prepared is there now, and opens at once
-        world.wait()
-        prepared = experiment.prepare()
+    observe = _observers(experiment, tensorboard and world.leads)
+    # What the leading process has prepared opens at once in the others.
+    prepared = world.leader_first(
+        "prepared", lambda: prepare_run(experiment) if world.leads else experiment.prepare()
+    )
     experiment.train(prepared, world, observe)
+    world.leave()
 
 
 def conclude_run(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> None:
@@ -79,13 +127,11 @@ def _pair_counter() -> Iterator[Callable[[int], None]]:
 
 
 def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], list[Observer]]:
-    events: list[Observer] = []
-    if tensorboard:
-        from dragoman.apps.tensorboard import TensorBoard
-
-        events = [TensorBoard(experiment.run / "tensorboard")]
-
     def observe(step: int) -> list[Observer]:
-        return [ProgressBar(step, experiment.config.training.max_steps), *events]
+        return [ProgressBar(step, experiment.config.training.max_steps)]
 
-    return observe
+    if not tensorboard:
+        return observe
+    from dragoman.apps.tensorboard import TensorBoard  # missing, it is told before training
+
+    return lambda step: [*observe(step), TensorBoard(experiment.run / "tensorboard", step)]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dragoman.apps.in_processes import in_processes
 from dragoman.apps.options import EXISTING, config_argument, default_run, run_option, set_option
 
 tensorboard_option = click.option(
@@ -27,12 +28,12 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
     Example:
       dragoman prepare my.yaml --run runs/my
     """
-    from dragoman.apps.runs import prepare_run
-    from dragoman.experiment import Experiment
+    from dragoman.apps.runs import new_run, prepare_run
     from dragoman.recipe import read_experiment
 
     run = run_directory or default_run(config)
-    prepare_run(Experiment.create(read_experiment(config, settings), run))
+    with new_run(read_experiment(config, settings), run) as experiment:
+        prepare_run(experiment)
     click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
 
 
@@ -41,50 +42,46 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
 @run_option
 @set_option
 @tensorboard_option
+@in_processes
 def train(
     config: Path, run_directory: Path | None, settings: tuple[str, ...], tensorboard: bool
 ) -> None:
     """Train a model as CONFIG describes, and score it.
 
-    Ctrl-C or SIGTERM saves and stops; 'dragoman resume' goes on.  On several devices:
-    torchrun --nproc-per-node 4 -m dragoman train CONFIG.
+    Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' goes on.
 
     \b
-    Example:
+    Examples: on one device; on four GPUs; on two machines of eight GPUs
       dragoman train my.yaml --set training.max_steps=2000
+      dragoman train my.yaml --processes 4
+      dragoman train my.yaml --processes 8 --nodes 2 --rendezvous HOST:29400
     """
-    from dragoman.apps.runs import conclude_run, train_run
-    from dragoman.experiment import Experiment
+    from dragoman.apps.runs import carry_out, new_run
     from dragoman.recipe import read_experiment
-    from dragoman.training.distributed import World
 
     run = run_directory or default_run(config)
-    wanted = read_experiment(config, settings)
-    world = World.join()
-    experiment = Experiment.create(wanted, run) if world.leads else Experiment(wanted, run)
-    train_run(experiment, world, tensorboard=tensorboard)
-    if world.leads:
-        conclude_run(experiment)
+    carry_out(
+        run,
+        lambda: new_run(read_experiment(config, settings), run),
+        tensorboard=tensorboard,
+    )
 
 
 @click.command()
 @click.argument("run", type=EXISTING)
 @tensorboard_option
+@in_processes
 def resume(run: Path, tensorboard: bool) -> None:
     """Go on with an interrupted RUN from its last checkpoint.
 
     \b
-    Example:
+    Examples: on one device; on four GPUs
       dragoman resume runs/my
+      dragoman resume runs/my --processes 4
     """
-    from dragoman.apps.runs import conclude_run, train_run
-    from dragoman.experiment import Experiment
-    from dragoman.training.distributed import World
+    from dragoman.apps.runs import carry_out, opened_run
 
-    experiment, world = Experiment.open(run), World.join()
-    train_run(experiment, world, tensorboard=tensorboard)
-    if world.leads:
-        conclude_run(experiment)
+    carry_out(run, lambda: opened_run(run), tensorboard=tensorboard)
 
 
 @click.command()

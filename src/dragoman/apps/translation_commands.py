@@ -43,6 +43,11 @@ STANDARD_INPUT = "standard input"
 )
 @click.option("--beam", type=click.IntRange(min=1), help="Width of the beam; 1 is greedy.")
 @click.option(
+    "--early-end",
+    type=click.Choice(["exact", "quick"]),
+    help="End beam search when nothing better can come, or sooner: quick may lose the best.",
+)
+@click.option(
     "--length-penalty",
     metavar="ALPHA",
     type=Number(min=0),
@@ -245,7 +250,14 @@ def _load_ctranslate2(
 
 def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of the command line as values of SearchConfig; None is left to the model."""
-    names = ("beam", "length_penalty", "coverage_penalty", "nbest", "buffer_lines")
+    names = (
+        "beam",
+        "early_end",
+        "length_penalty",
+        "coverage_penalty",
+        "nbest",
+        "buffer_lines",
+    )
     search = {name: options[name] for name in names}
     draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "seed")}
     given = {name: value for name, value in draws.items() if value is not None}

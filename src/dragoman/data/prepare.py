@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from dragoman.data.encoding import Chunk, EncodedChunk, Encoder, encode_chunks
+from dragoman.data.origin import (
+    InputFile,
+    clean_text_settings,
+    describe,
+    digest,
+    same_content,
+)
 from dragoman.data.store import (
     FILE_NAMES,
     FORMAT,
-    InputFile,
     Manifest,
     Store,
     StoredPart,
     StoreWriter,
+    read_manifest,
     write_manifest,
 )
-from dragoman.errors import DataError, SavedError, StorageError
-from dragoman.files import atomic_directory, write_json
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.errors import DataError, SavedError
+from dragoman.files import atomic_directory, read_json, write_json
+from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpus import CorpusPart, Pair
 from dragoman.text.report import Finding, PartReport
 from dragoman.text.vocabulary import Vocabularies
 
 REPORT = "report.json"
+_FILES = FILE_NAMES | {REPORT}
 
 # A chunk is full at so many pairs or characters: enough to outweigh its sending, few enough that
 # lines of any length stay within constant memory.
@@ -44,6 +49,7 @@ def prepare(
     *,
     max_pieces: int,
     held_out: frozenset[int] = frozenset(),
+    inputs: Sequence[InputFile] | None = None,
     processes: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Store, CleaningReport]:
@@ -61,6 +67,7 @@ def prepare(
         max_pieces: pairs with more pieces on a side are dropped.
         held_out: keys of pairs that must not be trained on, see
             :func:`~dragoman.text.cleaning.held_out_keys`.
+        inputs: the files of the corpus, if they have just been described.
         processes: how many encode.
         progress: called now and then with the number of pairs read so far.
 
@@ -76,12 +83,13 @@ def prepare(
     assert processes > 0, "somebody has to do it"
     directory = Path(directory)
     settings = _digest_settings(parts, vocabularies, cleaning, max_pieces, held_out)
-    if (found := _open_if_current(directory, parts, settings)) is not None:
+    if inputs is None:
+        paths = [path for part in parts for path in part.files()]
+        inputs = describe(paths, known_inputs(directory))
+    if (found := _open_if_current(directory, inputs, settings)) is not None:
         return found
-    _check_replaceable(directory)
-    inputs = [_describe(path) for part in parts for path in part.files()]
     report = CleaningReport()
-    with atomic_directory(directory) as unfinished:
+    with atomic_directory(directory, _FILES) as unfinished:
         with (
             StoreWriter(unfinished) as writer,
             closing(_chunks(parts, cleaning, report, held_out)) as chunks,
@@ -89,19 +97,16 @@ def prepare(
         ):
             kept = _write(encoded, writer, parts, report, progress)
         if writer.pairs == 0:
-            raise DataError(
-                f"no sentence pair of {', '.join(part.name for part in parts)} is left after "
-                f"cleaning ({_main_reason(report)}); check the files or loosen the cleaning"
-            )
+            raise nothing_left(parts, report)
         write_json(unfinished / REPORT, report.to_json())
         manifest = Manifest(
             format=FORMAT,
             pairs=writer.pairs,
             max_pieces=max_pieces,
             parts=_ranges(parts, kept),
-            fingerprint=_digest([settings, [file.sha256 for file in inputs]]),
+            fingerprint=digest([settings, [file.sha256 for file in inputs]]),
             settings=settings,
-            inputs=inputs,
+            inputs=list(inputs),
             files=writer.files(),
         )
         write_manifest(unfinished, manifest)
@@ -132,31 +137,16 @@ def _chunks(
     report: CleaningReport,
     held_out: frozenset[int],
 ) -> Generator[Chunk, None, None]:
-    read = 0
-
-    def counted(pairs: Iterator[Pair]) -> Iterator[Pair]:
-        nonlocal read
-        for pair in pairs:
-            read += 1
-            yield pair
-
     for number, part in enumerate(parts):
         pairs: list[Pair] = []
         characters = 0
-        for pair in clean(
-            counted(read_pairs(part)),
-            cleaning,
-            report,
-            part=part.name,
-            has_source=part.has_source,
-            held_out=held_out,
-        ):
+        for pair in clean_part(part, cleaning, report, held_out=held_out):
             pairs.append(pair)
             characters += len(pair.source) + len(pair.target)
             if len(pairs) == _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
-                yield _chunk(number, pairs, read)
+                yield _chunk(number, pairs, report.read)
                 pairs, characters = [], 0
-        yield _chunk(number, pairs, read)
+        yield _chunk(number, pairs, report.read)
 
 
 def _chunk(part: int, pairs: list[Pair], read: int) -> Chunk:
@@ -177,13 +167,17 @@ def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
             report.kept -= 1
 
 
-def _main_reason(report: CleaningReport) -> str:
-    """Why most pairs were dropped, such as "9 of 12 dropped: empty"."""
+def nothing_left(parts: Sequence[CorpusPart], report: CleaningReport) -> DataError:
+    """Says why, such as "9 of 12 dropped: empty"."""
     counts: Counter[str] = Counter()
     for part in report.parts.values():
         counts.update({reason: finding.count for reason, finding in part.dropped.items()})
-    return "".join(
+    main = "".join(
         f"{count} of {report.read} dropped: {reason}" for reason, count in counts.most_common(1)
+    )
+    return DataError(
+        f"no sentence pair of {', '.join(part.name for part in parts)} is left after cleaning "
+        f"({main}); check the files or loosen the cleaning"
     )
 
 
@@ -198,66 +192,26 @@ def _ranges(parts: Sequence[CorpusPart], kept: Sequence[int]) -> list[StoredPart
     return ranges
 
 
-def _check_replaceable(directory: Path) -> None:
-    """Refuse to put a store where it would push out files of another kind."""
-    if not directory.exists():
-        return
-    if not directory.is_dir():
-        raise StorageError(f"{directory}: is a file; choose another place for prepared data")
-    strangers = {path.name for path in directory.iterdir()} - {*FILE_NAMES, REPORT}
-    if strangers:
-        raise StorageError(
-            f"{directory}: holds {min(strangers)}, which is no part of prepared data; "
-            "choose another directory"
-        )
-
-
 def _open_if_current(
-    directory: Path, parts: Sequence[CorpusPart], settings: str
+    directory: Path, inputs: Sequence[InputFile], settings: str
 ) -> tuple[Store, CleaningReport] | None:
     """The store and its report if they are whole and made from just this."""
     try:
         store = Store.open(directory)
-        report = CleaningReport.from_json(json.loads((directory / REPORT).read_text("utf-8")))
-    except (SavedError, OSError, ValueError, KeyError, TypeError):
+        report = CleaningReport.from_json(read_json(directory / REPORT))
+    except (SavedError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    paths = [path for part in parts for path in part.files()]
-    inputs = store.manifest.inputs
-    same = store.manifest.settings == settings and len(inputs) == len(paths)
-    if same and all(map(_is_unchanged, paths, inputs)):
-        return store, report
-    return None
+    manifest = store.manifest
+    current = manifest.settings == settings and same_content(manifest.inputs, inputs)
+    return (store, report) if current else None
 
 
-def _is_unchanged(path: Path, known: InputFile) -> bool:
+def known_inputs(directory: Path) -> list[InputFile]:
+    """The corpus files as a store says that it was made from; none if there is no store."""
     try:
-        status = path.stat()
-    except OSError:
-        return False  # reading it will say what is wrong
-    if status.st_size != known.size_bytes:
-        return False
-    if str(path) == known.path and status.st_mtime_ns == known.modified_ns:
-        return True
-    return _describe(path).sha256 == known.sha256
-
-
-def _describe(path: Path) -> InputFile:
-    try:
-        # Before reading: a change from here on is seen the next time.
-        status = path.stat()
-        with path.open("rb") as stream:
-            digest = hashlib.sha256()
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        reason = error.strerror or "cannot be read"
-        raise DataError(f"{path}: {reason}; check the paths of the corpus") from error
-    return InputFile(
-        path=str(path),
-        size_bytes=status.st_size,
-        modified_ns=status.st_mtime_ns,
-        sha256=digest.hexdigest(),
-    )
+        return read_manifest(directory).inputs
+    except SavedError:
+        return []
 
 
 def _digest_settings(
@@ -267,25 +221,11 @@ def _digest_settings(
     max_pieces: int,
     held_out: frozenset[int],
 ) -> str:
-    return _digest(
+    return digest(
         {
             "format": FORMAT,
-            "parts": [_digest_part(part) for part in parts],
             "vocabularies": [vocabulary.fingerprint for vocabulary in vocabularies],
-            "cleaning": cleaning.model_dump(mode="json"),
             "max_pieces": max_pieces,
-            "held_out": sorted(map(repr, held_out)),
+            **clean_text_settings(parts, cleaning, held_out),
         }
     )
-
-
-def _digest_part(part: CorpusPart) -> dict[str, Any]:
-    """What a part says but for where its files lie, so that a moved corpus is recognised."""
-    values = part.model_dump(mode="json", exclude={"path"})
-    if part.path is None:
-        values |= {"source": None, "target": None}
-    return values | {"format": part.kind}
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

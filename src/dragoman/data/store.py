@@ -7,7 +7,6 @@ and ``store.json``, a :class:`Manifest`, which says what they hold and were made
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,10 +18,13 @@ import numpy.typing as npt
 from pydantic import Field
 
 from dragoman.config import Config, parse
+from dragoman.data.origin import InputFile
 from dragoman.errors import ConfigError, SavedError
-from dragoman.files import write_json
+from dragoman.files import read_json, write_json
 
 FORMAT: Literal[1] = 1
+DATA_DIRECTORY = "data"
+"""Of a run."""
 MANIFEST = "store.json"
 
 Ids = npt.NDArray[np.int32]
@@ -59,19 +61,6 @@ class StoredFile(Config):
     """Its length."""
     crc32: int = Field(ge=0)
     """Its CRC-32, against truncation and bit rot."""
-
-
-class InputFile(Config):
-    """A corpus file as it was when the store was prepared."""
-
-    path: str
-    """Where it was read."""
-    size_bytes: int = Field(ge=0)
-    """Its length."""
-    modified_ns: int
-    """Its time of last change, nanoseconds since 1970."""
-    sha256: str
-    """Digest of its content."""
 
 
 class Manifest(Config):
@@ -269,7 +258,7 @@ def read_manifest(directory: Path) -> Manifest:
     """
     path = directory / MANIFEST
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json(path)
     except FileNotFoundError:
         raise SavedError(f"{directory}: no prepared data here; {_REMEDY}") from None
     except (OSError, ValueError) as error:

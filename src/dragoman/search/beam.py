@@ -1,32 +1,43 @@
-"""Beam search with the paper's length penalty and early end (Vaswani et al. 2017, section 6.1).
+"""Beam search with the paper's length penalty (Vaswani et al. 2017, section 6.1).
 
-A sentence keeps ``beam`` unfinished hypotheses.  One that takes the end symbol is finished if it
-is among the ``beam`` best continuations of that step, so that a beam of one is greedy search.
-A sentence has its result when
+A sentence keeps up to ``beam`` unfinished hypotheses.  One that takes the end symbol is finished
+if it is among the ``beam`` best continuations of that step.  At the length limit only the end
+symbol may follow, so there search ends at the latest.
 
-* it has finished ``beam`` hypotheses, or
-* it has finished ``nbest``, and the best unfinished one cannot beat the worst of these any more:
-  its log-probability only falls, and no more than the length limit can be made up by the
-  penalty (Wu et al. 2016, section 7), while coverage can only lower its score; or
-* nothing unfinished is left: at the length limit only the end symbol may follow.
+**The exact end** is the paper's own program's, by a bound (Wu et al. 2016, section 7).  A
+log-probability ``s`` is never above 0 and only falls, so of all divisors the largest is the
+kindest, which is that of the sentence's own length limit: an unfinished hypothesis can score at
+best ``s / lp(limit + 1)``, and coverage can only lower that.  All unfinished hypotheses of a
+sentence are equally long, so the bound of the likeliest holds for all of them and for whatever
+grows from them.  If it is below the score of the ``nbest``-th best finished hypothesis, nothing
+that is still to come enters the n-best list, and the sentence is done.
+
+No exact rule ends sooner: a scorer that is certain of all that follows, up to the limit, reaches
+the bound, and only asking it tells whether it is.  The larger ``alpha``, the later the bound is
+met.
+
+**The quick end** comes as soon as ``beam`` hypotheses are finished, too, as in many toolkits.  A
+longer one that would have won under the length penalty is lost then.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import Progress, Rules
+from dragoman.search.constraints import Progress, Rules, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis, rank
 from dragoman.search.judge import Judge
 from dragoman.search.penalties import Penalties, length_penalty
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, EOS
+
+EarlyEnd = Literal["exact", "quick"]
 
 _IMPOSSIBLE = float("-inf")
 
@@ -40,6 +51,7 @@ def beam_search(
     beam: int,
     nbest: int,
     penalties: Penalties,
+    early_end: EarlyEnd = "exact",
 ) -> list[list[Hypothesis]]:
     """The ``nbest`` best finished hypotheses of each sentence, distinct, best first.
 
@@ -48,17 +60,18 @@ def beam_search(
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
         rules: what may be generated.
-        beam: unfinished hypotheses a sentence.
+        beam: maximum unfinished hypotheses per sentence.
         nbest: hypotheses wanted, at most ``beam``; fewer are returned where fewer are possible.
         penalties: of length and coverage, which hypotheses are ranked by.
+        early_end: when search for a sentence may end before the length limit; ``quick`` with a
+            beam of one is greedy search.
     """
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory, beam)
     judge = Judge(scorer, source_mask, penalties)
-    finished = _Finished(rules.limits.tolist(), beam, nbest, judge)
+    finished = _Finished(rules.limits, judge, beam, nbest, quick=early_end == "quick")
     beams: _Beams | None = None
     sentences = torch.arange(len(source), device=source.device)
-    bounds = _best_divisors(rules.limits, penalties.length)
     while len(sentences):
         previous = beams.history[:, -1:] if beams else source.new_full((len(source) * beam, 1), BOS)
         log_probabilities, state = scorer.step(previous, memory, state)
@@ -69,15 +82,14 @@ def beam_search(
         finished.add(sentences, memory, beams.history, candidates)
         kept = candidates.unfinished(beam)
 
-        done = finished.settled(sentences, kept.scores[:, 0] / bounds[sentences])
-        staying = (~done).nonzero().flatten()
+        staying = finished.unsettled(sentences, kept.scores[:, 0]).nonzero().flatten()
         rows = (staying.unsqueeze(1) * beam + kept.parents[staying]).flatten()
         if len(staying) < len(sentences):
             sentences, memory = sentences[staying], select(memory, staying)
         state = select(state, rows)
         history = torch.cat([beams.history[rows], kept.pieces[staying].view(-1, 1)], dim=1)
         beams = _Beams(kept.scores[staying], history)
-    return finished.results()
+    return finished.hypotheses
 
 
 @dataclass(frozen=True)
@@ -123,67 +135,66 @@ def _continuations(beams: _Beams, scores: Tensor) -> _Candidates:
     """
     sentences, beam = beams.scores.shape
     each = min(beam + 1, scores.size(1))  # one hypothesis gives at most beam, and one that ends
-    values, pieces = best(scores, each)
+    values, pieces = close_dead_ends(scores, *best(scores, each))
     totals = (beams.scores.unsqueeze(2) + values.reshape(sentences, beam, each)).flatten(1)
     totals, order = totals.sort(dim=1, descending=True, stable=True)
     totals, order = totals[:, : 2 * beam], order[:, : 2 * beam]
     return _Candidates(totals, order // each, pieces.flatten().view(sentences, -1).gather(1, order))
 
 
-def _best_divisors(limits: Tensor, alpha: float) -> Tensor:
-    """The length penalty at the longest possible output, the kindest to an unfinished one."""
-    divisors = [length_penalty(limit + 1, alpha) for limit in limits.tolist()]
-    return torch.tensor(divisors, dtype=torch.float64, device=limits.device)
-
-
-@dataclass
 class _Finished:
-    """The finished hypotheses of every sentence, numbered as when search began."""
+    """The ``nbest`` finished hypotheses of every sentence, numbered as when search began.
 
-    limits: list[int]
-    beam: int
-    nbest: int
-    judge: Judge
-    hypotheses: list[list[Hypothesis]] = field(init=False)
-    thresholds: list[float] = field(init=False)  # what an unfinished hypothesis must exceed
+    Args:
+        limits: pieces that each output may have at most, ``(sentences,)``.
+        judge: scores hypotheses.
+        beam: how many of a step's best continuations may finish.
+        nbest: hypotheses wanted per sentence.
+        quick: a sentence is done when ``beam`` hypotheses are finished.
+    """
 
-    def __post_init__(self) -> None:
-        self.hypotheses = [[] for _ in self.limits]
-        self.thresholds = [_IMPOSSIBLE] * len(self.limits)
+    def __init__(self, limits: Tensor, judge: Judge, beam: int, nbest: int, *, quick: bool) -> None:
+        self._limits: list[int] = limits.tolist()
+        self._judge, self._beam, self._nbest, self._quick = judge, beam, nbest, quick
+        self.hypotheses: list[list[Hypothesis]] = [[] for _ in self._limits]
+        self._counts = torch.zeros_like(limits)
+        divisors = [length_penalty(limit + 1, judge.penalties.length) for limit in self._limits]
+        self._kindest = torch.tensor(divisors, dtype=torch.float64, device=limits.device)
+        # The lowest score of a full n-best list; an equal one may still enter it, by lower ids.
+        self._thresholds = torch.full_like(self._kindest, _IMPOSSIBLE)
 
     def add(self, sentences: Tensor, memory: Any, history: Tensor, candidates: _Candidates) -> None:
-        """Keep those of the ``beam`` best candidates that took the end symbol."""
-        scores = candidates.scores[:, : self.beam]
-        ending = (candidates.pieces[:, : self.beam] == EOS) & scores.isfinite()
-        places, ranks = ending.nonzero(as_tuple=True)
-        rows = places * self.beam + candidates.parents[places, ranks]
+        """Keep those of the ``beam`` best candidates that took the end symbol and may be listed."""
+        scores = candidates.scores[:, : self._beam]
+        ending = (candidates.pieces[:, : self._beam] == EOS) & scores.isfinite()
+        self._counts[sentences] += ending.sum(1)
+        divisor = length_penalty(history.size(1) + 1, self._judge.penalties.length)
+        promising = scores.double() / divisor >= self._thresholds[sentences].unsqueeze(1)
+        places, ranks = (ending & promising).nonzero(as_tuple=True)
+        rows = places * self._beam + candidates.parents[places, ranks]
         numbers, outputs = sentences[places], history[rows].tolist()
         totals = scores[places, ranks].tolist()
-        judged = self.judge.scores(outputs, totals, numbers, memory, places)
+        judged = self._judge.scores(outputs, totals, numbers, memory, places)
         for number, ids, log_probability, score in zip(
             numbers.tolist(), outputs, totals, judged, strict=True
         ):
-            ended = len(ids) < self.limits[number]
-            self.hypotheses[number].append(Hypothesis(ids, score, log_probability, ended))
-            self._raise_threshold(number)
+            found = Hypothesis(ids, score, log_probability, ended=len(ids) < self._limits[number])
+            self.hypotheses[number] = rank([*self.hypotheses[number], found])[: self._nbest]
+        lowest = [self._lowest(number) for number in numbers.tolist()]
+        self._thresholds[numbers] = self._thresholds.new_tensor(lowest)
 
-    def _raise_threshold(self, number: int) -> None:
-        finished = self.hypotheses[number]
-        if len(finished) >= self.beam:
-            self.thresholds[number] = float("inf")
-        elif len(finished) >= self.nbest:
-            self.thresholds[number] = rank(finished)[self.nbest - 1].score
+    def _lowest(self, number: int) -> float:
+        found = self.hypotheses[number]
+        return found[-1].score if len(found) == self._nbest else _IMPOSSIBLE
 
-    def settled(self, sentences: Tensor, bounds: Tensor) -> Tensor:
-        """Which sentences need no more search, ``(sentences,)``.
+    def unsettled(self, sentences: Tensor, scores: Tensor) -> Tensor:
+        """Which sentences need more search, ``(sentences,)``.
 
         Args:
             sentences: their numbers.
-            bounds: the best score that an unfinished hypothesis of each can still reach.
+            scores: the log-probability of the likeliest unfinished hypothesis of each; -inf where
+                there is none.
         """
-        thresholds = [self.thresholds[number] for number in sentences.tolist()]
-        return bounds <= torch.tensor(thresholds, dtype=bounds.dtype, device=bounds.device)
-
-    def results(self) -> list[list[Hypothesis]]:
-        """The ``nbest`` of each sentence, best first."""
-        return [rank(finished)[: self.nbest] for finished in self.hypotheses]
+        bounds = scores.double() / self._kindest[sentences]
+        needed = (bounds >= self._thresholds[sentences]) & scores.isfinite()
+        return needed & (self._counts[sentences] < self._beam) if self._quick else needed

@@ -4,10 +4,14 @@ A :class:`Constraint` forbids pieces, a :class:`Requirement` says which one must
 changes the score of what remains: a hypothesis keeps the probability that the model gives it,
 and forced decoding finds the same.  Where they disagree, a requirement beats every constraint,
 and a later requirement an earlier one.
+
+Search always gets on: a piece that must come counts as probability 1.2e-38 if the scorer gives it
+none, and so does the end symbol where nothing at all may follow (:func:`close_dead_ends`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,6 +23,7 @@ from dragoman.text.vocabulary import EOS
 
 FREE = -1  # in place of an id: anything may come
 _FORBIDDEN = float("-inf")
+_LEAST = math.log(torch.finfo(torch.float32).tiny)
 
 
 @dataclass(frozen=True)
@@ -136,9 +141,37 @@ class Rules:
             required = torch.where(later == FREE, required, later)
         bound = (required != FREE).nonzero().flatten()
         pieces = required[bound].unsqueeze(1)
-        kept = scores[bound].gather(1, pieces) if len(bound) else None
+        kept = _some_probability(scores[bound].gather(1, pieces)) if len(bound) else None
         for constraint in self.constraints:
             constraint.forbid(scores, progress)
         if kept is not None:
             scores.index_fill_(0, bound, _FORBIDDEN)
             scores[bound, pieces.squeeze(1)] = kept.squeeze(1)
+
+
+def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tensor, Tensor]:
+    """Let only the end symbol follow in rows that have no continuation to choose.
+
+    There everything is forbidden or impossible, or the scores are no log-probabilities: NaN or
+    +inf is among them, as after arithmetic that overflowed.
+
+    Args:
+        scores: what the continuations were chosen from, ``(rows, vocabulary)``.
+        values: scores of the chosen ones, ``(rows, chosen)``, the best first; one that is not
+            finite stands first in a row without a continuation.
+        pieces: the chosen ones, ``(rows, chosen)``.
+
+    Returns:
+        ``values`` and ``pieces``, in which these rows have the end symbol and, after it, only what
+        is forbidden.
+    """
+    stuck = ~values[:, 0].isfinite()
+    values = values.masked_fill(stuck.unsqueeze(1), _FORBIDDEN)
+    values[:, 0] = torch.where(stuck, _some_probability(scores[:, EOS]), values[:, 0])
+    pieces = pieces.masked_fill(stuck.unsqueeze(1), EOS)
+    return values, pieces
+
+
+def _some_probability(scores: Tensor) -> Tensor:
+    """``scores``, but one that is not finite counts as probability 1.2e-38."""
+    return torch.where(scores.isfinite(), scores, _LEAST)

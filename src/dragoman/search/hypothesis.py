@@ -16,7 +16,8 @@ class Hypothesis:
     """What hypotheses are ranked by: log-probability over length penalty, and coverage penalty."""
 
     log_probability: float
-    """Natural logarithm of the model's probability of ``ids`` and the end symbol."""
+    """Natural logarithm of the model's probability of ``ids`` and the end symbol; what had to come
+    and has no probability counts as 1.2e-38."""
 
     ended: bool
     """False where the length limit ended it, that is, where it is as long as allowed."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import Progress, Rules
+from dragoman.search.constraints import Progress, Rules, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.judge import Judge
 from dragoman.search.penalties import Penalties
@@ -17,7 +17,10 @@ from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, EOS
 
 Choose = Callable[[Tensor, Progress], Tensor]
-"""From allowed log-probabilities ``(rows, vocabulary)`` and progress to ids ``(rows,)``."""
+"""From allowed log-probabilities ``(rows, vocabulary)`` and progress to ids ``(rows,)``.
+
+In a row without a finite one, or with NaN or +inf, it takes a piece whose own is not finite.
+"""
 
 
 def follow_paths(
@@ -91,8 +94,10 @@ class _Paths:
 
     def extended(self, scores: Tensor, pieces: Tensor) -> _Paths:
         """Every path one piece further; paths that have ended only repeat the end symbol."""
-        pieces = torch.where(self.ended, EOS, pieces).unsqueeze(1)
-        gained = scores.gather(1, pieces).squeeze(1).masked_fill(self.ended, 0.0)
+        pieces = pieces.unsqueeze(1)
+        gained, pieces = close_dead_ends(scores, scores.gather(1, pieces), pieces)
+        pieces = torch.where(self.ended.unsqueeze(1), EOS, pieces)
+        gained = gained.squeeze(1).masked_fill(self.ended, 0.0)
         return _Paths(
             self.sentences,
             torch.cat([self.history, pieces], dim=1),

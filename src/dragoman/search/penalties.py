@@ -43,7 +43,7 @@ def coverage(weights: Tensor, source_mask: Tensor, target_mask: Tensor) -> Tenso
     """``sum_i log(min(sum_j p_ij, 1))``, Wu et al. 2016, equation 14, without its beta.
 
     0 where every source position got as much attention as one target position has to give; the
-    lower, the more of the source was hardly looked at.
+    lower, the more of the source was hardly looked at.  Weights that are NaN count as 0.
 
     Args:
         weights: ``p_ij``, ``(rows, target, source)``; over the source they sum to 1.
@@ -53,5 +53,5 @@ def coverage(weights: Tensor, source_mask: Tensor, target_mask: Tensor) -> Tenso
     Returns:
         ``(rows,)``, float64.
     """
-    received = (weights.double() * target_mask.unsqueeze(2)).sum(1)
+    received = (weights.double().nan_to_num(0.0) * target_mask.unsqueeze(2)).sum(1)
     return received.clamp(_LEAST, 1.0).log().masked_fill(~source_mask, 0.0).sum(1)

@@ -25,7 +25,7 @@ from dragoman.search.scorer import Scorer
 class SamplingConfig(Config):
     """Sampling instead of the search for the best output."""
 
-    temperature: float = Field(1.0, gt=0)
+    temperature: float = Field(1.0, gt=0, allow_inf_nan=False)
     """Log-probabilities are divided by it: below 1 prefers likely pieces, above 1 flattens."""
     top_k: int | None = Field(None, ge=1)
     """Draw from so many likeliest pieces only; all if not given."""
@@ -82,14 +82,17 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
         config: temperature and truncation.
 
     Returns:
-        Ids ``(rows,)``.
+        Ids ``(rows,)``; of a row without a distribution (nothing is left, NaN or +inf is among
+        the scores) a piece whose score is not finite.
     """
     vocabulary = scores.size(1)
     truncated = config.top_k is not None or config.top_p < 1
     if truncated:
         scores, ids = best(scores, min(config.top_k or vocabulary, vocabulary))
-    # Small probabilities would vanish from a long sum in float32.
-    probabilities = torch.softmax(scores.double() / config.temperature, dim=1)
+    # Small probabilities would vanish from a long sum in float32; the largest score becomes 0
+    # first, so that a tiny temperature does not carry all of them to -inf.
+    highest, where_highest = scores.max(1, keepdim=True)
+    probabilities = torch.softmax((scores.double() - highest) / config.temperature, dim=1)
     cumulative = probabilities.cumsum(1)
     if truncated:
         outside = cumulative - probabilities >= config.top_p
@@ -99,6 +102,7 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
     place = torch.searchsorted(cumulative, uniform.unsqueeze(1) * total, right=True)
     # Rounding may carry the product up to the total: take the last piece that has any chance.
     place = place.minimum(torch.searchsorted(cumulative, total))
+    place = torch.where(highest.isfinite(), place, where_highest)
     return (ids.gather(1, place) if truncated else place).squeeze(1)
 
 

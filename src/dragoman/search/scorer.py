@@ -21,6 +21,7 @@ from dragoman.text.vocabulary import PAD
 
 # Log-probabilities held at once by `score_targets`: 64 MiB in float32.
 _ELEMENTS_AT_ONCE = 1 << 24
+_LEAST_WEIGHT = 1e-9
 
 
 class Scorer(Protocol):
@@ -45,8 +46,8 @@ class Scorer(Protocol):
             state: of the call before, or of :meth:`start`.
 
         Returns:
-            Log-probabilities ``(rows, positions, vocabulary)``, float32 or wider, which the
-            caller may overwrite; and the state after these positions.
+            Log-probabilities ``(rows, positions, vocabulary)``, float32 or wider, none above 0,
+            which the caller may overwrite; and the state after these positions.
         """
 
     def attention(self, target: Tensor, memory: Any) -> Tensor:
@@ -112,7 +113,7 @@ class Ensemble:
     ``log-linear`` averages log-probabilities and normalises: no scorer may find it unlikely.
 
     Raises:
-        ConfigError: no scorer, or weights that are not one positive number for each.
+        ConfigError: no scorer, or weights that are not one positive, finite number for each.
     """
 
     def __init__(
@@ -121,11 +122,11 @@ class Ensemble:
         weights: Sequence[float] | None = None,
         kind: Literal["linear", "log-linear"] = "linear",
     ) -> None:
-        weights = [1.0] * len(scorers) if weights is None else weights
-        if not scorers or len(weights) != len(scorers) or min(weights) <= 0:
+        weights = [1.0] * len(scorers) if weights is None else list(weights)
+        if not scorers or len(weights) != len(scorers) or not all(map(_is_weight, weights)):
             raise ConfigError(
-                f"an ensemble of {len(scorers)} needs one positive weight for each model, "
-                f"found {list(weights)}"
+                f"an ensemble of {len(scorers)} needs one positive weight for each model, at most "
+                f"1e9 and at least 1e-9, found {weights}"
             )
         self.scorers = list(scorers)
         self.weights = [weight / sum(weights) for weight in weights]
@@ -166,6 +167,11 @@ class Ensemble:
             return reduce(torch.logaddexp, [score + math.log(weight) for score, weight in terms])
         weighted = [score * weight for score, weight in zip(scores, self.weights, strict=True)]
         return torch.log_softmax(reduce(torch.add, weighted), dim=-1)
+
+
+def _is_weight(weight: float) -> bool:
+    """Whether it is positive, finite and so near to 1 that no quotient of two of them vanishes."""
+    return _LEAST_WEIGHT <= weight <= 1 / _LEAST_WEIGHT
 
 
 @torch.inference_mode()

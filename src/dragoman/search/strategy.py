@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from dragoman.config import Config
-from dragoman.search.beam import beam_search
+from dragoman.search.beam import EarlyEnd, beam_search
 from dragoman.search.constraints import (
     Constraint,
     ForcedPrefix,
@@ -31,32 +31,36 @@ from dragoman.text.vocabulary import BOS, PAD, UNK
 class SearchConfig(Config):
     """How translations are searched for; the defaults are the paper's (section 6.1)."""
 
-    beam: int = Field(4, ge=1)
-    """Unfinished hypotheses kept a sentence; 1 is greedy search."""
-    length_penalty: float = Field(0.6, ge=0)
+    beam: int = Field(4, ge=1, le=1000)
+    """Maximum unfinished hypotheses per sentence; 1 is greedy search."""
+    early_end: EarlyEnd = "exact"
+    """When beam search for a sentence ends before the length limit: `exact`, when no unfinished
+    hypothesis can still become one of the `nbest` best; `quick`, also when `beam` hypotheses are
+    finished, which takes fewer steps and may lose better translations."""
+    length_penalty: float = Field(0.6, ge=0, le=10)
     """alpha in ((5 + |Y|) / 6)^alpha, which log-probabilities are divided by."""
-    coverage_penalty: float = Field(0.0, ge=0)
+    coverage_penalty: float = Field(0.0, ge=0, le=1000)
     """beta in beta * sum of log(min(c, 1)) over source pieces, c being the attention that a piece
     got, which is added to scores (Wu et al. 2016, equation 14); needs a model with attention."""
-    extra_length: int = Field(50, ge=0)
+    extra_length: int = Field(50, ge=0, le=10_000)
     """An output has at most as many pieces as its source and so many more."""
     minimum_length: int = Field(0, ge=0)
     """Pieces that an output has at least, the end symbol not counted."""
     maximum_length: int | None = Field(None, ge=1)
     """Pieces that an output has at most, however long its source."""
-    no_repeat_ngram: int = Field(0, ge=0)
-    """No sequence of so many pieces comes twice in an output; 0 lets them."""
+    no_repeat_ngram: int = Field(0, ge=0, le=10_000)
+    """No sequence of so many pieces occurs twice in an output; 0 disables this."""
     allow_unknown: bool = False
     """Whether the unknown piece may be put out; it reads "⁇"."""
     allow_tags: bool = False
     """Whether tags of the vocabulary may be put out, such as placeholders that were trained on."""
-    nbest: int = Field(1, ge=1)
-    """Hypotheses a sentence, or samples; at most `beam` of the former."""
+    nbest: int = Field(1, ge=1, le=10_000)
+    """Hypotheses returned per sentence, at most `beam`; or samples."""
     sampling: SamplingConfig | None = None
     """Draw outputs at random instead of searching for the best."""
-    batch_tokens: int = Field(8192, ge=1)
+    batch_tokens: int = Field(8192, ge=1, le=1_000_000)
     """Padded source pieces times hypotheses that are translated together."""
-    buffer_lines: int = Field(4096, ge=1)
+    buffer_lines: int = Field(4096, ge=1, le=10_000_000)
     """Lines read ahead, to translate those of like length together."""
     max_source_pieces: int = Field(1024, ge=1)
     """A longer line is refused rather than cut; so is one beyond the model's positions."""
@@ -119,7 +123,8 @@ def search(
             place in this batch if not given.
 
     Returns:
-        For each sentence its hypotheses, best first; at least one, at most ``config.nbest``.
+        For each sentence its hypotheses, best first; at least one, whatever ``scorer`` returns, and
+        at most ``config.nbest``.
     """
     if not len(source):
         return []
@@ -148,6 +153,7 @@ def search(
         beam=config.beam,
         nbest=config.nbest,
         penalties=penalties,
+        early_end=config.early_end,
     )
 
 

@@ -19,13 +19,14 @@ from pydantic import Field, field_validator
 
 from dragoman.config import Config
 from dragoman.errors import StorageError
-from dragoman.text.corpus import Pair
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.report import CleaningReport, Reason
 
 __all__ = [
     "CleaningConfig",
     "CleaningReport",
     "clean",
+    "clean_part",
     "held_out_keys",
     "normalize",
 ]
@@ -147,6 +148,24 @@ def clean(
                     break
             of_part.kept += 1
             yield Pair(source, target, pair.line)
+
+
+def clean_part(
+    part: CorpusPart,
+    config: CleaningConfig,
+    report: CleaningReport,
+    *,
+    held_out: frozenset[int] = frozenset(),
+) -> Iterator[Pair]:
+    """What :func:`clean` leaves of a part of the corpus, which has its own place in the report."""
+    return clean(
+        read_pairs(part),
+        config,
+        report,
+        part=part.name,
+        has_source=part.has_source,
+        held_out=held_out,
+    )
 
 
 def _filters(config: CleaningConfig, has_source: bool) -> Callable[[str, str], Reason | None]:

@@ -54,7 +54,7 @@ class CorpusPart(Config):
     """The same of the target."""
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)
     """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch. An epoch must see at
-    least one pair."""
+    least one pair.  The vocabulary counts it in the same proportion."""
     format: Format | None = None
     """The format of the file, where its suffix does not tell."""
 

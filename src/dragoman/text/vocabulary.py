@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import sentencepiece
 from pydantic import Field, field_validator
@@ -25,11 +25,18 @@ from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.files import atomic_write, storage_errors
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
+from dragoman.text.reservoir import Reservoir, whole_counts
 from dragoman.text.sampling import Splitter, bpe_dropout, unigram_sampling
+
+FILE_NAMES = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
+"""Of a joint vocabulary, and of one for each side."""
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
 UNKNOWN_SURFACE = "\u2047"  # "⁇": what an unknown piece looks like in decoded text
+
+Sides = tuple[str, str] | Pair
+"""A source and its target."""
 
 _TAG = re.compile(r"<[^<>\s]+>")
 _RESERVED_TAG = re.compile(r"<(?:pad|unk|s|/s|0x[0-9A-F]{2})>")
@@ -38,6 +45,7 @@ _SPACE_SIGN = "\u2581"
 # The number of threads changes a unigram model in its last digits, and stands in the file.  A
 # fixed number gives the same model on every machine, and costs nothing on a small one.
 _TRAINING_THREADS = 16
+_COUNTED: dict[str, Any] = {"input_format": "tsv"}
 _LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece leaves out longer lines without a word
 # A saved model ends in one more protobuf field, which sentencepiece itself passes over: number
 # 200 (open to extensions), 32 bytes, the SHA-256 of all before.  Without it a file cut between
@@ -69,7 +77,8 @@ class VocabularyConfig(Config):
     """Subword sampling in training: the BPE-dropout probability (0.1 is usual) or the unigram
     smoothing alpha; 0 always takes the best segmentation."""
     training_pairs: int = Field(default=2_000_000, gt=0)
-    """Pairs that a vocabulary is trained on at most; of a larger corpus, a random sample."""
+    """Pairs that a vocabulary is trained on at most, after cleaning; of a larger corpus, a random
+    sample."""
 
     @field_validator("tags")
     @classmethod
@@ -318,12 +327,23 @@ class Vocabularies(NamedTuple):
 
 
 def train_vocabularies(
-    pairs: Iterable[tuple[str, str] | Pair], config: VocabularyConfig, *, seed: int
+    pairs: Iterable[Sides], config: VocabularyConfig, *, seed: int
+) -> Vocabularies:
+    """:func:`train_weighted_vocabularies` where every pair counts the same."""
+    return train_weighted_vocabularies(((pair, 1.0) for pair in pairs), config, seed=seed)
+
+
+def train_weighted_vocabularies(
+    pairs: Iterable[tuple[Sides, float]], config: VocabularyConfig, *, seed: int
 ) -> Vocabularies:
     """Train the vocabularies of a corpus; the same pairs and seed give the same files.
 
+    A pair of weight 2 counts like two of weight 1, in the proportions of
+    :func:`~dragoman.text.reservoir.whole_counts`.
+
     Args:
-        pairs: sources and targets, read once; at most ``config.training_pairs`` are kept.
+        pairs: sources and targets with their weight, read once; at most ``config.training_pairs``
+            are kept, each with the same probability.
         config: kind, size and so on.
         seed: of the sample that is taken of a larger corpus.
 
@@ -332,8 +352,12 @@ def train_vocabularies(
             characters; the message names the bound.
         DataError: there is no text.
     """
-    sample = _sample(pairs, config.training_pairs, random.Random(seed))
-    sources, targets = [pair[0] for pair in sample], [pair[1] for pair in sample]
+    sample: Reservoir[tuple[Sides, float]] = Reservoir(config.training_pairs, seed)
+    for pair in pairs:
+        sample.add(pair)
+    counts = whole_counts(weight for _, weight in sample.items)
+    sources = [(pair[0], counts[weight]) for pair, weight in sample.items]
+    targets = [(pair[1], counts[weight]) for pair, weight in sample.items]
     if config.joint:
         vocabulary = _train(sources + targets, config, "")
         return Vocabularies(vocabulary, vocabulary)
@@ -345,31 +369,20 @@ def _prepare(text: str) -> str:
 
 
 def _paths(directory: Path | str) -> list[Path]:
-    names = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
-    return [Path(directory) / name for name in names]
+    return [Path(directory) / name for name in FILE_NAMES]
 
 
-def _sample(
-    pairs: Iterable[tuple[str, str] | Pair], count: int, chance: random.Random
-) -> list[tuple[str, str] | Pair]:
-    """Reservoir sampling (Vitter 1985, algorithm R): ``count`` pairs, each as likely as any."""
-    kept: list[tuple[str, str] | Pair] = []
-    for seen, pair in enumerate(pairs):
-        if seen < count:
-            kept.append(pair)
-        elif (place := chance.randrange(seen + 1)) < count:
-            kept[place] = pair
-    return kept
-
-
-def _train(lines: list[str], config: VocabularyConfig, side: str) -> Vocabulary:
-    text = [line for line in map(_prepare, lines) if line]
+def _train(lines: list[tuple[str, int]], config: VocabularyConfig, side: str) -> Vocabulary:
+    """Train on lines, each as if it stood there so many times."""
+    text = [(line, count) for line, count in ((_prepare(raw), n) for raw, n in lines) if line]
     if not text:
         raise DataError(f"there is no {side}text to train a vocabulary on; is the corpus empty?")
+    weighted = any(count > 1 for _, count in text)  # normalized text has no tab
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(text),
+            sentence_iterator=(f"{line}\t{n}" if weighted else line for line, n in text),
+            **(_COUNTED if weighted else {}),  # it would stand in the model
             model_writer=model,
             model_type=config.kind,
             vocab_size=config.size,

@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
+import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor
 
 from dragoman.errors import SavedError
-from dragoman.files import atomic_directory
+from dragoman.files import atomic_directory, remove_directory
 from dragoman.saved import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE, read_tensors, write_tensors
 
 MOMENTS_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
+_FILES = frozenset([WEIGHTS_FILE, MOMENTS_FILE, STATE_FILE])
+_NAME = re.compile(r"step-(\d+)")
+
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+"""The bound is what a double counts exactly, as tensors of totals do."""
+Finite = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @dataclass
@@ -28,7 +36,7 @@ class Best:
 
     metric: str
     value: float
-    step: int
+    step: Count
 
 
 @dataclass
@@ -38,29 +46,34 @@ class Progress:
     There is no generator state: batches and dropout are functions of seed, epoch and step.
     """
 
-    step: int = 0
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    step: Count = 0
     """Optimizer steps taken, skipped ones included."""
-    epoch: int = 0
+    epoch: Count = 0
     """Passes over the data completed."""
-    window: int = 0
+    window: Count = 0
     """Windows of the present epoch completed."""
-    batch: int = 0
+    batch: Count = 0
     """Batches of the present window already used, by each process."""
-    target_tokens: int = 0
+    target_tokens: Count = 0
     """Target tokens learned from, padding left out."""
-    seconds: float = 0.0
+    seconds: Finite = 0.0
     """Time spent training, validation left out."""
-    validated_step: int = 0
+    validated_step: Count = 0
     """The last step at which the model was validated."""
     best: Best | None = None
-    stale_validations: int = 0
+    stale_validations: Count = 0
     """Validations since the best one."""
-    rollbacks: int = 0
+    rollbacks: Count = 0
     """Times that training went back to a checkpoint after a non-finite loss."""
-    learning_rate_factor: float = 1.0
+    learning_rate_factor: Finite = 1.0
     """Lowered by each rollback."""
     early_losses: list[float] = field(default_factory=list)
     """Losses a token of the first steps, to tell later whether anything was learned."""
+
+
+_PROGRESS = TypeAdapter(Progress)
 
 
 def path_of(run: Path, step: int) -> Path:
@@ -69,9 +82,18 @@ def path_of(run: Path, step: int) -> Path:
 
 
 def checkpoints(run: Path) -> list[Path]:
-    """A run's checkpoints, oldest first."""
-    found = (run / CHECKPOINTS_DIRECTORY).glob("step-*")
-    return sorted((p for p in found if (p / STATE_FILE).is_file()), key=step_of)
+    """A run's checkpoints, oldest first; damaged ones too, which reading them then says.
+
+    Raises:
+        SavedError: there may be some, but the directory cannot be read.
+    """
+    folder = run / CHECKPOINTS_DIRECTORY
+    try:
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+    except OSError as error:
+        raise SavedError(f"{folder}: cannot be read: {error.strerror}") from error
+    found = (folder / name for name in names if _NAME.fullmatch(name))
+    return sorted((path for path in found if path.is_dir()), key=step_of)
 
 
 def step_of(checkpoint: Path) -> int:
@@ -88,7 +110,7 @@ def write_checkpoint(
         StorageError: the disk refuses; earlier checkpoints stay as they were.
     """
     path = path_of(run, progress.step)
-    with atomic_directory(path) as temporary:
+    with atomic_directory(path, _FILES) as temporary:
         write_tensors(temporary / WEIGHTS_FILE, weights)
         write_tensors(temporary / MOMENTS_FILE, moments)
         state = json.dumps(dataclasses.asdict(progress), indent=2)
@@ -100,11 +122,13 @@ def read_checkpoint(path: Path) -> tuple[Progress, dict[str, Tensor], dict[str, 
     """Progress, weights and moments of a checkpoint.
 
     Raises:
-        SavedError: a file is missing, truncated or altered.
+        SavedError: a file is missing, truncated or altered; the message says how to go on.
     """
-    weights = read_tensors(path / WEIGHTS_FILE)
-    moments = read_tensors(path / MOMENTS_FILE)
-    return read_progress(path), weights, moments
+    progress = read_progress(path)
+    try:
+        return progress, read_tensors(path / WEIGHTS_FILE), read_tensors(path / MOMENTS_FILE)
+    except SavedError as error:
+        raise SavedError(f"{error}; or {_remedy(path)}") from error
 
 
 def read_progress(path: Path) -> Progress:
@@ -114,24 +138,20 @@ def read_progress(path: Path) -> Progress:
         SavedError: the file is missing or damaged.
     """
     try:
-        state: dict[str, Any] = json.loads((path / STATE_FILE).read_text(encoding="utf-8"))
-        best = state.pop("best")
-        return Progress(**state, best=Best(**best) if best else None)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SavedError(
-            f"{path / STATE_FILE}: missing or damaged; delete {path.name} to resume from the "
-            "checkpoint before it"
-        ) from error
+        progress = _PROGRESS.validate_json((path / STATE_FILE).read_bytes())
+        if progress.step != step_of(path):
+            raise ValueError("of another step")
+        return progress
+    except (OSError, ValueError) as error:
+        raise SavedError(f"{path / STATE_FILE}: missing or damaged; {_remedy(path)}") from error
+
+
+def _remedy(path: Path) -> str:
+    return f"delete {path.name} to resume from the checkpoint before it"
 
 
 def prune(run: Path, keep: int, best: Best | None) -> None:
     """Delete all but the newest ``keep`` checkpoints and the best."""
     for checkpoint in checkpoints(run)[:-keep]:
         if best is None or step_of(checkpoint) != best.step:
-            shutil.rmtree(checkpoint, ignore_errors=True)
-
-
-def sweep(run: Path) -> None:
-    """Delete half-written checkpoints that a killed process left behind."""
-    for leftover in (run / CHECKPOINTS_DIRECTORY).glob(".step-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
+            remove_directory(checkpoint)

@@ -8,7 +8,10 @@ from contextlib import contextmanager, suppress
 
 
 class Interruption:
-    """Remembers SIGTERM and Ctrl-C until the step at hand is done."""
+    """Remembers SIGTERM, SIGHUP and Ctrl-C until the step at hand is done.
+
+    A hang-up that the process was told to ignore, as ``nohup`` does, stays ignored.
+    """
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
@@ -18,8 +21,9 @@ class Interruption:
         """Within this block signals are remembered, not obeyed."""
         before = {}
         with suppress(ValueError):  # only the main thread may set handlers
-            for number in (signal.SIGTERM, signal.SIGINT):
-                before[number] = signal.signal(number, self._remember)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                    before[number] = signal.signal(number, self._remember)
         try:
             yield
         finally:

@@ -23,15 +23,16 @@ from dragoman.data.batches import Batch, BatchConfig
 from dragoman.data.prefetch import prefetch
 from dragoman.device import Precision, keep_freed_memory, working_precision
 from dragoman.errors import InterruptedRunError, TrainingError
+from dragoman.files import sweep
 from dragoman.models.dropout import seed_dropout
 from dragoman.models.interface import TranslationModel
+from dragoman.saved import CHECKPOINTS_DIRECTORY
 from dragoman.training.checkpoint import (
     Best,
     Progress,
     checkpoints,
     prune,
     read_checkpoint,
-    sweep,
     write_checkpoint,
 )
 from dragoman.training.distributed import World
@@ -59,7 +60,8 @@ class TrainingConfig(Config):
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Probability mass given to all pieces alike (section 5.4)."""
     precision: Precision = "auto"
-    """What the model computes in; auto is bfloat16 where the hardware is faster with it."""
+    """What the model computes in; auto is bfloat16 where the hardware has it, decided once when
+    training begins and written into the run."""
     max_steps: int | None = Field(100_000, ge=1)
     """Stop after this many steps."""
     max_epochs: int | None = Field(None, ge=1)
@@ -106,7 +108,8 @@ class BatchSource(Protocol):
 
 
 Validate = Callable[[TranslationModel], dict[str, float]]
-"""From a model to figures of the dev set: at least ``loss``."""
+"""From a model to figures of the dev set: at least ``loss``.  It is called in every process, and
+gives the same figures in all."""
 
 
 class Trainer:
@@ -160,13 +163,15 @@ class Trainer:
             SavedError: it is damaged or of another configuration.
         """
         if self._world.leads:
-            sweep(self._run)
+            sweep(self._run / CHECKPOINTS_DIRECTORY)
         found = checkpoints(self._run)
         if not found:
             return False
         progress, weights, moments = read_checkpoint(found[-1])
         self.optimizer.restore(weights, moments)
         self.progress, self._saved_step = progress, progress.step
+        if progress.window >= self._batches.windows(progress.epoch):  # the text has become less
+            progress.epoch, progress.window, progress.batch = progress.epoch + 1, 0, 0
         return True
 
     def train(self) -> Progress:
@@ -306,20 +311,23 @@ class Trainer:
         self._tell(record)
 
     def _validate_and_save(self, validate: bool) -> None:
-        progress, leads = self.progress, self._world.leads
+        progress = self.progress
         try:
             if validate:
-                if leads:
-                    self._validate_now()
+                self._validate_now()
                 progress.validated_step = progress.step
         finally:  # a validation that fails must not cost the steps before it
-            if leads:
-                weights, moments = self.optimizer.weights(), self.optimizer.moments()
-                write_checkpoint(self._run, progress, weights, moments)
-        if leads:
-            prune(self._run, self._config.keep_checkpoints, progress.best)
+            # The others wait, so that no process ends while the leading one is writing.
+            self._world.gather(self._save)
         self._saved_step = progress.step
-        self._share_patience()
+
+    def _save(self) -> None:
+        """Write a checkpoint and delete old ones, in the leading process."""
+        if not self._world.leads:
+            return
+        weights, moments = self.optimizer.weights(), self.optimizer.moments()
+        write_checkpoint(self._run, self.progress, weights, moments)
+        prune(self._run, self._config.keep_checkpoints, self.progress.best)
 
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
@@ -336,12 +344,6 @@ class Trainer:
         else:
             progress.stale_validations += 1
 
-    def _share_patience(self) -> None:
-        """Let all processes stop at the same validation as the leading one."""
-        stale = self.progress.stale_validations if self._world.leads else 0
-        shared = torch.tensor([float(stale)], device=self._world.device)
-        self.progress.stale_validations = int(self._world.sum(shared).item())
-
     def _roll_back(self) -> None:
         """Return to the last checkpoint with half the learning rate."""
         step, rollbacks = self.progress.step, self.progress.rollbacks + 1
@@ -354,6 +356,10 @@ class Trainer:
             )
         self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
         self._non_finite = 0
+        self._averages = Averages()
+        self.model.figures()  # which forgets them
+        for observer in self.observers:
+            observer.rewind(self.progress.step)
         self._warn(
             f"{self._config.non_finite_steps} non-finite steps in a row up to step {step}: went "
             f"back to the checkpoint of step {self.progress.step}, learning rate now times {factor}"

@@ -26,6 +26,7 @@ from dragoman.evaluation.significance import Comparison as Difference
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 from dragoman.files import atomic_write
 from dragoman.recipe import ExperimentConfig
+from dragoman.run_directory import claim
 from dragoman.saved import has_model
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
@@ -165,7 +166,8 @@ def _train(planned: Planned) -> None:
         return
     click.echo(f"\n{planned.name}", err=True)
     try:
-        train_run(planned.experiment, World.join())
+        with claim(planned.experiment.run):
+            train_run(planned.experiment, World.join())
     except InterruptedRunError as error:
         stopped = InterruptedRunError(
             f"{planned.name}: stopped, and everything is saved; give the same command to go on"
@@ -207,7 +209,7 @@ def _differences(
     if not others:
         return []
     systems = {name: hypotheses[name] for name in others}
-    # sacrebleu's bootstrap counts one tail only where systems differ much; this counts both.
+    # Finds fewer differences that are not there than the bootstrap, see docs/evaluation.md.
     test = SignificanceConfig(test="randomization")
     return compare_systems(hypotheses[first], systems, [references], evaluation, test)
 

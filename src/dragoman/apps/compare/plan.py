@@ -6,8 +6,8 @@ at the mean lengths of the training text; padding is nobody's gain and is not co
 
 from __future__ import annotations
 
-import json
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -16,9 +16,10 @@ from pathlib import Path
 from dragoman.apps.compare.speed import Rehearsal
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, Prepared
-from dragoman.files import write_json
+from dragoman.files import read_json, storage_errors, write_json
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
+from dragoman.run_directory import begin, is_run
 from dragoman.saved import CONFIG_FILE
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
@@ -64,15 +65,28 @@ def _check_budget(output: Path, budget: Budget) -> None:
     """A comparison that goes on must have the budget that it was begun with."""
     path = output / BUDGET_FILE
     if not path.exists():
+        _check_empty(output)
         return
     try:
-        present = Budget(**json.loads(path.read_text(encoding="utf-8")))
+        present = Budget(**read_json(path))
     except (ValueError, TypeError) as error:
         raise SavedError(f"{path}: damaged; choose another --output") from error
     if present != budget:
         raise ConfigError(
             f"{output}: a comparison with {present} was begun here; go on with that budget or "
             "choose another --output"
+        )
+
+
+def _check_empty(output: Path) -> None:
+    """Before the first run is begun there may only be what one that failed has left."""
+    with storage_errors(output):
+        names = os.listdir(output) if output.exists() else []
+    strangers = [one for one in names if not one.startswith(".") and not is_run(output / one)]
+    if strangers:
+        raise ConfigError(
+            f"{output}: holds {min(strangers)} and is no comparison; choose a new or empty "
+            "directory with --output"
         )
 
 
@@ -100,19 +114,20 @@ def _plan(
     run = output / name
     if budget != Budget():
         config = _limited(config, None)
-    begun = (run / CONFIG_FILE).exists()
-    if begun:
-        experiment = Experiment.open(run)
-        _check_same(experiment.config, config, budget, run)
-    else:
-        experiment = Experiment(config, run)
-    prepared = prepare(experiment)
-    tokens, found = _tokens_per_step(experiment, prepared), _cost(config, prepared)
-    if not begun:
-        steps = _steps(experiment, prepared, budget, found, tokens)
-        write_json(output / BUDGET_FILE, asdict(budget))
-        experiment = Experiment.create(_limited(config, steps) if steps else config, run)
-        _warn_of_a_short_schedule(name, experiment.config)
+    with begin(run):
+        begun = (run / CONFIG_FILE).exists()
+        if begun:
+            experiment = Experiment.open(run)
+            _check_same(experiment.config, config, budget, run)
+        else:
+            experiment = Experiment(config, run)
+        prepared = prepare(experiment)
+        tokens, found = _tokens_per_step(experiment, prepared), _cost(config, prepared)
+        if not begun:
+            steps = _steps(experiment, prepared, budget, found, tokens)
+            write_json(output / BUDGET_FILE, asdict(budget))
+            experiment = Experiment.create(_limited(config, steps) if steps else config, run)
+            _warn_of_a_short_schedule(name, experiment.config)
     return Planned(name, experiment, found, tokens, prepared.vocabularies)
 
 
@@ -129,6 +144,9 @@ def _check_same(
     present: ExperimentConfig, wanted: ExperimentConfig, budget: Budget, run: Path
 ) -> None:
     steps = present.training.max_steps
+    if wanted.training.precision == "auto":  # the run has the decision in its place
+        training = wanted.training.model_copy(update={"precision": present.training.precision})
+        wanted = wanted.model_copy(update={"training": training})
     if present != (wanted if budget == Budget() else _limited(wanted, steps)):
         raise ConfigError(
             f"{run}: begun with another recipe than it has now; choose another --output, or "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,9 +10,10 @@ from statistics import StatisticsError, correlation
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.errors import DataError
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.cleaning import clean, held_out_keys
+from dragoman.text.cleaning import clean_part, held_out_keys
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.report import CleaningReport
+from dragoman.text.reservoir import Reservoir
 
 SAMPLE_PAIRS = 50_000
 """Training pairs that are looked at closely; all are read."""
@@ -27,14 +27,22 @@ _ENOUGH_PAIRS = 50  # to judge by statistics
 class Texts:
     """What could be read."""
 
-    train: list[Pair] = field(default_factory=list)
-    """A sample of the training pairs that cleaning keeps."""
+    sample: list[tuple[Pair, float]] = field(default_factory=list)
+    """Of the training pairs that cleaning keeps, with their weight."""
     kept: int = 0
     """Training pairs that cleaning keeps."""
     dev: list[Pair] = field(default_factory=list)
     """Pairs of the dev set with both sides filled."""
     tests: dict[str, list[Pair]] = field(default_factory=dict)
     """The same of each test set."""
+
+    held_out: set[int] = field(default_factory=set)
+    """Keys of all pairs of the dev and test sets."""
+
+    @property
+    def train(self) -> list[Pair]:
+        """The pairs of the sample."""
+        return [pair for pair, _ in self.sample]
 
     @property
     def evaluation(self) -> dict[str, list[Pair]]:
@@ -50,6 +58,7 @@ def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding
         except DataError as problem:
             yield error(name, str(problem))
             continue
+        texts.held_out |= held_out_keys(pairs)
         filled = [pair for pair in pairs if part.fills(pair)]
         if name == "dev":
             texts.dev = filled
@@ -82,23 +91,16 @@ def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterat
 
 def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Training text: readable, and how much of it cleaning keeps."""
-    held_out = held_out_keys(pair for pairs in texts.evaluation.values() for pair in pairs)
+    held_out = frozenset(texts.held_out)
     report = CleaningReport()
-    sample = _Sample(SAMPLE_PAIRS, config.seed)
+    sample: Reservoir[tuple[Pair, float]] = Reservoir(SAMPLE_PAIRS, config.seed)
     for part in config.data.train:
         try:
-            for pair in clean(
-                read_pairs(part),
-                config.data.cleaning,
-                report,
-                part=part.name,
-                has_source=part.has_source,
-                held_out=held_out,
-            ):
-                sample.add(pair)
+            for pair in clean_part(part, config.data.cleaning, report, held_out=held_out):
+                sample.add((pair, part.weight))
         except DataError as problem:
             yield error("train", str(problem))
-    texts.train, texts.kept = sample.pairs, sample.seen
+    texts.sample, texts.kept = sample.items, sample.seen
     if report.read:
         yield from _check_cleaning(report)
         yield from _check_leakage(report)
@@ -186,20 +188,3 @@ def _is_swapped(train: list[Pair], other: list[Pair]) -> bool:
 def _frequent(texts: Iterable[str]) -> set[str]:
     counts = Counter(word for text in texts for word in text.casefold().split())
     return {word for word, _ in counts.most_common(_FREQUENT_WORDS)}
-
-
-class _Sample:
-    """Reservoir sampling (Vitter 1985, algorithm R)."""
-
-    def __init__(self, size: int, seed: int) -> None:
-        self.pairs: list[Pair] = []
-        self.seen = 0
-        self._size, self._random = size, random.Random(seed)
-
-    def add(self, pair: Pair) -> None:
-        """Take the pair, or one that was taken before, or neither."""
-        self.seen += 1
-        if len(self.pairs) < self._size:
-            self.pairs.append(pair)
-        elif (place := self._random.randrange(self.seen)) < self._size:
-            self.pairs[place] = pair

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.apps.doctor import corpus, machine, pieces
-from dragoman.apps.doctor.findings import Finding, warning
+from dragoman.apps.doctor.findings import Finding, error, warning
+from dragoman.errors import DragomanError
 from dragoman.recipe import ExperimentConfig
+from dragoman.run_directory import check_usable
 
 
 def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
@@ -19,6 +21,10 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
         config: the experiment, with absolute paths.
         run: where its run would live.
     """
+    try:
+        check_usable(run)
+    except DragomanError as problem:
+        yield error("run", str(problem))
     texts = corpus.Texts()
     yield from corpus.check_evaluation(config, texts)
     yield from corpus.check_training(config, texts)

@@ -14,7 +14,7 @@ from dragoman.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
-from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, train_vocabularies
+from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, train_weighted_vocabularies
 from dragoman.validation import too_long
 
 _SHOWN_CHARACTERS = 10
@@ -34,7 +34,9 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
     """Whether the vocabulary can be made, and covers dev and test."""
     size = f"{config.vocabulary.size:,} pieces"
     try:
-        vocabularies = train_vocabularies(texts.train, config.vocabulary, seed=config.seed)
+        vocabularies = train_weighted_vocabularies(
+            texts.sample, config.vocabulary, seed=config.seed
+        )
     except ConfigError as problem:
         if texts.kept > SAMPLE_PAIRS:  # the whole text may allow what the sample does not
             yield warning("vocabulary", f"on a sample of {SAMPLE_PAIRS:,} pairs: {problem}")

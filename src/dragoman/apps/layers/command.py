@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from dragoman.apps.options import EXISTING, device_option, json_option
+from dragoman.apps.options import EXISTING, device_option, json_option, rising_numbers
 
 if TYPE_CHECKING:
     from dragoman.apps.layers.measurement import Plan
@@ -23,16 +23,10 @@ _LARGEST = 1_000_000
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def _rising(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
-    """Numbers that were separated by commas."""
-    try:
-        numbers = tuple(int(part) for part in value.split(","))
-    except ValueError as error:
-        raise click.BadParameter(
-            f"{value!r} is no list of whole numbers such as 64,128,256"
-        ) from error
-    rising = list(numbers) == sorted({*numbers})
-    if len(numbers) < _FEWEST or not rising or numbers[0] < 2 or numbers[-1] > _LARGEST:
+def _sizes(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
+    """Several numbers that were separated by commas."""
+    numbers = rising_numbers(context, option, value)
+    if len(numbers) < _FEWEST or numbers[0] < 2 or numbers[-1] > _LARGEST:
         raise click.BadParameter(
             f"{value!r:.80} is not {_FEWEST} or more rising numbers from 2 to {_LARGEST:,}"
         )
@@ -48,7 +42,7 @@ def _centred(context: click.Context, option: click.Parameter, value: int) -> int
 
 def _numbers(option: str, default: str, text: str) -> Callable[[Function], Function]:
     return click.option(
-        option, metavar="N,N,...", default=default, show_default=True, callback=_rising, help=text
+        option, metavar="N,N,...", default=default, show_default=True, callback=_sizes, help=text
     )
 
 

@@ -1,0 +1,119 @@
+"""What something derived from text was made of: one rule for vocabularies and stores.
+
+It is made anew when the content of a file or a setting has changed.  A file that was only moved
+or touched is recognised by its digest.  Files that nobody has touched are not read for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from dragoman.config import Config
+from dragoman.errors import DataError
+from dragoman.text.cleaning import CleaningConfig
+from dragoman.text.corpus import CorpusPart
+
+# A file that was written to again so soon after it was read may have the same times as before:
+# clocks of file systems are coarse, two seconds at worst.
+_CLOCK_NS = 2_000_000_000
+
+
+class InputFile(Config):
+    """A corpus file as it was when something was made of it."""
+
+    path: str
+    """Where it was read."""
+    size_bytes: int = Field(ge=0)
+    """Its length."""
+    modified_ns: int
+    """Its time of last change, nanoseconds since 1970."""
+    changed_ns: int | None = None
+    """The same by the file system's own clock, which no program sets; none if too recent to tell
+    a later change by."""
+    inode: int | None = None
+    """Its number in the file system, which a file that takes its place has not."""
+    sha256: str
+    """Digest of its content."""
+
+
+def describe(paths: Iterable[Path], known: Iterable[InputFile] = ()) -> list[InputFile]:
+    """What the files are now.
+
+    Args:
+        paths: the files, in order.
+        known: earlier descriptions; a file is only read if none of them is still true.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    by_path = {file.path: file for file in known if file.changed_ns is not None}
+    return [_describe(path, by_path.get(str(path))) for path in paths]
+
+
+def _describe(path: Path, known: InputFile | None) -> InputFile:
+    try:
+        status = path.stat()  # before reading: a change from here on is seen the next time
+        if known is not None and _identity(known) == _identity_of(status):
+            return known
+        now = time.time_ns()
+        with path.open("rb") as stream:
+            content = hashlib.sha256()
+            while block := stream.read(1 << 20):
+                content.update(block)
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise DataError(f"{path}: {reason}; check the paths of the corpus") from error
+    settled = now - status.st_ctime_ns > _CLOCK_NS
+    return InputFile(
+        path=str(path),
+        size_bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        changed_ns=status.st_ctime_ns if settled else None,
+        inode=status.st_ino,
+        sha256=content.hexdigest(),
+    )
+
+
+def _identity(file: InputFile) -> tuple[int | None, ...]:
+    return file.size_bytes, file.modified_ns, file.changed_ns, file.inode
+
+
+def _identity_of(status: os.stat_result) -> tuple[int | None, ...]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def same_content(files: Sequence[InputFile], others: Sequence[InputFile]) -> bool:
+    """Whether these are the same texts in the same order, wherever they lie."""
+    return [file.sha256 for file in files] == [file.sha256 for file in others]
+
+
+def clean_text_settings(
+    parts: Sequence[CorpusPart], cleaning: CleaningConfig, held_out: frozenset[int]
+) -> dict[str, Any]:
+    """What the cleaned training text depends on, besides the content of its files."""
+    return {
+        "parts": [_part_settings(part) for part in parts],
+        "cleaning": cleaning.model_dump(mode="json"),
+        "held_out": sorted(map(repr, held_out)),
+    }
+
+
+def _part_settings(part: CorpusPart) -> dict[str, Any]:
+    """What a part says but for where its files lie, so that a moved corpus is recognised."""
+    values = part.model_dump(mode="json", exclude={"path"})
+    if part.path is None:
+        values |= {"source": None, "target": None}
+    return values | {"format": part.kind}
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of plain values."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,129 @@
+"""The vocabularies of a run: made of the text that it learns from, and made anew with it.
+
+``vocabulary.json`` beside them says what they were made of, and which they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+from dragoman.config import Config
+from dragoman.data.origin import InputFile, clean_text_settings, digest, same_content
+from dragoman.data.prepare import nothing_left
+from dragoman.errors import SavedError
+from dragoman.files import storage_errors, write_json
+from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.corpus import CorpusPart, Pair
+from dragoman.text.vocabulary import (
+    FILE_NAMES,
+    Vocabularies,
+    VocabularyConfig,
+    train_weighted_vocabularies,
+)
+
+ORIGIN_FILE = "vocabulary.json"
+
+
+class VocabularyOrigin(Config):
+    """The content of ``vocabulary.json``."""
+
+    settings: str
+    """Digest of all settings that they depend on."""
+    inputs: list[InputFile]
+    """The corpus files."""
+    fingerprints: list[str]
+    """Of the source's vocabulary and the target's."""
+
+
+def prepare_vocabularies(
+    directory: Path,
+    parts: Sequence[CorpusPart],
+    config: VocabularyConfig,
+    cleaning: CleaningConfig,
+    *,
+    seed: int,
+    inputs: Sequence[InputFile],
+    held_out: frozenset[int] = frozenset(),
+) -> Vocabularies:
+    """Those in ``directory``; trained if there are none, or if what they were made of has changed.
+
+    They are trained on the text that cleaning leaves, in which a pair counts as often as an epoch
+    shows it.  Vocabularies that somebody put there are used as they are.
+
+    Args:
+        directory: of the run.
+        parts: the corpus, with absolute paths.
+        config: kind, size and so on.
+        cleaning: which pairs are dropped.
+        seed: of the sample that is taken of a larger corpus.
+        inputs: the files of the corpus, as they are now.
+        held_out: keys of pairs that are not trained on.
+
+    Raises:
+        ConfigError: the vocabulary does not fit the text.
+        DataError: the text cannot be used, or nothing of it is left after cleaning.
+        SavedError: vocabularies that somebody put there are damaged.
+        StorageError: the disk refuses.
+    """
+    trained = config.model_dump(mode="json", exclude={"sampling"})
+    settings = digest(
+        {"vocabulary": trained, "seed": seed, **clean_text_settings(parts, cleaning, held_out)}
+    )
+    if (found := _usable(directory, settings, inputs)) is not None:
+        return found
+    report = CleaningReport()
+    pairs = _weighted_pairs(parts, cleaning, report, held_out)
+    if (first := next(pairs, None)) is None:
+        raise nothing_left(parts, report)
+    vocabularies = train_weighted_vocabularies(chain([first], pairs), config, seed=seed)
+    _replace(directory, vocabularies, settings, inputs)
+    return vocabularies
+
+
+def _usable(directory: Path, settings: str, inputs: Sequence[InputFile]) -> Vocabularies | None:
+    """What is there, unless it was made here and of something else, or is unfinished."""
+    note = directory / ORIGIN_FILE
+    if not any((directory / name).exists() for name in FILE_NAMES):
+        return None
+    if not note.exists():
+        return Vocabularies.load(directory)
+    try:
+        found = Vocabularies.load(directory)
+        origin = VocabularyOrigin.model_validate_json(note.read_bytes())
+    except (SavedError, ValueError, OSError):
+        return None  # a process was killed in the middle, or an older release made it
+    if origin.fingerprints != _fingerprints(found):
+        return found  # somebody put it in the place of what was made here
+    current = origin.settings == settings and same_content(origin.inputs, inputs)
+    return found if current else None
+
+
+def _fingerprints(vocabularies: Vocabularies) -> list[str]:
+    return [vocabulary.fingerprint for vocabulary in vocabularies]
+
+
+def _weighted_pairs(
+    parts: Sequence[CorpusPart],
+    cleaning: CleaningConfig,
+    report: CleaningReport,
+    held_out: frozenset[int],
+) -> Iterator[tuple[Pair, float]]:
+    for part in parts:
+        for pair in clean_part(part, cleaning, report, held_out=held_out):
+            yield pair, part.weight
+
+
+def _replace(
+    directory: Path, vocabularies: Vocabularies, settings: str, inputs: Sequence[InputFile]
+) -> None:
+    """In this order, no crash leaves vocabularies that are taken for something else."""
+    for name in FILE_NAMES:
+        with storage_errors(directory / name):
+            (directory / name).unlink(missing_ok=True)
+    origin = VocabularyOrigin(
+        settings=settings, inputs=list(inputs), fingerprints=_fingerprints(vocabularies)
+    )
+    write_json(directory / ORIGIN_FILE, origin.model_dump())
+    vocabularies.save(directory)

@@ -1,0 +1,146 @@
+"""The directory of a run: what makes one, and that only one process at a time works in it.
+
+A run keeps ``.dragoman``, by which it is recognised and which is locked while somebody works in
+it.  Reading a run, as translating with its model does, needs no lock.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dragoman.config import read_yaml
+from dragoman.data.store import DATA_DIRECTORY, MANIFEST
+from dragoman.data.vocabularies import ORIGIN_FILE
+from dragoman.errors import ConfigError, SavedError
+from dragoman.files import storage_errors, sweep
+from dragoman.locks import lock
+from dragoman.saved import CHECKPOINTS_DIRECTORY, CONFIG_FILE, MODEL_DIRECTORY
+from dragoman.text.vocabulary import FILE_NAMES
+from dragoman.training.checkpoint import checkpoints
+
+log = logging.getLogger(__name__)
+
+MARKER = ".dragoman"
+_SHAREABLE = frozenset([*FILE_NAMES, ORIGIN_FILE])
+_held: set[Path] = set()
+
+
+def is_run(directory: Path) -> bool:
+    """Whether Dragoman made this directory as a run, also before runs had a marker."""
+    return (directory / MARKER).is_file() or _is_unmarked_run(directory)
+
+
+def _is_unmarked_run(directory: Path) -> bool:
+    """A configuration alone may be anybody's; beside what a run makes of it, it is a run's."""
+    begun = (
+        (directory / DATA_DIRECTORY / MANIFEST).is_file()
+        or (directory / ORIGIN_FILE).is_file()
+        or checkpoints(directory)
+    )
+    try:
+        return bool(begun and {"data", "training"} <= read_yaml(directory / CONFIG_FILE).keys())
+    except ConfigError:
+        return False
+
+
+def check_usable(directory: Path) -> None:
+    """Refuse to make a run where files of another kind are, which it might overwrite.
+
+    A directory may be absent, empty or a run, or hold vocabularies that the run is to use; hidden
+    files do not matter.
+
+    Raises:
+        ConfigError: it holds something else, or its name is no text.
+        StorageError: it cannot be read, or is a file.
+    """
+    try:
+        str(directory).encode()
+    except UnicodeEncodeError:  # safetensors opens no such path
+        raise ConfigError(
+            f"{str(directory)!r}: the name is not UTF-8; choose another directory with --run"
+        ) from None
+    with storage_errors(directory):
+        if not directory.exists() or is_run(directory):
+            return
+        strangers = {name for name in os.listdir(directory) if not name.startswith(".")}
+        if strangers := strangers - _SHAREABLE:
+            raise ConfigError(
+                f"{directory}: holds {min(strangers)} and is no run; choose a new or empty "
+                "directory with --run"
+            )
+
+
+@contextmanager
+def begin(directory: Path) -> Iterator[None]:
+    """:func:`claim` a directory that need not be a run yet, but must be usable as one.
+
+    Raises:
+        ConfigError: it holds something else.
+        SavedError: another process works in it.
+        StorageError: it cannot be read or written.
+    """
+    check_usable(directory)
+    with claim(directory):
+        yield
+
+
+@contextmanager
+def claim(run: Path) -> Iterator[None]:
+    """Work in a run as the only process that does; sweep what a killed one left.
+
+    A process that has claimed a run may claim it again.  Of several processes that train together,
+    only the first claims it for all; a claim of the others does nothing.
+
+    Raises:
+        SavedError: another process works in it.
+        StorageError: the directory cannot be written.
+    """
+    key = run.absolute()
+    if key in _held or os.environ.get("RANK", "0") != "0":
+        yield
+        return
+    with storage_errors(run):
+        run.mkdir(parents=True, exist_ok=True)
+        # Not written anew, or others would lock another file of the same name.
+        descriptor = os.open(run / MARKER, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _lock(descriptor, run)
+        for folder in (run, run / CHECKPOINTS_DIRECTORY, run / MODEL_DIRECTORY):
+            sweep(folder)
+        _held.add(key)
+        yield
+    finally:
+        _held.discard(key)
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, run: Path) -> None:
+    try:
+        if not lock(descriptor):
+            log.warning(
+                "%s: its file system has no locks; see to it that no other process works there",
+                run,
+            )
+    except BlockingIOError:
+        raise SavedError(
+            f"{run}: {_holder(descriptor)} works in this run; wait until it ends, or choose "
+            "another directory with --run"
+        ) from None
+    holder = {"process": os.getpid(), "host": socket.gethostname()}
+    with storage_errors(run):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, (json.dumps(holder) + "\n").encode(), 0)
+
+
+def _holder(descriptor: int) -> str:
+    try:
+        found = json.loads(os.pread(descriptor, 4096, 0))
+        return f"process {int(found['process'])} on {found['host']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

@@ -1,0 +1,48 @@
+"""A fair sample of a stream that is too long to keep, and weights as counts."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+_FINENESS = 2520  # all numbers up to 10 divide it
+
+
+class Reservoir(Generic[Item]):
+    """Reservoir sampling (Vitter 1985, algorithm R): each item is kept with the same probability.
+
+    A stream that is not longer than the sample is kept whole and in order.
+
+    Args:
+        size: items to keep at most.
+        seed: the same stream and seed give the same sample.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.items: list[Item] = []
+        self.seen = 0
+        self._size, self._rng = size, random.Random(seed)
+
+    def add(self, item: Item) -> None:
+        """Keep the item, perhaps in the place of another, or pass over it."""
+        self.seen += 1
+        if len(self.items) < self._size:
+            self.items.append(item)
+        elif (place := self._rng.randrange(self.seen)) < self._size:
+            self.items[place] = item
+
+
+def whole_counts(weights: Iterable[float]) -> dict[float, int]:
+    """Whole numbers in the proportions of positive weights, as small as they can be.
+
+    They are rounded to the nearest 2520th of the largest weight, and are at least that much.
+    """
+    different = set(weights)
+    largest = max(different, default=1.0)
+    scaled = {weight: max(1, round(_FINENESS * (weight / largest))) for weight in different}
+    divisor = math.gcd(*scaled.values())
+    return {weight: count // divisor for weight, count in scaled.items()}
