@@ -378,8 +378,9 @@ def test_loading_says_what_is_missing(tmp_path: Path, vocabularies: Vocabularies
         Translator.load(path, device="cpu")
     with pytest.raises(ConfigError, match="at least one"):
         Translator.load()
-    with pytest.raises(ConfigError, match="device 'abacus' cannot be used"):
-        Translator.load(path, device="abacus")
+    for device in ("abacus", "meta"):
+        with pytest.raises(ConfigError, match=f"device '{device}' cannot be used"):
+            Translator.load(path, device=device)
     with pytest.raises(SavedError, match="none"):
         Translator.load(tmp_path / "none")
     with pytest.raises(ConfigError, match="at least one model"):

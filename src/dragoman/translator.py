@@ -364,7 +364,7 @@ def _refuse_text(lines: Iterable[str]) -> None:
 
 def _check_device(device: torch.device | str) -> None:
     try:
-        torch.empty(0, device=device)
+        torch.zeros(1, device=device).item()  # "meta" makes tensors too, and holds nothing
     except (RuntimeError, AssertionError) as error:  # AssertionError: built without CUDA
         reason = str(error).splitlines()[0]
         raise ConfigError(f"device {str(device)!r} cannot be used: {reason}") from error

@@ -138,7 +138,7 @@ class TestPart:
             ({"path": "a.po", "source": "en"}, "leave source and target out"),
             ({"source": "a", "target": "b", "format": "tsv"}, "any other format as path"),
             ({"path": "a", "source": "a", "target": "b", "format": "plain"}, "without path"),
-            ({"source": "a", "target": "b", "weight": 0}, "weight: .*greater than or equal to 0.000001"),
+            ({"source": "a", "target": "b", "weight": 0}, "weight: .*or equal to 0.000001"),
             ({"source": "a", "target": "b", "weight": float("inf")}, "weight: .*finite"),
             ({"source": "a", "target": "b", "wieght": 1}, "did you mean 'weight'"),
             ({"source": "a", "target": "b", "format": "csv"}, "format: .*'tsv'"),
