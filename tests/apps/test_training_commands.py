@@ -111,15 +111,11 @@ def test_two_processes_on_one_run(
 
 
 def test_odd_names_of_runs(config: Path, dragoman: CommandLine, tmp_path: Path) -> None:
-    for name, code, said in (
-        ("x" * 300, 6, "the name is too long"),
-        (os.fsdecode(b"\xff"), 2, "not UTF-8"),
-    ):
-        assert said in one_error(dragoman("prepare", config, "--run", tmp_path / name), code)
-    for command in ("resume", "translate"):
-        assert "no " in one_error(dragoman(command, tmp_path / ("x" * 300)), 4)
-    output = tmp_path / ("x" * 300)
-    assert "neither" in one_error(dragoman("average", output, "--output", output), 4)
+    for name, said in (("x" * 300, "File name too long"), (os.fsdecode(b"\xff"), "not UTF-8")):
+        assert said in one_error(dragoman("prepare", config, "--run", tmp_path / name), 2)
+    long = tmp_path / ("x" * 300)
+    for command in (["resume"], ["translate"], ["average", "--output", "here"]):
+        assert "File name too long" in one_error(dragoman(*command, long), 2)
     line_feed = tmp_path / "two\nlines"
     assert dragoman("prepare", config, "--run", line_feed).code == 0
 
