@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
@@ -11,16 +12,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 import torch
 from reversal import Reversal
+from torch.nn.functional import cross_entropy
 
 from dragoman.data.batches import Batch
 from dragoman.errors import InterruptedRunError, SavedError, TrainingError
+from dragoman.models.dropout import Dropout
+from dragoman.models.interface import TranslationModel
 from dragoman.saved import read_tensors
+from dragoman.text.vocabulary import PAD
 from dragoman.training.checkpoint import checkpoints, path_of, read_checkpoint
+from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Record
 from dragoman.training.trainer import Trainer
 
@@ -277,6 +284,9 @@ def test_persistent_non_finite_steps_roll_back(trainer: MakeTrainer) -> None:
     assert progress.learning_rate_factor == 0.5
     assert progress.step == 12
     assert "went back to the checkpoint of step 4" in records.of("warning")[-1]["message"]
+    rates = {record["step"]: record["learning_rate"] for record in records.of("training")}
+    assert rates[4] == pytest.approx(0.004)
+    assert rates[9] == pytest.approx(0.5 * 0.009)
 
 
 def test_after_a_rollback_each_step_is_told_once(trainer: MakeTrainer, tmp_path: Path) -> None:
@@ -397,3 +407,111 @@ def test_the_log_tells_how_evenly_experts_are_used(trainer: MakeTrainer) -> None
     plain.observers = [others := Records()]
     plain.train()
     assert not any("expert" in name for name in others.of("training")[0])
+
+
+def masks_of(run: Trainer) -> list[torch.Tensor]:
+    """What the first dropout of each step keeps, once the run has been trained."""
+    kept: list[torch.Tensor] = []
+
+    def note(module: torch.nn.Module, inputs: tuple[torch.Tensor], output: torch.Tensor) -> None:
+        if module.training:
+            kept.append(output != 0)
+
+    first = next(module for module in run.model.modules() if isinstance(module, Dropout))
+    first.register_forward_hook(note)
+    run.train()
+    return kept
+
+
+def test_dropout_differs_by_step_and_by_process(trainer: MakeTrainer, tmp_path: Path) -> None:
+    class Same(Reversal):
+        """One batch again and again."""
+
+        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+            (batch,) = Reversal(1).window(0, 0)
+            yield from [batch] * (self.batches - start)
+
+    runs = [trainer(tmp_path / name, batches=Same(), max_steps=3) for name in ("first", "second")]
+    runs[1]._world = World(1, 1, torch.device("cpu"))  # another rank; there is no one to sum with
+    kept = [mask for run in runs for mask in masks_of(run)]
+    assert len(kept) == 6
+    assert not any(torch.equal(a, b) for a, b in combinations(kept, 2))
+
+
+def test_noise_of_experts_is_resumed_too(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """Drawn by PyTorch's generator, unlike the masks of dropout."""
+    choices = {"model": {"mixture": {"experts": 3}}, "dropout": 0.0, "max_steps": 6}
+    whole, parted = tmp_path / "whole", tmp_path / "parted"
+    trainer(whole, **choices).train()
+    trainer(parted, **{**choices, "max_steps": 4}).train()
+    second = trainer(parted, **choices)
+    torch.manual_seed(99)
+    assert second.resume()
+    second.train()
+    assert_same(weights(parted, 6), weights(whole, 6))
+
+
+def test_validation_sees_the_model_as_it_is_used(trainer: MakeTrainer) -> None:
+    """Without dropout, and training has it again afterwards."""
+    modes: list[bool] = []
+
+    def validate(model: TranslationModel) -> dict[str, float]:
+        modes.append(model.training)
+        return {"loss": 1.0}
+
+    run = trainer(validate=validate, max_steps=4, validation_steps=2)
+    assert len(masks_of(run)) == 4
+    assert modes == [False, False]
+
+
+def test_figures_of_the_first_step_are_pytorchs(trainer: MakeTrainer) -> None:
+    """Loss with smoothing, likelihood and gradient norm, a token; the rate of equation 3."""
+    schedule = {"warmup_steps": 10}
+    run = trainer(dropout=0.0, label_smoothing=0.3, schedule=schedule, max_steps=1)
+    run.observers = [records := Records()]
+    reference = copy.deepcopy(run.model).double()
+    (batch,) = Reversal(1).window(0, 0)
+    memory = reference.encode(batch.source, batch.source_mask)
+    hidden, _ = reference.decode(batch.target_input, memory, reference.start(memory))
+    logits, gold = reference.logits(hidden).flatten(0, 1), batch.target_output.flatten()
+    loss, nll = (
+        cross_entropy(logits, gold, ignore_index=PAD, label_smoothing=smoothing)
+        for smoothing in (0.3, 0.0)
+    )
+    norm = torch.stack(
+        [g.norm() for g in torch.autograd.grad(loss, list(reference.parameters()))]
+    ).norm()
+    run.train()
+    (figures,) = records.of("training")
+    assert figures["loss"] == pytest.approx(loss.item(), rel=1e-5)
+    assert figures["nll"] == pytest.approx(nll.item(), rel=1e-5)
+    assert figures["perplexity"] == pytest.approx(nll.exp().item(), rel=1e-5)
+    assert figures["gradient_norm"] == pytest.approx(norm.item(), rel=1e-4)
+    assert figures["learning_rate"] == pytest.approx(16**-0.5 * 10**-1.5)
+    assert run.progress.early_losses == [figures["nll"]]
+
+
+def test_a_loss_that_is_not_finite_skips_the_step(
+    trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the gradient be finite."""
+    run = trainer(max_steps=2, checkpoint_steps=1)
+    monkeypatch.setattr(run, "_backward", lambda batch: Trainer._backward(run, batch) * torch.inf)
+    run.train()
+    assert run.progress.target_tokens == 0
+    assert_same(weights(tmp_path, 1), weights(tmp_path, 2))
+
+
+def test_a_higher_bleu_is_better_and_an_equal_one_is_not(trainer: MakeTrainer) -> None:
+    scores = iter([3.0, 5.0, 5.0, 4.0, 9.0])
+    run = trainer(
+        validate=lambda model: {"loss": 1.0, "bleu": next(scores)},
+        best_metric="bleu",
+        max_steps=50,
+        validation_steps=1,
+        patience=2,
+    )
+    progress = run.train()
+    assert progress.step == 4
+    assert progress.best is not None
+    assert (progress.best.step, progress.best.value) == (2, 5.0)
