@@ -8,7 +8,7 @@ import torch
 from agreement import assert_same_translations
 
 from dragoman import device, translator
-from dragoman.errors import ConfigError
+from dragoman.errors import WorkerError
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
 from dragoman.text.vocabulary import VocabularyConfig, train_vocabularies
@@ -60,5 +60,5 @@ def test_a_worker_that_was_ended_is_told(model: Path) -> None:
     (worker,) = set(multiprocessing.active_children()) - others
     worker.kill()
     worker.join()
-    with pytest.raises(ConfigError, match="fewer workers"):
+    with pytest.raises(WorkerError, match="fewer workers"):
         translator.translate(["a"])

@@ -56,7 +56,7 @@ class MissingExtraError(DragomanError):
 
 
 class WorkerError(DragomanError):
-    """Another of the processes that train together failed, was killed or cannot be reached.
+    """Another of the processes that work together failed, was killed or cannot be reached.
 
     Args:
         message: its text.

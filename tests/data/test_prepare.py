@@ -15,7 +15,7 @@ import pytest
 from dragoman.data.batches import BatchConfig, Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import FILE_NAMES, Store
-from dragoman.errors import DataError, StorageError
+from dragoman.errors import DataError, StorageError, WorkerError
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig, train_vocabularies
@@ -360,7 +360,7 @@ class TestKilled:
                 if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
                     os.kill(child, signal.SIGKILL)
 
-        with pytest.raises(DataError, match="repeat with fewer processes"):
+        with pytest.raises(WorkerError, match="repeat with fewer processes"):
             prepare(
                 folder / "data",
                 [part],

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import multiprocessing.connection
-import os
-import signal
-import threading
-from collections import deque
 from collections.abc import Generator, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.errors import DataError
+from dragoman.processes import WorkerPool
 from dragoman.text.vocabulary import Vocabularies
 
 Ids = npt.NDArray[np.int32]
@@ -103,33 +95,22 @@ def encode_chunks(
         processes: how many encode beside this one; with 1, this one does it.
 
     Raises:
-        DataError: a process ended before its time.
+        WorkerError: a process was ended from outside.
     """
     if processes == 1:
         yield from map(encoder, chunks)
         return
-    # A fresh interpreter each: a forked copy of a process that has threads may hang.
-    pool = ProcessPoolExecutor(
+    pool = WorkerPool(
         processes,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(encoder,),
+        _start_worker,
+        (encoder,),
+        work="encodes text",
+        remedy="repeat with fewer processes, such as 1 (data.processes)",
     )
-    pending: deque[Future[EncodedChunk]] = deque()
     try:
-        for chunk in chunks:
-            pending.append(pool.submit(_encode, chunk))
-            if len(pending) >= processes * _CHUNKS_AHEAD:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    except BrokenProcessPool as error:
-        raise DataError(
-            "a process that encodes text was ended from outside, perhaps for want of memory; "
-            "repeat with fewer processes, such as 1"
-        ) from error
+        yield from pool.in_order(_encode, chunks, ahead=processes * _CHUNKS_AHEAD)
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.close()
 
 
 def _flatten(sentences: list[list[int]]) -> tuple[Ids, IntArray]:
@@ -143,17 +124,6 @@ _encoder: Encoder | None = None  # of a worker process; sent once, not with ever
 def _start_worker(encoder: Encoder) -> None:
     global _encoder  # noqa: PLW0603 - the only state that a pool's worker can keep
     _encoder = encoder
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """Leave no orphan behind when the parent is killed; its queue would be waited on for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "a worker has a parent"
-    multiprocessing.connection.wait([parent.sentinel])
-    os._exit(1)
 
 
 def _encode(chunk: Chunk) -> EncodedChunk:

@@ -1,0 +1,144 @@
+"""The pool of processes that share work on one machine: encoding text, translating.
+
+Nothing waits for a process that is gone: a worker that was killed is one clear error, and a worker
+whose parent was killed ends, too.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import TimeoutError as ResultTimeoutError
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from multiprocessing.connection import wait
+from typing import Any, TypeVar
+
+from dragoman.errors import WorkerError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_WATCH_SECONDS = 1.0
+"""How often a process that waits for a result looks whether the workers are alive."""
+
+
+class WorkerPool:
+    """Processes that carry out tasks.
+
+    Args:
+        processes: how many.
+        begin: called in each with ``arguments`` before its first task.
+        arguments: of ``begin``; sent once, not with every task.
+        work: what the workers do, for errors, such as "translates".
+        remedy: what the user can do if a worker is killed.
+    """
+
+    def __init__(
+        self,
+        processes: int,
+        begin: Callable[..., None],
+        arguments: tuple[Any, ...],
+        *,
+        work: str,
+        remedy: str,
+    ) -> None:
+        # A fresh interpreter each: a forked copy of a process that has threads may hang.
+        self._executor = ProcessPoolExecutor(
+            processes,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_begin,
+            initargs=(begin, arguments),
+        )
+        self._processes, self._work, self._remedy = processes, work, remedy
+
+    def start(self) -> None:
+        """Start all processes now; otherwise each starts when a task finds no other idle."""
+        with suppress(BrokenProcessPool):  # which the first task will find too
+            for _ in range(self._processes):
+                self._executor.submit(_nothing)
+
+    def in_order(
+        self, task: Callable[[Item], Result], items: Iterable[Item], *, ahead: int
+    ) -> Generator[Result, None, None]:
+        """The results of ``task`` in the order of ``items``.
+
+        Args:
+            task: a function of a module.
+            items: consumed as results are taken, at most ``ahead`` of them before their turn.
+            ahead: tasks that wait or are at work at once.
+
+        Raises:
+            WorkerError: a worker was ended from outside.
+        """
+        pending: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                pending.append(self._executor.submit(task, item))
+                if len(pending) >= ahead:
+                    yield self._result(pending.popleft())
+            while pending:
+                yield self._result(pending.popleft())
+        except BrokenProcessPool as error:
+            raise WorkerError(
+                f"a process that {self._work} was ended from outside, perhaps for want of memory; "
+                f"{self._remedy}"
+            ) from error
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def close(self) -> None:
+        """End the processes, after the tasks at hand."""
+        self._executor.shutdown(cancel_futures=True)
+
+    def _result(self, future: Future[Result]) -> Result:
+        while True:
+            try:
+                return future.result(timeout=_WATCH_SECONDS)
+            except ResultTimeoutError:
+                if future.done():
+                    return future.result()
+                self._end_if_one_is_gone()
+
+    def _end_if_one_is_gone(self) -> None:
+        """Break the pool where a worker was killed while it sent a result.
+
+        The executor sees most deaths by itself.  In the middle of a message it waits for the rest,
+        which cannot come, since this process holds an end of the pipe, too.
+        """
+        executor: Any = self._executor  # no public attribute tells what is needed here
+        workers = list((executor._processes or {}).values())
+        if all(worker.is_alive() for worker in workers):
+            return
+        for worker in workers:
+            worker.kill()
+            worker.join()
+        executor._result_queue._writer.close()
+        executor._call_queue._reader.close()
+        raise BrokenProcessPool("a worker was killed while it sent a result")
+
+
+def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """Make this process a worker."""
+    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    begin(*arguments)
+
+
+def _end_with_parent() -> None:
+    """Leave no orphan behind when the parent is killed; its queue would be waited on for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "a worker has a parent"
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _nothing() -> None:
+    """What a worker is asked to do so that it starts."""

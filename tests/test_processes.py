@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from multiprocessing import connection
+
+import pytest
+
+from dragoman.errors import WorkerError
+from dragoman.processes import WorkerPool
+
+_factor = 0
+
+
+def begin(factor: int) -> None:
+    global _factor  # noqa: PLW0603 - what a worker keeps
+    _factor = factor
+
+
+def times(number: int) -> int:
+    return _factor * number
+
+
+def die(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def die_while_sending(number: int) -> int:
+    """A message of which two bytes arrive."""
+
+    def half(self: connection.Connection, message: bytes) -> None:
+        os.write(self.fileno(), bytes(message[:2]))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    connection.Connection._send = half  # type: ignore[attr-defined]
+    return number
+
+
+def fail(number: int) -> int:
+    raise TimeoutError(f"of task {number}")
+
+
+@pytest.fixture
+def pool() -> Iterator[WorkerPool]:
+    pool = WorkerPool(1, begin, (7,), work="counts", remedy="count less")
+    yield pool
+    pool.close()
+
+
+def test_results_come_in_order_and_items_are_taken_when_their_turn_comes(pool: WorkerPool) -> None:
+    taken = []
+
+    def items() -> Iterator[int]:
+        for number in range(9):
+            taken.append(number)
+            yield number
+
+    results = pool.in_order(times, items(), ahead=3)
+    assert next(results) == 0
+    assert taken == [0, 1, 2]
+    assert list(results) == [7 * number for number in range(1, 9)]
+
+
+def test_the_error_of_a_task_is_its_own(pool: WorkerPool) -> None:
+    with pytest.raises(TimeoutError, match="of task 3"):
+        list(pool.in_order(fail, [3], ahead=1))
+    assert list(pool.in_order(times, [2], ahead=1)) == [14]
+
+
+@pytest.mark.parametrize("task", [die, die_while_sending])
+def test_a_worker_that_is_killed_is_one_clear_error(task: object, pool: WorkerPool) -> None:
+    with pytest.raises(WorkerError, match=r"a process that counts was ended .*; count less"):
+        list(pool.in_order(task, range(5), ahead=3))  # type: ignore[arg-type]
