@@ -3,13 +3,14 @@ from __future__ import annotations
 import errno
 import io
 import json
+import math
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from dragoman.training.progress import MetricsFile, ProgressBar
+from dragoman.training.progress import Averages, MetricsFile, ProgressBar
 
 TRAINING = {
     "kind": "training",
@@ -86,3 +87,21 @@ def test_the_bar_shows_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
         assert part in shown
     assert "step 50: loss 3.2, bleu 31.46" in shown
     assert "step 50: loss is not finite" in shown
+
+
+def test_averages_are_by_token_or_by_step() -> None:
+    averages = Averages()
+    for tokens, seconds in ((10, 2.0), (30, 3.0)):
+        averages.wait(seconds)
+        averages.add(4.0 * tokens, 2.0 * tokens, tokens, norm=tokens / 10, rate=tokens / 100)
+    assert averages.figures() == pytest.approx(
+        {
+            "loss": 4.0,
+            "nll": 2.0,
+            "perplexity": math.exp(2.0),
+            "learning_rate": 0.3,  # the last step's
+            "gradient_norm": 2.0,  # the mean of 1 and 3
+            "tokens_per_second": 8.0,
+        }
+    )
+    assert averages.figures() == {}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,3 +27,5 @@ def test_rises_to_its_peak_then_never_again(decay: str) -> None:
     if decay in {"linear", "cosine"}:
         assert rates[-1] == pytest.approx(0, abs=1e-12)
         assert learning_rate(config, 30, 64, 50) == pytest.approx(0.25)
+        quarter = 0.75 if decay == "linear" else (1 + math.cos(math.pi / 4)) / 2
+        assert learning_rate(config, 20, 64, 50) == pytest.approx(0.5 * quarter)

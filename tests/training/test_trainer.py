@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -502,11 +503,13 @@ def test_a_loss_that_is_not_finite_skips_the_step(
     assert_same(weights(tmp_path, 1), weights(tmp_path, 2))
 
 
-def test_a_higher_bleu_is_better_and_an_equal_one_is_not(trainer: MakeTrainer) -> None:
+@pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("loss", -1)])
+def test_an_equal_score_is_no_better(trainer: MakeTrainer, metric: str, sign: int) -> None:
+    """Higher ones are, but for the loss."""
     scores = iter([3.0, 5.0, 5.0, 4.0, 9.0])
     run = trainer(
-        validate=lambda model: {"loss": 1.0, "bleu": next(scores)},
-        best_metric="bleu",
+        validate=lambda model: {"loss": 1.0, metric: sign * next(scores)},
+        best_metric=metric,
         max_steps=50,
         validation_steps=1,
         patience=2,
@@ -514,4 +517,29 @@ def test_a_higher_bleu_is_better_and_an_equal_one_is_not(trainer: MakeTrainer) -
     progress = run.train()
     assert progress.step == 4
     assert progress.best is not None
-    assert (progress.best.step, progress.best.value) == (2, 5.0)
+    assert (progress.best.step, progress.best.value) == (2, sign * 5.0)
+
+
+def test_minutes_are_counted_over_all_steps(
+    trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock that says a quarter of a minute for each step."""
+    clock = SimpleNamespace(perf_counter=count(step=15).__next__)
+    monkeypatch.setattr("dragoman.training.trainer.time", clock)
+    progress = trainer(max_steps=None, max_minutes=1).train()
+    assert progress.step == 5  # the time of a step is agreed on with the next one
+    assert progress.seconds == 60
+
+
+def test_a_run_that_learns_nothing_is_told(
+    trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "dragoman.training.trainer.learns_nothing",
+        lambda early, loss, step: f"{len(early)} losses up to step {step}",
+    )
+    run = trainer(max_steps=2)
+    run.observers = [records := Records()]
+    run.train()
+    told = [record["message"] for record in records.of("warning")]
+    assert told == ["1 losses up to step 1", "2 losses up to step 2"]
