@@ -1,5 +1,6 @@
 # make demo   trains, translates and scores on the embedded corpus, from nothing
 # make test   lint, types, import contracts and tests, as CI runs them
+# make test-kernels  the tests of models and search again, with the kernels of an older processor
 # make check  the same without the tests, in seconds
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 
@@ -10,13 +11,19 @@ BIN := $(VENV)/bin
 PEERS := benchmarks/peers
 ROUNDS := 2
 
-.PHONY: demo test check bench format clean
+# What PyTorch, oneDNN and MKL may use at most; processors without them take no notice.
+KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+
+.PHONY: demo test test-kernels check bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
 
 test: check
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
+
+test-kernels: $(VENV)/installed
+	$(KERNELS) $(BIN)/pytest -n 2 --dist loadfile tests/models tests/search tests/training tests/apps tests/test_*.py
 
 check: $(VENV)/installed
 	$(BIN)/ruff check .

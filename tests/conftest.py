@@ -1,7 +1,8 @@
 """What holds for all tests: properties are checked on the same examples every time.
 
 Tensors here are small, and threads that wait for one another on a busy machine cost more than
-they give; so tests that use PyTorch do so on one thread, and so do the processes they start.
+they give; so tests that use PyTorch do so on one thread, and so do the processes they start,
+whatever the environment says.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import os
 
 from hypothesis import settings
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when PyTorch is first imported
+for _library in ("OMP", "MKL", "OPENBLAS"):  # read when PyTorch and NumPy are first imported
+    os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 # No deadline: a machine that is busy with something else must not fail a test.
 settings.register_profile(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -125,6 +127,7 @@ VARIATIONS: dict[str, ModelConfig] = {
     "recurrent, without input feeding": RecurrentConfig(
         **_RECURRENT, input_feeding=False, attention="dot", embeddings="target"
     ),
+    "recurrent, source reversed": RecurrentConfig(**_RECURRENT, source="reversed"),
     "recurrent, bidirectional, additive": RecurrentConfig(
         encoder_layers=1,
         decoder_layers=1,
@@ -208,6 +211,12 @@ def build(config: ModelConfig, seed: int = 0) -> TranslationModel:
         if parameter.dim() == 2 and not parameter.any():
             torch.nn.init.normal_(parameter)
     return model
+
+
+@cache
+def built(config: ModelConfig) -> TranslationModel:
+    """A model that tests only read: building one takes longer than most of what is asked of it."""
+    return build(config).requires_grad_(False)
 
 
 def random_ids(rows: int, length: int, seed: int = 1) -> Tensor:

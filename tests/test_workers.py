@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from agreement import assert_same_translations
 
+from dragoman import device, translator
 from dragoman.errors import ConfigError
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
@@ -34,7 +36,21 @@ def test_processes_give_what_one_gives_in_order(model: Path) -> None:
     shared = Translator.load(model, device="cpu", workers=2)
     assert shared.translate(LINES) == alone.translate(LINES)
     draws = {"sampling": {"seed": 3}, "nbest": 2}
-    assert shared.translate_nbest(LINES, **draws) == alone.translate_nbest(LINES, **draws)
+    found, expected = (each.translate_nbest(LINES, **draws) for each in (shared, alone))
+    assert_same_translations(found, expected)
+
+
+def test_auto_is_decided_once_for_all_processes(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([True, False, False, False])
+    monkeypatch.setattr(device, "computes_bfloat16", lambda where: next(answers))
+    handed: list[object] = []
+    monkeypatch.setattr(translator, "WorkerEngine", lambda *arguments: handed.append(arguments[-1]))
+    loaded = Translator.load(model, model, device="cpu", precision="auto", workers=2)
+    dtypes = {p.dtype for part in loaded.models for p in part.parameters()}
+    assert dtypes == {torch.bfloat16}
+    assert handed == ["bfloat16"]
 
 
 def test_a_worker_that_was_ended_is_told(model: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import time
+import platform
 from typing import Literal
 
 import torch
 
 Precision = Literal["auto", "float32", "bfloat16"]
+DecidedPrecision = Literal["float32", "bfloat16"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 
@@ -18,33 +19,43 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def working_precision(wanted: Precision, device: torch.device) -> torch.dtype:
-    """The type a model computes in; ``auto`` is bfloat16 where that is faster, by trying it."""
-    if wanted == "auto":
-        wanted = "bfloat16" if _bfloat16_is_faster(device) else "float32"
-    return torch.bfloat16 if wanted == "bfloat16" else torch.float32
+def computes_bfloat16(device: torch.device) -> bool:
+    """Whether the hardware has bfloat16 arithmetic that PyTorch uses; otherwise it is emulated.
 
-
-def _bfloat16_is_faster(device: torch.device) -> bool:
-    """Time a small matrix product in both; some CPUs emulate bfloat16 a hundred times slower."""
+    On a CPU: AVX512_BF16 or AMX (x86) or BF16 (ARM), and oneDNN, which alone has kernels for it.
+    On a GPU: AMD's, and NVIDIA's from compute capability 8 on.
+    """
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        with torch.cuda.device(device):
+            return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return False
+    if platform.machine().lower() in {"aarch64", "arm64"}:
+        return True
+    # On x86, oneDNN says yes to all of AVX-512 and converts to float32 where it has to.
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
-    def seconds(dtype: torch.dtype) -> float:
-        a = torch.ones(192, 192, dtype=dtype)
-        best = float("inf")
-        for _ in range(4):
-            start = time.perf_counter()
-            a @ a
-            best = min(best, time.perf_counter() - start)
-        return best
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # on a busy machine, waiting for other threads would be measured
-    try:
-        return seconds(torch.bfloat16) < 0.8 * seconds(torch.float32)
-    finally:
-        torch.set_num_threads(threads)
+def decide_precision(wanted: Precision, device: torch.device) -> DecidedPrecision:
+    """What to compute in: ``auto`` is bfloat16 where the hardware has it.
+
+    Whoever has several processes, or goes on later, decides once and keeps the answer.
+    """
+    if wanted == "auto":
+        return "bfloat16" if computes_bfloat16(device) else "float32"
+    return wanted
+
+
+def is_emulated(precision: DecidedPrecision, device: torch.device) -> bool:
+    """Whether ``device`` lacks this arithmetic: results are right, but up to 100 times slower."""
+    return precision == "bfloat16" and not computes_bfloat16(device)
+
+
+def working_precision(wanted: Precision, device: torch.device) -> torch.dtype:
+    """The type that a model computes in; ``auto`` as :func:`decide_precision` has it."""
+    return torch.bfloat16 if decide_precision(wanted, device) == "bfloat16" else torch.float32
 
 
 def keep_freed_memory() -> None:

@@ -18,6 +18,7 @@ from dragoman.config import parse, read_yaml, to_yaml
 from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
+from dragoman.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_write
 from dragoman.recipe import ExperimentConfig
@@ -76,9 +77,9 @@ class Experiment:
                 f"{run}: a run with checkpoints is here; go on with 'dragoman resume {run}', or "
                 "choose another directory with --run"
             )
-        with atomic_write(run / CONFIG_FILE) as stream:
-            stream.write(to_yaml(json.loads(config.model_dump_json())))
-        return cls(config, run)
+        experiment = cls(config, run)
+        experiment._write_config()
+        return experiment
 
     @classmethod
     def open(cls, run: Path) -> Experiment:
@@ -90,6 +91,10 @@ class Experiment:
         if not (run / CONFIG_FILE).is_file():
             raise SavedError(f"{run}: no run here ({CONFIG_FILE} is missing)")
         return cls(parse(ExperimentConfig, read_yaml(run / CONFIG_FILE), run / CONFIG_FILE), run)
+
+    def _write_config(self) -> None:
+        with atomic_write(self.run / CONFIG_FILE) as stream:
+            stream.write(to_yaml(json.loads(self.config.model_dump_json())))
 
     def prepare(self, progress: Callable[[int], None] | None = None) -> Prepared:
         """Vocabularies and encoded text; what is there already and unchanged is kept.
@@ -148,6 +153,8 @@ class Experiment:
     ) -> None:
         """Train, from the newest checkpoint if there is one, and write the finished model.
 
+        ``training.precision: auto`` is decided now, and the run keeps it wherever it goes on.
+
         Args:
             prepared: what :meth:`prepare` gave.
             world: the processes that train together.
@@ -159,6 +166,7 @@ class Experiment:
             TrainingError: the loss stays non-finite.
             SavedError: the newest checkpoint is damaged.
         """
+        self._decide_precision(world)
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
@@ -185,6 +193,28 @@ class Experiment:
         trainer.train()
         if world.leads:
             self.finish(prepared.vocabularies)
+
+    def _decide_precision(self, world: World) -> None:
+        """Let all processes compute in what the leading one's hardware has, now and at resuming."""
+        training = self.config.training
+        wanted = decide_precision(training.precision, world.device)
+        here = [world.leads and wanted == "bfloat16", is_emulated("bfloat16", world.device)]
+        shared = torch.tensor(here, dtype=torch.float32, device=world.device)
+        led, emulating = world.sum(shared).tolist()
+        precision: DecidedPrecision = "bfloat16" if led else "float32"
+        if training.precision != precision:
+            training = training.model_copy(update={"precision": precision})
+            self.config = self.config.model_copy(update={"training": training})
+            if world.leads:
+                self._write_config()
+        if world.leads and led and emulating:
+            log.warning(
+                "%s computes in bfloat16, which this hardware lacks: it is emulated, which is "
+                "slow; begin a run in float32 with: dragoman train %s --run OTHER "
+                "--set training.precision=float32",
+                self.run,
+                self.run / CONFIG_FILE,
+            )
 
     def batches(self, prepared: Prepared, world: World) -> Batches:
         """What one of the processes that train together learns from."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dragoman.config import parse
 from dragoman.data.batches import make_batch
-from dragoman.device import Precision
+from dragoman.device import Precision, best_device, decide_precision
 from dragoman.engine import Engine, SourceBatch, TorchEngine, evaluating
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.models.interface import TranslationModel
@@ -128,11 +128,13 @@ class Translator:
             raise ConfigError("name at least one model or run directory to load")
         if device is not None:
             _check_device(device)
-        first, *others = saved = [load_for_search(path, device, precision) for path in paths]
+        where = torch.device(device) if device is not None else best_device()
+        decided = decide_precision(precision, where)
+        first, *others = saved = [load_for_search(path, device, decided) for path in paths]
         for other in others:
             _check_same_vocabularies(first, other)
         config = parse(SearchConfig, first.search, f"{first.path}: search")
-        engine = WorkerEngine(paths, workers, device, precision) if workers else None
+        engine = WorkerEngine(paths, workers, device, decided) if workers else None
         return cls([part.model for part in saved], first.vocabularies, config, engine)
 
     @property

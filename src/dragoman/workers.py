@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.device import Precision
+from dragoman.device import DecidedPrecision
 from dragoman.engine import SourceBatch, TorchEngine
 from dragoman.errors import ConfigError
 from dragoman.saved import load_for_search
@@ -41,7 +41,7 @@ class WorkerEngine:
         paths: Sequence[Path | str],
         workers: int,
         device: torch.device | str | None,
-        precision: Precision,
+        precision: DecidedPrecision,
     ) -> None:
         self._ahead = workers * _AHEAD
         # Processes that are forked from one with threads may hang; new ones do not.
@@ -79,7 +79,7 @@ class WorkerEngine:
 
 
 def _begin(
-    paths: Sequence[Path | str], device: torch.device | str | None, precision: Precision
+    paths: Sequence[Path | str], device: torch.device | str | None, precision: DecidedPrecision
 ) -> None:
     """Make this process a worker."""
     global _engine  # noqa: PLW0603 - what a pool's initializer leaves for its tasks

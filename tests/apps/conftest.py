@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from command_line import CommandLine, call, write_experiment
 
+from dragoman.models.cost import cost
 from dragoman.text.synthetic import write
+
+
+@pytest.fixture(scope="session", autouse=True)
+def counted_once() -> Iterator[None]:
+    """Counting a model's operations takes longer than most of what asks for them here."""
+    remembered = cache(cost)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("models.cost", "apps.doctor.machine", "apps.compare.plan"):
+            patch.setattr(f"dragoman.{module}.cost", remembered)
+        yield
 
 
 @pytest.fixture

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine, Outcome, one_error
+from command_line import CommandLine, Outcome, call, one_error
 
-from dragoman.apps.compare import speed
+from dragoman.apps.compare import comparison, speed
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
-from dragoman.errors import InterruptedRunError
+from dragoman.errors import ConfigError, InterruptedRunError
+from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import read_experiment
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
@@ -20,9 +23,15 @@ from dragoman.training.distributed import World
 from dragoman.translator import Translator
 
 
-@pytest.fixture(autouse=True)
-def soon_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "SECONDS", 0.01)
+@pytest.fixture(autouse=True, scope="module")
+def soon_measured() -> Iterator[None]:
+    """What a comparison measures would take longer here than its training."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speed, "SECONDS", 0.01)
+        patch.setattr(speed, "_PEAK_SIZE", 64)
+        patch.setattr(comparison, "measure_speeds", partial(speed.measure_speeds, rounds=2))
+        patch.setattr(comparison, "SignificanceConfig", partial(SignificanceConfig, samples=99))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +102,23 @@ class TestBudget:
         progress = read_progress(checkpoints(tmp_path / "a")[-1])
         assert progress.target_tokens / progress.step == pytest.approx(one.tokens_per_step)
 
+    @pytest.mark.parametrize("budget", [Budget(), Budget(flops=FLOPS)])
+    def test_the_precision_that_a_run_decided_is_its_recipes_auto(
+        self, budget: Budget, recipes: list[Path], tmp_path: Path
+    ) -> None:
+        def planned(precision: str) -> Planned:
+            config = read_experiment(recipes[0], [f"training.precision={precision}"])
+            (one,) = plan({"a": config}, tmp_path, budget, prepare_run)
+            return one
+
+        experiment = planned("auto").experiment
+        experiment._decide_precision(World.alone())
+        decided = experiment.config.training.precision
+        assert planned("auto").experiment.config.training.precision == decided != "auto"
+        assert planned(decided).experiment.config == experiment.config
+        with pytest.raises(ConfigError, match="begun with another recipe"):
+            planned({"float32": "bfloat16", "bfloat16": "float32"}[decided])
+
     def test_other_limits_do_not_hold(self, recipes: list[Path], tmp_path: Path) -> None:
         config = read_experiment(recipes[0], ["training.max_epochs=1", "training.patience=1"])
         (one,) = plan({"a": config}, tmp_path, Budget(flops=FLOPS), prepare_run)
@@ -103,20 +129,16 @@ class TestBudget:
 @pytest.fixture(scope="module")
 def finished(recipes: list[Path], output: Path) -> Outcome:
     """A whole comparison, one of whose runs was carried out by 'dragoman resume'."""
-    from command_line import call
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "SECONDS", 0.01)
-        arguments = ["compare", *recipes, "--flops", FLOPS, "--output", output]
-        begun = call(*arguments, "--plan")
-        assert begun.code == 0, begun.err
-        assert f"dragoman resume {output / 'recurrent'}" in begun.out
-        assert call("resume", output / "recurrent").code == 0
-        left = call(*arguments, "--plan")
-        assert f"dragoman resume {output / 'wide'}" in left.out
-        assert f"dragoman resume {output / 'recurrent'}" not in left.out
-        outcome = call(*arguments, "--ensemble", "wide+recurrent")
-        assert "Nothing is left to train" in call(*arguments, "--plan").out
+    arguments = ["compare", *recipes, "--flops", FLOPS, "--output", output]
+    begun = call(*arguments, "--plan")
+    assert begun.code == 0, begun.err
+    assert f"dragoman resume {output / 'recurrent'}" in begun.out
+    assert call("resume", output / "recurrent").code == 0
+    left = call(*arguments, "--plan")
+    assert f"dragoman resume {output / 'wide'}" in left.out
+    assert f"dragoman resume {output / 'recurrent'}" not in left.out
+    outcome = call(*arguments, "--ensemble", "wide+recurrent")
+    assert "Nothing is left to train" in call(*arguments, "--plan").out
     assert outcome.code == 0, outcome.err
     return outcome
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from command_line import CommandLine, Outcome, experiment, one_error, write_experiment
 
+from dragoman import device
 from dragoman.apps.doctor import machine
 from dragoman.apps.inspection_commands import LEVELS
 from dragoman.models import TransformerConfig
@@ -129,6 +130,14 @@ def test_a_line_of_100_000_characters(patient: Patient) -> None:
     assert "too long 1" in patient.findings("ok", 0)
     patient.write("dev.en", "\n".join([lines[3], *patient.lines("dev.en")[1:]]) + "\n")
     assert "line 1: 75000 pieces are more" in patient.findings("error", 3)
+
+
+def test_emulated_arithmetic(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "computes_bfloat16", lambda where: False)
+    setting = "training.precision"
+    found = patient.findings("warning", 0, "--set", f"{setting}=bfloat16")
+    assert "no bfloat16 arithmetic" in found
+    assert f"set {setting}: float32" in found
 
 
 def test_leakage(patient: Patient, sentences: dict[str, Sides]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from command_line import CommandLine, one_error
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.apps.layers.growth import fit, upper
@@ -45,6 +45,7 @@ sizes_and_values = st.lists(
 )
 
 
+@settings(max_examples=20)
 @given(sizes_and_values)
 def test_the_fit_is_that_of_numpy(pairs: list[tuple[int, float]]) -> None:
     sizes, values = zip(*sorted(pairs), strict=True)
@@ -65,6 +66,13 @@ def result() -> Result:
     lengths, widths = (32, 64, 128, 192, 256), (32, 64, 96, 128)
     plan = Plan(Sizes(16, 2, 9, 3), lengths, widths, 16, (16, 32, 64), batch=2, rounds=1)
     return produce(plan, torch.device("cpu"), lambda: None)
+
+
+@pytest.fixture
+def measured_before(result: Result, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """What is written is the same whatever was measured; measuring has its own tests."""
+    monkeypatch.setattr("dragoman.apps.layers.result.produce", lambda *_: result)
+    return result
 
 
 def exponents(result: Result, axis: str, name: str) -> dict[str, float]:
@@ -137,8 +145,10 @@ def test_every_quantity_is_positive_and_complete(result: Result) -> None:
 
 def test_the_command_writes_what_it_prints(dragoman: CommandLine, tmp_path: Path) -> None:
     folder = tmp_path / "new"
+    threads = torch.get_num_threads()
     outcome = dragoman("layers", *OPTIONS, "--output", folder)
     assert outcome.code == 0, outcome.err
+    assert torch.get_num_threads() == threads
     page = (folder / "layers.md").read_text(encoding="utf-8")
     assert page.startswith("# ")
     assert outcome.out.strip() in page
@@ -148,8 +158,10 @@ def test_the_command_writes_what_it_prints(dragoman: CommandLine, tmp_path: Path
     values = json.loads((folder / "layers.json").read_text(encoding="utf-8"))
     assert [layer["name"] for layer in values["layers"]] == NAMES
     assert values["plan"]["lengths"] == [8, 16, 32]
+    assert values["threads"] == 1
 
 
+@pytest.mark.usefixtures("measured_before")
 def test_words_around_the_tables_stay(dragoman: CommandLine, tmp_path: Path) -> None:
     page = tmp_path / "layers.md"
     page.write_text(f"# Mine\n\nBefore.\n\n{BEGIN} old {END}\n\nAfter.\n", encoding="utf-8")
@@ -161,11 +173,9 @@ def test_words_around_the_tables_stay(dragoman: CommandLine, tmp_path: Path) -> 
     assert " old " not in written
 
 
-def test_json_is_the_whole_result(dragoman: CommandLine) -> None:
-    threads = torch.get_num_threads()
+def test_json_is_the_whole_result(measured_before: Result, dragoman: CommandLine) -> None:
     values = json.loads(dragoman("layers", *OPTIONS, "--json").out)
-    assert torch.get_num_threads() == threads
-    assert values["threads"] == 1
+    assert values == json.loads(json.dumps(measured_before.values()))
     growth = values["layers"][0]["growth"]
     assert growth["n"].keys() == growth["d"].keys() == {"formula", *QUANTITIES}
     assert growth["path"].keys() == {"formula", "counted"}

@@ -278,10 +278,7 @@ def test_batches_can_be_prefetched(
         assert all(map(equal, ahead, batches.epoch(0)))
 
 
-@pytest.mark.parametrize("batch_tokens", [4096, 8000])
-def test_padding_on_multi30k_is_under_five_percent(
-    batch_tokens: int, store_of: Callable[..., Store]
-) -> None:
+def test_padding_on_multi30k_is_under_five_percent(store_of: Callable[..., Store]) -> None:
     source, target = (MULTI30K / f"train.lc.norm.tok.{side}.gz" for side in ("en", "de"))
     if not source.exists():
         pytest.skip("Multi30k is not in ../shared/data")
@@ -290,9 +287,10 @@ def test_padding_on_multi30k_is_under_five_percent(
     sources = vocabulary.encode_batch([pair.source for pair in pairs])
     targets = vocabulary.encode_batch([pair.target for pair in pairs])
     store = store_of(list(zip(sources, targets, strict=True)))
-    batches = Batches(store, BatchConfig(batch_tokens=batch_tokens), seed=1)
-    positions = tokens = 0
-    for batch in batches.epoch(0):
-        positions += batch.source.numel() + batch.target_output.numel()
-        tokens += int(batch.source_mask.sum()) + batch.target_tokens
-    assert 1 - tokens / positions < 0.05
+    for batch_tokens in (4096, 8000):
+        batches = Batches(store, BatchConfig(batch_tokens=batch_tokens), seed=1)
+        positions = tokens = 0
+        for batch in batches.epoch(0):
+            positions += batch.source.numel() + batch.target_output.numel()
+            tokens += int(batch.source_mask.sum()) + batch.target_tokens
+        assert 1 - tokens / positions < 0.05, batch_tokens

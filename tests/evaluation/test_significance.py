@@ -1,11 +1,15 @@
 import gzip
 import json
+import math
 import random
 from pathlib import Path
+from statistics import stdev
 
 import pytest
+import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sacrebleu.significance import PairedTest
 
 from dragoman.errors import DataError
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
@@ -66,6 +70,31 @@ def test_equally_good_systems_are_seldom_told_apart(config):
         (result,) = compare_systems(one, {"two": two}, [references], BLEU, config)
         alarms += result.is_significant()
     assert alarms <= 4
+
+
+@both_tests
+def test_p_is_of_both_tails(config):
+    """TER is linear where references are equally long, so that its difference is nearly normal."""
+    references = corpus(200, 3)
+    one, two = corrupted(references, 0.2, 4), corrupted(references, 0.22, 8)
+    ter = EvaluationConfig(metrics=("ter",))
+    (result,) = compare_systems(one, {"two": two}, [references], ter, config)
+    changed = [[o.split().count("x") for o in output] for output in (one, two)]
+    differences = [b - a for a, b in zip(*changed, strict=True)]
+    assert result.difference == pytest.approx(100 * sum(differences) / 2000)
+    deviations = sum(differences) / (200**0.5 * stdev(differences))
+    both_tails = math.erfc(deviations / 2**0.5)
+    assert 0.08 < both_tails < 0.12
+    assert result.p_value == pytest.approx(both_tails, abs=0.03)
+
+
+def test_the_bootstrap_has_twice_the_p_of_sacrebleu():
+    references = corpus(50, 6)
+    one, two = corrupted(references, 0.2, 7), corrupted(references, 0.23, 8)
+    metrics = {"BLEU": sacrebleu.BLEU(tokenize="none", force=True)}
+    test = PairedTest([("a", one), ("b", two)], metrics, [references], "bs", n_samples=300)
+    (ours,) = compare_systems(one, {"b": two}, [references], BLEU, TESTS[0])
+    assert ours.p_value == pytest.approx(2 * test()[1]["BLEU"][1].p_value)
 
 
 @both_tests

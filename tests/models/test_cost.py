@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 import torch
-from families import VARIATIONS, VOCABULARY, build
 
-from dragoman.models import ConvS2SConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from dragoman.models import ConvS2SConfig, RecurrentConfig, TransformerConfig
 from dragoman.models.cost import cost, flop_counter
 
 PIECES = 37_000
 BIG = {"d_model": 1024, "d_ff": 4096, "heads": 16}
 
 
+@cache  # counting takes longer than comparing
 def millions(**choices: object) -> float:
     return cost(TransformerConfig(**choices), PIECES, PIECES, 3, 3).total_parameters / 1e6
 
@@ -87,13 +89,6 @@ def test_operations_of_convolutions_agree_with_a_count_by_hand() -> None:
     by_hand = 2 * (encoder + decoder) / target
     assert counted.forward_flops_per_target_token == pytest.approx(by_hand)
     assert counted.flops_per_target_token == pytest.approx(3 * by_hand, rel=0.01)
-
-
-@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
-def test_every_family_can_be_counted_without_data(config: ModelConfig) -> None:
-    counted = cost(config, VOCABULARY, VOCABULARY, 11, 13)
-    assert counted.total_parameters == sum(p.numel() for p in build(config).parameters())
-    assert 0 < counted.forward_flops_per_target_token < counted.flops_per_target_token
 
 
 @pytest.mark.parametrize("transposed", [False, True])

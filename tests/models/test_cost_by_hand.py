@@ -1,4 +1,4 @@
-"""Operations of every family and variation against formulas, multiplication by multiplication.
+"""Size and operations of every family and variation, multiplication by multiplication.
 
 The formulas know shapes and nothing of PyTorch: a matrix product of (a, b) and (b, c) is ``a b c``
 multiplications with as many additions.  A backward pass takes two products for each product of
@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import pytest
-from families import VARIATIONS, VOCABULARY
+from families import VARIATIONS, VOCABULARY, build
 
 from dragoman.models import (
     ByteNetConfig,
@@ -196,7 +196,9 @@ FORMULAS: dict[str, Callable[[Any], Products]] = {
 
 @pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
 def test_operations_are_those_of_the_formula(config: ModelConfig) -> None:
+    """And parameters those of the model: here alone each family is counted, which takes long."""
     counted = cost(config, VOCABULARY, VOCABULARY, SOURCE, TARGET)
+    assert counted.total_parameters == sum(p.numel() for p in build(config).parameters())
     products = FORMULAS[config.family](config)
     training = products.forward + products.of_backward()
     forward_flops = counted.forward_flops_per_target_token * TARGET

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from families import VARIATIONS, build, random_ids, teacher_force
+from families import VARIATIONS, build, built, random_ids, teacher_force
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ def full_mask(source: torch.Tensor) -> torch.Tensor:
 def test_step_by_step_equals_all_at_once(
     config: ModelConfig, source_length: int, pieces: list[int]
 ) -> None:
-    model = build(config)
+    model = built(config)
     source, target = random_ids(3, source_length), random_ids(3, sum(pieces), seed=2)
     at_once = teacher_force(model, source, full_mask(source), target)
     memory = model.encode(source, full_mask(source))
@@ -41,7 +41,7 @@ def test_step_by_step_equals_all_at_once(
 def test_padding_and_neighbours_change_nothing(
     config: ModelConfig, own: int, others: int, padding: int
 ) -> None:
-    model = build(config)
+    model = built(config)
     source, target = random_ids(1, own), random_ids(1, 5, seed=2)
     alone = teacher_force(model, source, full_mask(source), target)
     width = max(own, others) + padding
@@ -58,7 +58,7 @@ def test_padding_and_neighbours_change_nothing(
 
 @every_family
 def test_later_target_positions_change_nothing(config: ModelConfig) -> None:
-    model = build(config)
+    model = built(config)
     source, target = random_ids(2, 5), random_ids(2, 7, seed=2)
     other = target.clone()
     other[:, 4:] = random_ids(2, 3, seed=9)
@@ -74,7 +74,7 @@ def test_later_target_positions_change_nothing(config: ModelConfig) -> None:
 @given(rows=st.lists(st.integers(0, 2), min_size=1, max_size=5))
 def test_select_commutes_with_decode(config: ModelConfig, rows: list[int]) -> None:
     """Reordering a beam of 3 before a step gives the step's rows reordered."""
-    model = build(config)
+    model = built(config)
     source = random_ids(1, 5)
     memory = model.encode(source, full_mask(source))
     kept = torch.tensor(rows)
@@ -88,7 +88,7 @@ def test_select_commutes_with_decode(config: ModelConfig, rows: list[int]) -> No
 @every_family
 def test_a_beam_shares_its_memory(config: ModelConfig) -> None:
     """Rows of two sentences, three beams each, equal the same rows with memory copied."""
-    model = build(config)
+    model = built(config)
     source = random_ids(2, 5)
     mask = full_mask(source)
     mask[1, 3:] = False

@@ -11,7 +11,7 @@ from families import build, random_ids
 from pydantic import ValidationError
 from torch import nn
 
-from dragoman.data.batches import Batch
+from dragoman.data.batches import Batch, make_batch
 from dragoman.models import TransformerConfig
 from dragoman.models.mixture import Mixture, MixtureConfig, expert_figures
 from dragoman.training.loss import backward
@@ -131,6 +131,48 @@ def test_training_minimises_the_balancing_loss_too() -> None:
     for (name, parameter), gradient in zip(parameters.items(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, msg=name)
     assert model.eval().auxiliary_loss(b.source_mask, b.target_output != 0) is None
+
+
+def test_balancing_losses_are_of_each_batch_and_all_else_adds_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two batches of a step are their joint one without these losses, and are not with them."""
+    monkeypatch.setattr(torch, "randn_like", torch.zeros_like)  # noise is each batch's own
+    sources, targets = [[4, 5, 6, 7], [8], [9, 4], [6, 6, 6]], [[5], [6, 7, 4], [8, 9], [4, 4]]
+    first, second = (make_batch(sources[i : i + 2], targets[i : i + 2]) for i in (0, 2))
+    joint = make_batch(sources, targets)
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 10, "d_ff": 13, "heads": 2}
+
+    def step(weight: float, *batches: Batch) -> tuple[float, torch.Tensor, list[float]]:
+        """The loss of a step, its gradient, and the balancing loss of each batch."""
+        mixture = MixtureConfig(experts=3, importance_loss=weight, load_loss=weight)
+        model = build(TransformerConfig(**sizes, dropout=0.0, mixture=mixture)).train()
+        auxiliary, whole = model.auxiliary_loss, 0.0
+        told: list[float] = []
+
+        def overheard(source_mask: torch.Tensor, target_mask: torch.Tensor) -> torch.Tensor | None:
+            found = auxiliary(source_mask, target_mask)
+            assert found is not None
+            told.append(found.item())
+            return found
+
+        monkeypatch.setattr(model, "auxiliary_loss", overheard)
+        for one in batches:
+            whole += backward(model, one, 0.1).smoothed.item()
+        gradients = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
+        return whole, torch.cat(gradients), told
+
+    many, many_gradient, none = step(0.0, first, second)
+    one, one_gradient, _ = step(0.0, joint)
+    assert none == [0.0, 0.0]
+    assert many == pytest.approx(one)
+    torch.testing.assert_close(many_gradient, one_gradient)
+    balanced, balanced_gradient, (a, b) = step(5.0, first, second)
+    tokens = first.target_tokens, second.target_tokens
+    assert balanced - many == pytest.approx(tokens[0] * a + tokens[1] * b)
+    _, joint_gradient, (together,) = step(5.0, joint)
+    assert sum(tokens) * together != pytest.approx(tokens[0] * a + tokens[1] * b, rel=0.01)
+    assert not torch.allclose(balanced_gradient, joint_gradient, rtol=0.1)
 
 
 def test_figures_tell_how_evenly_experts_were_used() -> None:

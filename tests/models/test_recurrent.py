@@ -102,6 +102,28 @@ def test_gnmt_encoder_equals_torch_layers_joined_by_hand() -> None:
         torch.testing.assert_close(memory.hidden, x)
 
 
+@pytest.mark.parametrize("bidirectional", ["none", "first", "all"])
+def test_a_reversed_source_is_read_from_its_end_and_seen_in_its_own_order(
+    bidirectional: str,
+) -> None:
+    choices = {**SMALL, "bidirectional": bidirectional}
+    ours, plain = made(**choices, source="reversed"), made(**choices)
+    lengths = [2, 7, 1]
+    source, target = random_ids(3, 7), random_ids(3, 5, seed=2)
+    memory = encoded(ours, source, mask_of(lengths))
+    looked = ours.attention_weights(target, memory)
+    for row, length in enumerate(lengths):
+        turned = [*reversed(range(length - 1)), length - 1]  # the end symbol stays last
+        own, mask = source[row : row + 1, turned], mask_of([length])
+        expected = encoded(plain, own, mask)
+        torch.testing.assert_close(memory.hidden[row, turned], expected.hidden[0])
+        for ours_first, first in zip(memory.first, expected.first, strict=True):
+            for part, other in zip(ours_first, first, strict=True):
+                torch.testing.assert_close(part[row], other[0])
+        weights = plain.attention_weights(target[row : row + 1], expected)
+        torch.testing.assert_close(looked[row, ..., turned], weights[0])
+
+
 # Attention, sentence by sentence and pair by pair.
 
 
@@ -361,6 +383,7 @@ def test_the_defaults_are_luong() -> None:
         ({**AVERAGING, "residual": True}, "needs 3 layers or more"),
         ({**AVERAGING, "bidirectional": "all"}, "bidirectional is not read with encoder: averag"),
         ({**AVERAGING, "encoder_layers": 2}, "encoder_layers is not read with encoder: averaging"),
+        ({**AVERAGING, "source": "reversed"}, "source is not read with encoder: averaging"),
         ({"averaging_window": 3}, "averaging_window is not read with encoder: recurrent"),
         ({"max_positions": 7}, "max_positions is not read with encoder: recurrent"),
     ],

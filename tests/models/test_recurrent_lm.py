@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from dragoman.models import RecurrentLMConfig
 from dragoman.models.cost import cost
 from dragoman.models.dropout import Dropout
-from dragoman.models.recurrence import RecurrentStack
-from dragoman.models.recurrent_lm import RecurrentLM, backwards
+from dragoman.models.recurrence import RecurrentStack, backwards
+from dragoman.models.recurrent_lm import RecurrentLM
 from dragoman.text.vocabulary import EOS
 
 SMALL = {"layers": 3, "d_model": 5, "dropout": 0.0}

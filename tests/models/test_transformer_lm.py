@@ -139,6 +139,22 @@ def test_one_softmax_over_source_and_own_positions(positions: str, attention: st
         np.testing.assert_allclose(found[row, 0], expected, rtol=0, atol=atol)
 
 
+def test_in_the_sizes_of_gpt_biases_of_attention_are_all_that_it_lacks() -> None:
+    """Radford et al. 2018: 116,534,784 parameters with their vocabulary of 40,478."""
+    config = TransformerLMConfig(
+        layers=12,
+        d_model=768,
+        d_ff=3072,
+        heads=12,
+        activation="gelu",
+        positions="learned",
+        max_positions=512,
+        attention_dropout=0.1,
+    )
+    biases = 12 * 4 * 768  # of queries, keys, values and outputs
+    assert cost(config, 1, 40_478, 1, 2).total_parameters == 116_534_784 - biases
+
+
 def test_attention_weights_are_those_on_the_source() -> None:
     model = made(source="full")
     memory = model.encode(random_ids(2, 7), mask_of([7, 3]))

@@ -115,7 +115,10 @@ def test_a_low_temperature_or_one_piece_is_greedy(build: Build, pad: Pad) -> Non
     greedy = search(scorer, *lines, SearchConfig(beam=1, extra_length=5))
     for sampling in (SamplingConfig(temperature=1e-6), SamplingConfig(top_k=1)):
         config = SearchConfig(extra_length=5, sampling=sampling)
-        assert search(scorer, *lines, config) == greedy
+        for (sample,), (best,) in zip(search(scorer, *lines, config), greedy, strict=True):
+            assert (sample.ids, sample.ended) == (best.ids, best.ended)
+            assert sample.score == pytest.approx(best.score)
+            assert sample.log_probability == pytest.approx(best.log_probability)
 
 
 @pytest.mark.parametrize("values", [{"temperature": 0}, {"top_p": 0}, {"top_p": 1.1}, {"top_k": 0}])

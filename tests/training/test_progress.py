@@ -34,6 +34,26 @@ def test_resuming_writes_later_steps_anew(tmp_path: Path) -> None:
     assert steps(path) == [10, 20, 25]
 
 
+def test_going_back_drops_later_steps(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    metrics = MetricsFile(path, 0)
+    for step in (10, 20, 30):
+        metrics.record({**TRAINING, "step": step})
+    metrics.rewind(20)
+    assert steps(path) == [10, 20]
+    metrics.record({**TRAINING, "step": 30})
+    metrics.close()
+    assert steps(path) == [10, 20, 30]
+
+
+def test_the_bar_goes_back(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = ProgressBar(0, 100)
+    bar.record({**TRAINING, "step": 50})
+    bar.rewind(40)
+    bar.close()
+    assert "40/100" in capsys.readouterr().err
+
+
 def test_the_bar_shows_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
     bar = ProgressBar(0, 100)
     bar.record({**TRAINING, "step": 50})

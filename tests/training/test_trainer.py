@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from dragoman.data.batches import Batch
 from dragoman.errors import InterruptedRunError, SavedError, TrainingError
 from dragoman.saved import read_tensors
 from dragoman.training.checkpoint import checkpoints, path_of, read_checkpoint
-from dragoman.training.progress import Record
+from dragoman.training.progress import MetricsFile, Record
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
@@ -31,6 +32,9 @@ class Records(list[Record]):
 
     def record(self, record: Record) -> None:
         self.append(record)
+
+    def rewind(self, step: int) -> None:
+        self[:] = [record for record in self if record["step"] <= step]
 
     def close(self) -> None:
         pass
@@ -149,12 +153,14 @@ def join(a: Batch, b: Batch) -> Batch:
     return Batch(**{n: cat(n) for n in names}, rows=torch.arange(32), target_tokens=tokens)
 
 
-def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
+def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
     """A real process, killed with SIGKILL wherever it happens to be, several times."""
     program = Path(__file__).with_name("train_reversal.py")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, program, whole], check=True, env=environment)
+    trainer(whole, max_steps=60, checkpoint_steps=3, validation_steps=30).train()  # as it does
     chance = random.Random(time.time_ns())  # any moment must do
     for _ in range(2):
         with subprocess.Popen([sys.executable, program, killed], env=environment) as process:
@@ -193,13 +199,13 @@ def test_a_signal_saves_and_says_how_to_go_on(trainer: MakeTrainer, tmp_path: Pa
     assert progress.epoch * 5 + progress.batch == progress.step
 
 
-def poison(trainer: Trainer, steps: set[int]) -> None:
-    """Make the gradient of given steps infinite."""
+def poison(trainer: Trainer, steps: set[int], rollbacks: int | None = None) -> None:
+    """Make the gradient of given steps infinite, until there were so many rollbacks."""
     collect = trainer.optimizer.collect
 
     def collect_poison() -> None:
         collect()
-        if trainer.progress.step in steps:
+        if trainer.progress.step in steps and trainer.progress.rollbacks != rollbacks:
             trainer.optimizer.gradient[0] = float("nan")
 
     trainer.optimizer.collect = collect_poison  # type: ignore[method-assign]
@@ -237,6 +243,47 @@ def test_persistent_non_finite_steps_roll_back(trainer: MakeTrainer) -> None:
     assert progress.learning_rate_factor == 0.5
     assert progress.step == 12
     assert "went back to the checkpoint of step 4" in records.of("warning")[-1]["message"]
+
+
+def test_after_a_rollback_each_step_is_told_once(trainer: MakeTrainer, tmp_path: Path) -> None:
+    run = trainer(non_finite_steps=3, validation_steps=12)
+    path = tmp_path / "metrics.jsonl"
+    run.observers = [MetricsFile(path, 0), records := Records()]
+    poison(run, {6, 7, 8}, rollbacks=1)
+    run.train()
+    told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert told == records
+    assert [record["step"] for record in records.of("training")] == list(range(1, 13))
+    (warning,) = records.of("warning")
+    assert warning["step"] == 4
+    assert "up to step 8: went back to the checkpoint of step 4" in warning["message"]
+    order = [record["step"] for record in told]
+    assert order == sorted(order)
+
+
+def test_after_a_rollback_figures_are_those_of_a_resumed_run(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    """Means, and the use of experts, hold nothing of the steps that were given up."""
+    mixture = {"mixture": {"experts": 3}}
+    choices = {"model": mixture, "log_steps": 4, "validation_steps": 12, "non_finite_steps": 2}
+    back, resumed = (trainer(tmp_path / name, **choices) for name in ("back", "resumed"))
+    back.observers = [found := Records()]
+    poison(back, {6, 7}, rollbacks=1)
+    back.train()
+    kept = path_of(tmp_path / "back", 4)
+    shutil.copytree(kept, path_of(tmp_path / "resumed", 4))
+    resumed.resume()
+    resumed.progress.rollbacks, resumed.progress.learning_rate_factor = 1, 0.5
+    resumed.observers = [expected := Records()]
+    resumed.train()
+    clock = {"seconds", "tokens_per_second"}
+
+    def figures(records: Records) -> list[Record]:
+        return [{k: v for k, v in one.items() if k not in clock} for one in records.of("training")]
+
+    assert figures(found)[1:] == figures(expected)
+    assert [one["step"] for one in expected.of("training")] == [8, 12]
 
 
 def test_without_end_non_finite_is_an_error(trainer: MakeTrainer) -> None:

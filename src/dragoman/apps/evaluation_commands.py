@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.options import EXISTING, json_option
+from dragoman.apps.options import EXISTING, json_option, rising_numbers
 
 if TYPE_CHECKING:
+    from dragoman.apps.lengths import LengthReport
     from dragoman.evaluation.metrics import EvaluationConfig, Score
     from dragoman.evaluation.significance import Comparison
 
@@ -61,6 +62,35 @@ TESTS = ("bootstrap", "randomization")
     show_default=True,
     help="How --baseline decides.",
 )
+@click.option(
+    "--by-length",
+    "sources",
+    metavar="SOURCE",
+    type=EXISTING,
+    help="What HYPOTHESES translate: add a table of the first metric by the length of the source.",
+)
+@click.option(
+    "--beside",
+    metavar="FILE",
+    type=EXISTING,
+    multiple=True,
+    help="In that table, another system's translations; may be repeated.",
+)
+@click.option(
+    "--bounds",
+    metavar="N,N,...",
+    default="",
+    callback=rising_numbers,
+    help="Greatest length of each of its rows but the last.  [default: five of like size]",
+)
+@click.option(
+    "--pieces",
+    "vocabulary",
+    metavar="MODEL",
+    type=EXISTING,
+    help="Count its lengths in pieces of this model or run instead of words.",
+)
+@click.option("--picture", metavar="FILE", type=EXISTING, help="Draw it as SVG.")
 @json_option
 def evaluate(
     hypotheses: Path,
@@ -78,6 +108,7 @@ def evaluate(
     Examples:
       dragoman translate runs/demo < test.en | dragoman evaluate - test.de
       dragoman evaluate new.de test.de --metric chrf --baseline old.de
+      dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
     """
     from dragoman.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
@@ -91,9 +122,9 @@ def evaluate(
         _compare(_read(baseline), {str(hypotheses): lines}, sets, config, test) if baseline else []
     )
     exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
-    click.echo(
-        _as_json(scores, exact, comparisons) if as_json else _as_text(scores, exact, comparisons)
-    )
+    by_length = _by_length({hypotheses: lines}, sets, config, options)
+    found = (scores, exact, comparisons, by_length)
+    click.echo(_as_json(*found) if as_json else _as_text(*found))
 
 
 def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
@@ -128,20 +159,61 @@ def _compare(
     return compare_systems(baseline, systems, references, config, significance)
 
 
-def _as_text(scores: list[Score], exact: float | None, comparisons: list[Comparison]) -> str:
+def _by_length(
+    translations: dict[Path, list[str]],
+    references: list[list[str]],
+    config: EvaluationConfig,
+    options: dict[str, Any],
+) -> LengthReport | None:
+    """The report that --by-length asks for, drawn if there is --picture."""
+    if options["sources"] is None:
+        if any(options[name] for name in ("beside", "bounds", "vocabulary", "picture")):
+            raise click.UsageError(
+                "--beside, --bounds, --pieces and --picture go with --by-length; give it, too"
+            )
+        return None
+    from dragoman.apps.lengths import LengthReport, source_lengths, system_names
+    from dragoman.evaluation.lengths import score_by_length
+    from dragoman.text.corpus import read_lines
+
+    translations = translations | {path: _read(path) for path in options["beside"]}
+    systems = dict(zip(system_names(list(translations)), translations.values(), strict=True))
+    lengths = source_lengths(list(read_lines(options["sources"])), options["vocabulary"])
+    buckets = score_by_length(lengths, systems, references, config, options["bounds"])
+    report = LengthReport("pieces" if options["vocabulary"] else "words", buckets)
+    if options["picture"]:
+        report.draw(options["picture"])
+    return report
+
+
+def _as_text(
+    scores: list[Score],
+    exact: float | None,
+    comparisons: list[Comparison],
+    by_length: LengthReport | None,
+) -> str:
     lines = [str(score) for score in scores]
     if exact is not None:
         lines.append(f"exact match = {exact:.1f}%")
     for comparison in comparisons:
         verdict = "more" if comparison.is_significant() else "no more"
         lines.append(f"against the baseline: {comparison}: {verdict} than chance (p < 0.05)")
+    if by_length is not None:
+        lines += ["", by_length.table()]
     return "\n".join(lines)
 
 
-def _as_json(scores: list[Score], exact: float | None, comparisons: list[Comparison]) -> str:
+def _as_json(
+    scores: list[Score],
+    exact: float | None,
+    comparisons: list[Comparison],
+    by_length: LengthReport | None,
+) -> str:
     values: dict[str, Any] = {"scores": [score.to_json() for score in scores]}
     if exact is not None:
         values["exact_match"] = exact
     if comparisons:
         values["comparisons"] = [comparison.to_json() for comparison in comparisons]
+    if by_length is not None:
+        values["by_length"] = by_length.to_json()
     return json.dumps(values, ensure_ascii=False, indent=2)

@@ -35,6 +35,23 @@ device_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
+    """The callback of an option whose value is rising whole numbers, separated by commas.
+
+    Raises:
+        click.BadParameter: it is not.
+    """
+    try:
+        numbers = tuple(int(part) for part in value.split(",") if value)
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{value!r} is no list of whole numbers such as 64,128,256"
+        ) from error
+    if list(numbers) != sorted({*numbers}):
+        raise click.BadParameter(f"the numbers of {value!r} are not rising")
+    return numbers
+
+
 def default_run(config: Path) -> Path:
     """The directory of a run whose command names none.
 

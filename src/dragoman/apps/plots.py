@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import MissingExtraError
+from dragoman.evaluation.lengths import Bucket
 
 try:
     import matplotlib
@@ -133,6 +134,41 @@ def comparison_picture(found: Mapping[str, Any]) -> Figure:
     _frame(training, "Training tokens/s")
     translating.barh(places, [s["sentences_per_second"] for s in speeds], color=TRAINING)
     _frame(translating, "Sentences/s")
+    return figure
+
+
+def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
+    """Scores over the length of the source, a line for each system, with intervals if there are.
+
+    Args:
+        buckets: from short to long.
+        unit: what lengths are counted in.
+    """
+    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+    axes = figure.subplots()
+    names = list(buckets[0].scores)
+    for number, name in enumerate(names):
+        scores = [bucket.scores[name] for bucket in buckets]
+        aside = 0.05 * (number - (len(names) - 1) / 2)  # so that intervals do not cover each other
+        margins = [score.confidence.margin for score in scores if score.confidence]
+        axes.errorbar(
+            [place + aside for place in range(len(buckets))],
+            [score.value for score in scores],
+            yerr=margins or None,
+            fmt="o",
+            color=f"C{number}",  # of matplotlib's ten, over and over
+            linestyle="-" if number < 10 else "--",
+            label=name,
+            capsize=2,
+            markersize=4,
+            linewidth=1.4,
+            elinewidth=0.8,
+        )
+    labels = [f"{bucket}\n{bucket.sentences:,} sentences" for bucket in buckets]
+    axes.set_xticks(range(len(buckets)), labels)
+    interval = ", 95% intervals" if margins else ""
+    _finish(axes, f"{scores[0].name}{interval}", x_label=f"{unit} in the source", legend=False)
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
 

@@ -78,13 +78,11 @@ def _pair_counter() -> Iterator[Callable[[int], None]]:
 
 
 def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], list[Observer]]:
-    events: list[Observer] = []
-    if tensorboard:
-        from dragoman.apps.tensorboard import TensorBoard
-
-        events = [TensorBoard(experiment.run / "tensorboard")]
-
     def observe(step: int) -> list[Observer]:
-        return [ProgressBar(step, experiment.config.training.max_steps), *events]
+        return [ProgressBar(step, experiment.config.training.max_steps)]
 
-    return observe
+    if not tensorboard:
+        return observe
+    from dragoman.apps.tensorboard import TensorBoard  # missing, it is told before training
+
+    return lambda step: [*observe(step), TensorBoard(experiment.run / "tensorboard", step)]

@@ -21,12 +21,17 @@ class TensorBoard:
 
     Args:
         directory: where the event files go; look at them with ``tensorboard --logdir``.
+        step: that training begins or goes on at; events of later steps are hidden.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, step: int) -> None:
         self._directory = directory
-        with storage_errors(directory):
-            self._writer = SummaryWriter(str(directory))
+        self._writer = self._writer_from(step)
+
+    def _writer_from(self, step: int) -> SummaryWriter:
+        """Of a new file, which makes TensorBoard hide what the others say of later steps."""
+        with storage_errors(self._directory):
+            return SummaryWriter(str(self._directory), purge_step=step + 1)
 
     def record(self, record: Record) -> None:
         """Take note of one record of training or validation."""
@@ -34,6 +39,11 @@ class TensorBoard:
             for name, value in record.items():
                 if isinstance(value, float):
                     self._writer.add_scalar(f"{record['kind']}/{name}", value, record["step"])
+
+    def rewind(self, step: int) -> None:
+        """Hide the events of later steps."""
+        self.close()
+        self._writer = self._writer_from(step)
 
     def close(self) -> None:
         """Write out what is left."""

@@ -3,9 +3,9 @@
 Paired bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation
 Evaluation", 2004) and paired approximate randomisation (Riezler and Maxwell, "On Some Pitfalls in
 Automatic Evaluation and Significance Testing for MT", 2005), by sacrebleu's own implementation.
-Randomisation is two-sided; sacrebleu's bootstrap compares ``|d*| - mean |d*|`` with ``|d|``, which
-is one tail where systems differ.  Its seed is fixed (12345, or SACREBLEU_SEED) and stands in the
-signature.
+The p-values of both are two-sided.  sacrebleu's bootstrap counts how often ``|d*| - mean |d*|`` is
+above ``|d|``, which is one tail of the differences ``d*`` in resamples: its p is doubled here.  The
+seed is fixed (12345, or SACREBLEU_SEED) and stands in the signature.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SignificanceConfig(Config):
 class Comparison:
     """One system against the baseline by one metric.
 
-    ``p_value`` is the probability of a difference as large as this one (in either direction) if
+    ``p_value`` is the probability of a difference as large as this one, in either direction, if
     both systems were equally good.
     """
 
@@ -112,21 +112,35 @@ def compare_systems(
     )
     signatures, results = test()
     return [
-        _comparison(system, metric, results[metric][0], results[metric][row], str(signature))
+        _comparison(
+            system,
+            metric,
+            results[metric][0],
+            results[metric][row],
+            str(signature),
+            tails=2 if config.test == "bootstrap" else 1,
+        )
         for row, system in enumerate(systems, start=1)
         for metric, signature in signatures.items()
     ]
 
 
 def _comparison(
-    system: str, metric: str, baseline: str | Result, found: str | Result, signature: str
+    system: str,
+    metric: str,
+    baseline: str | Result,
+    found: str | Result,
+    signature: str,
+    *,
+    tails: int,
 ) -> Comparison:
+    """One cell of sacrebleu's table, whose p is of one tail out of ``tails`` alike."""
     # sacrebleu's table has a column of names, too; these come from the columns of metrics.
     assert not isinstance(baseline, str) and not isinstance(found, str)
     assert found.p_value is not None
     # It counts only differences larger than the one found, so that equal scores would get the
     # smallest p instead of the largest.
-    p_value = 1.0 if found.score == baseline.score else float(found.p_value)
+    p_value = 1.0 if found.score == baseline.score else min(1.0, tails * float(found.p_value))
     return Comparison(
         system=system,
         metric=metric,

@@ -10,6 +10,9 @@
 over all positions ``j``, or over those up to ``i`` in a decoder.  Features are kept as logarithms,
 and a feature's sums relative to its own largest key: so nothing overflows, no denominator comes
 near zero and no constant has to be added.
+
+Choromanski et al. draw the ``w_f`` anew in the course of training; here they are drawn once, with
+the weights, and saved with them: a resumed run and a loaded model have the features they had.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Sparsely-gated mixture of experts (Shazeer et al. 2017, arXiv:1701.06538)."""
+"""Sparsely-gated mixture of experts (Shazeer et al. 2017, arXiv:1701.06538).
+
+The balancing losses are of a batch: of what one device reads in one pass.  A variation is not
+linear in the batch, so that a step of several batches minimises the mean of theirs, weighted by
+target tokens, and not that of their joint batch.  The joint one's gradient needs the sums over the
+whole step before the first backward pass, hence a second forward pass of every batch.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +30,9 @@ class MixtureConfig(Config):
     experts_per_token: int = Field(2, ge=2)
     """Experts that a position uses (k in the paper); fewer than there are."""
     importance_loss: float = Field(0.01, ge=0)
-    """Weight of the loss that evens out the sums of gate values (section 4)."""
+    """Weight of the loss that evens out the sums of gate values in each batch (section 4)."""
     load_loss: float = Field(0.01, ge=0)
-    """Weight of the loss that evens out the numbers of positions (appendix A)."""
+    """Weight of the loss that evens out the numbers of positions in each batch (appendix A)."""
 
     @model_validator(mode="after")
     def _some_rest(self) -> MixtureConfig:

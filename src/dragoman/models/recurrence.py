@@ -57,6 +57,22 @@ def initialise_uniformly(model: nn.Module, d_model: int, initial_range: float | 
         nn.init.uniform_(parameter, -initial_range, initial_range)
 
 
+def backwards(x: Tensor, mask: Tensor) -> Tensor:
+    """Each sentence from its last piece to its first, end symbol and padding where they were.
+
+    Done twice it changes nothing.
+
+    Args:
+        x: ids ``(batch, length)`` or vectors ``(batch, length, width)``, each sentence closed by
+            the end symbol, then padding.
+        mask: ``(batch, length)``, True is a real token.
+    """
+    places = torch.arange(mask.shape[1], device=mask.device)
+    last = mask.sum(1, keepdim=True) - 2  # place of the last piece before the end symbol
+    places = torch.where(places <= last, last - places, places)  # (batch, length)
+    return x.gather(1, places if x.dim() == 2 else places.unsqueeze(2).expand_as(x))
+
+
 def advance(layer: nn.Module, x: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
     """Read further positions: ``(rows, length, width)`` to ``(rows, length, d_model)``.
 

@@ -1,8 +1,9 @@
 """Recurrent encoders and decoders with attention, the systems before the Transformer.
 
 Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation", whose
-model the defaults are; Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to
-Align and Translate"; Wu et al. 2016, "Google's Neural Machine Translation System" (GNMT).
+model the defaults are, but that it reads the source from its end (``source: reversed``); Bahdanau
+et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate"; Wu et al.
+2016, "Google's Neural Machine Translation System" (GNMT).
 
 Attention always follows Luong's order: the present output of a layer is the query.  Bahdanau et
 al. and GNMT query with the output of the position before.  Of Bahdanau et al. there are the
@@ -42,7 +43,7 @@ from dragoman.models.recurrent_sources import AveragedEmbeddings, FirstState, Re
 
 
 class RecurrentConfig(FamilyConfig):
-    """Sizes and choices of a recurrent model with attention; the defaults are Luong et al. 2015."""
+    """Sizes and choices of a recurrent model; the defaults are Luong et al. 2015 but for source."""
 
     family: Literal["recurrent"] = "recurrent"
     """Which family of models this is."""
@@ -54,13 +55,17 @@ class RecurrentConfig(FamilyConfig):
     """Layers of the decoder."""
     encoder: Literal["recurrent", "averaging"] = "recurrent"
     """Recurrent layers (the papers), or attention over embeddings with learned positions, smoothed
-    by a window (Ranzato et al. 2016). The averaging encoder has no layers, which encoder_layers
-    and bidirectional are about, and the decoder then starts from zeros."""
+    by a window (Ranzato et al. 2016). The averaging encoder has no layers, which encoder_layers,
+    bidirectional and source are about, and the decoder then starts from zeros."""
     averaging_window: OddWidth = Field(5, ge=1)
     """Positions that the averaging encoder takes the mean of; odd."""
     max_positions: int = Field(1024, ge=1)
     """Longest sentence in pieces that the averaging encoder allows, whose positions are learned; it
     holds for source and target."""
+    source: Literal["forward", "reversed"] = "forward"
+    """The source as it stands, or from its last word to its first, the end symbol last (Sutskever
+    et al. 2014, section 3.3), as in all models with attention of Luong et al. 2015 (section 4.2).
+    Attention weights are in the order of the source as it stands, either way."""
     cell: Cell = "lstm"
     """LSTM (Luong, GNMT) or gated recurrent unit (Bahdanau); PyTorch's own."""
     bidirectional: Literal["none", "first", "all"] = "none"
@@ -111,7 +116,7 @@ class RecurrentConfig(FamilyConfig):
         """A value that is not read is refused where it is not the default."""
         unread = {
             "recurrent": ("averaging_window", "max_positions"),
-            "averaging": ("encoder_layers", "bidirectional"),
+            "averaging": ("encoder_layers", "bidirectional", "source"),
         }
         for name in unread[self.encoder]:
             if getattr(self, name) != type(self).model_fields[name].default:
@@ -299,6 +304,7 @@ def _encoder(config: RecurrentConfig) -> RecurrentEncoder | AveragedEmbeddings:
         config.encoder_directions,
         config.dropout,
         residual=config.residual,
+        from_end=config.source == "reversed",
     )
 
 

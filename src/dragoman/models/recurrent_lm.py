@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
@@ -23,6 +22,7 @@ from dragoman.models.recurrence import (
     LayerState,
     RecurrentStack,
     advance,
+    backwards,
     initialise_uniformly,
 )
 
@@ -152,15 +152,3 @@ class RecurrentLM(TranslationModel):
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""
         return self.output(hidden)
-
-
-def backwards(source: Tensor, source_mask: Tensor) -> Tensor:
-    """Each sentence from its last piece to its first, end symbol and padding where they were.
-
-    Args:
-        source: ids ``(batch, source)``, each sentence closed by the end symbol, then padding.
-        source_mask: ``(batch, source)``, True is a real token.
-    """
-    places = torch.arange(source.shape[1], device=source.device)
-    last = source_mask.sum(1, keepdim=True) - 2  # place of the last piece before the end symbol
-    return source.gather(1, torch.where(places <= last, last - places, places))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from dragoman.models.averaging import AveragingEncoder
 from dragoman.models.dropout import Dropout
 from dragoman.models.positions import LearnedPositions
-from dragoman.models.recurrence import LayerState, RecurrentStack
+from dragoman.models.recurrence import Cell, LayerState, RecurrentStack, backwards
 
 
 class SourceRead(NamedTuple):
@@ -27,12 +28,32 @@ class SourceRead(NamedTuple):
 class RecurrentEncoder(RecurrentStack):
     """Recurrent layers, whose outputs are compared and seen, and whose ends are started from.
 
-    Arguments as of :class:`RecurrentStack`.
+    Other arguments as of :class:`RecurrentStack`.
+
+    Args:
+        from_end: read from the last piece to the first, then the end symbol (Sutskever et al.
+            2014, section 3.3).  Outputs stand at their pieces all the same.
     """
+
+    def __init__(
+        self,
+        cell: Cell,
+        d_model: int,
+        directions: Sequence[int],
+        dropout: float,
+        *,
+        residual: bool,
+        from_end: bool,
+    ) -> None:
+        super().__init__(cell, d_model, directions, dropout, residual=residual)
+        self.from_end = from_end
 
     def read(self, embedded: Tensor, mask: Tensor) -> SourceRead:
         """Read embeddings ``(batch, source, d_model)``; in ``mask`` True is a real token."""
-        hidden, ends = self(self.dropout(embedded), mask)
+        x = self.dropout(embedded)
+        hidden, ends = self(backwards(x, mask) if self.from_end else x, mask)
+        if self.from_end:
+            hidden = backwards(hidden, mask)
         return SourceRead(hidden, hidden, ends)
 
 

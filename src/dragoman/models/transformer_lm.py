@@ -1,9 +1,16 @@
 """A Transformer without an encoder: a language model, or a translator that reads its source first.
 
-Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training", for the
-language model; Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences" (T-D,
-section 4.2.3), for the translator; Raffel et al. 2020, section 3.2.1, for a source whose positions
-see one another.
+Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences" (T-D, section 4.2.3), for the
+decoder without an encoder, be it alone or after a source; Raffel et al. 2020, section 3.2.1, for a
+source whose positions see one another.
+
+The language model is no GPT (Radford et al. 2018, "Improving Language Understanding by Generative
+Pre-Training", section 4.1), whose sizes ``layers: 12``, ``d_model: 768``, ``d_ff: 3072``,
+``heads: 12``, ``activation: gelu``, ``positions: learned``, ``max_positions: 512`` and
+``attention_dropout: 0.1`` give.  What then still differs: GPT's projections of attention have
+biases; its embeddings are not multiplied by sqrt(d_model); all its weights begin normal with a
+deviation of 0.02; its GELU is approximated by a hyperbolic tangent; and it reads passages of 512
+pieces, where every line here is read by itself.
 
 The papers put source and target into one sequence, in which sentences of a batch begin their
 targets at different places.  Here each side counts its positions from its own beginning, and a

@@ -10,7 +10,7 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from tqdm import tqdm
 
@@ -25,29 +25,47 @@ class Observer(Protocol):
     def record(self, record: Record) -> None:
         """Take note of one record."""
 
+    def rewind(self, step: int) -> None:
+        """Training went back to ``step``: forget what was recorded of later ones."""
+
     def close(self) -> None:
         """Training has ended or been interrupted."""
 
 
 class MetricsFile:
-    """One JSON object a line; after a rollback or resume, later steps are written anew."""
+    """One JSON object a line, of each step once: later ones go when training goes back.
+
+    Args:
+        path: the file, which may be there.
+        step: that training begins or goes on at.
+    """
 
     def __init__(self, path: Path, step: int) -> None:
+        self._path = path
+        self._stream = self._kept_until(step)
+
+    def _kept_until(self, step: int) -> TextIO:
+        """The file without the lines of later steps, open to be continued."""
+        path = self._path
         with storage_errors(path):
             known = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         with atomic_write(path) as stream:
             for line in known:
                 if _step(line) <= step:
                     stream.write(line + "\n")
-        self._path = path
         with storage_errors(path):
-            self._stream = path.open("a", encoding="utf-8")
+            return path.open("a", encoding="utf-8")
 
     def record(self, record: Record) -> None:
         """Append a line."""
         with storage_errors(self._path):
             self._stream.write(json.dumps(record) + "\n")
             self._stream.flush()
+
+    def rewind(self, step: int) -> None:
+        """Drop the lines of later steps."""
+        self._stream.close()
+        self._stream = self._kept_until(step)
 
     def close(self) -> None:
         """Close the file."""
@@ -83,6 +101,10 @@ class ProgressBar:
             self._bar.write(f"step {record['step']}: {', '.join(figures)}", file=sys.stderr)
         else:
             self._bar.write(f"step {record['step']}: {record['message']}", file=sys.stderr)
+
+    def rewind(self, step: int) -> None:
+        """Move the bar back."""
+        self._bar.update(step - self._bar.n)
 
     def close(self) -> None:
         """Leave the bar as it stands."""

@@ -59,7 +59,8 @@ class TrainingConfig(Config):
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Probability mass given to all pieces alike (section 5.4)."""
     precision: Precision = "auto"
-    """What the model computes in; auto is bfloat16 where the hardware is faster with it."""
+    """What the model computes in; auto is bfloat16 where the hardware has it, decided once when
+    training begins and written into the run."""
     max_steps: int | None = Field(100_000, ge=1)
     """Stop after this many steps."""
     max_epochs: int | None = Field(None, ge=1)
@@ -355,6 +356,10 @@ class Trainer:
             )
         self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
         self._non_finite = 0
+        self._averages = Averages()
+        self.model.figures()  # which forgets them
+        for observer in self.observers:
+            observer.rewind(self.progress.step)
         self._warn(
             f"{self._config.non_finite_steps} non-finite steps in a row up to step {step}: went "
             f"back to the checkpoint of step {self.progress.step}, learning rate now times {factor}"

@@ -207,7 +207,7 @@ def _differences(
     if not others:
         return []
     systems = {name: hypotheses[name] for name in others}
-    # sacrebleu's bootstrap counts one tail only where systems differ much; this counts both.
+    # Finds fewer differences that are not there than the bootstrap, see docs/evaluation.md.
     test = SignificanceConfig(test="randomization")
     return compare_systems(hypotheses[first], systems, [references], evaluation, test)
 

@@ -129,6 +129,9 @@ def _check_same(
     present: ExperimentConfig, wanted: ExperimentConfig, budget: Budget, run: Path
 ) -> None:
     steps = present.training.max_steps
+    if wanted.training.precision == "auto":  # the run has the decision in its place
+        training = wanted.training.model_copy(update={"precision": present.training.precision})
+        wanted = wanted.model_copy(update={"training": training})
     if present != (wanted if budget == Budget() else _limited(wanted, steps)):
         raise ConfigError(
             f"{run}: begun with another recipe than it has now; choose another --output, or "

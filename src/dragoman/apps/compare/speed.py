@@ -11,7 +11,12 @@ from statistics import median
 import torch
 
 from dragoman.data.batches import Batch
-from dragoman.device import best_device, keep_freed_memory, working_precision
+from dragoman.device import (
+    best_device,
+    decide_precision,
+    keep_freed_memory,
+    working_precision,
+)
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved import build_model
@@ -119,7 +124,7 @@ def _translate(translator: Translator, sources: Sequence[str]) -> float:
 
 def precision_of(config: ExperimentConfig) -> str:
     """The name of the type that a recipe trains in here."""
-    return str(working_precision(config.training.precision, best_device())).removeprefix("torch.")
+    return decide_precision(config.training.precision, best_device())
 
 
 def this_machine(precisions: Iterable[str]) -> Machine:

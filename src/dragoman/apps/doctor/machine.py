@@ -16,7 +16,7 @@ from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.pieces import Encoded
 from dragoman.data.batches import Batch, make_batch
-from dragoman.device import best_device, working_precision
+from dragoman.device import best_device, decide_precision, is_emulated, working_precision
 from dragoman.models.cost import cost
 from dragoman.models.memory import activation_bytes
 from dragoman.recipe import ExperimentConfig
@@ -51,6 +51,7 @@ def check_machine(
     yield ok("model", f"{parameters:,} parameters")
     yield _check_disk(config, parameters, run)
     device = best_device()
+    yield from _check_precision(config, device)
     static = _static_memory(parameters)
     available = available_memory(device)
     if static > available:
@@ -73,6 +74,15 @@ def _check_disk(config: ExperimentConfig, parameters: int, run: Path) -> Finding
     if needed > free:
         return error("disk", f"{text}; lower training.keep_checkpoints or choose another --run")
     return ok("disk", text)
+
+
+def _check_precision(config: ExperimentConfig, device: torch.device) -> Iterator[Finding]:
+    if is_emulated(decide_precision(config.training.precision, device), device):
+        yield warning(
+            "precision",
+            f"this {device.type} has no bfloat16 arithmetic and emulates it, which is slow; set "
+            "training.precision: float32",
+        )
 
 
 def _static_memory(parameters: int) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from dragoman.apps.options import EXISTING, device_option, json_option
+from dragoman.apps.options import EXISTING, device_option, json_option, rising_numbers
 
 if TYPE_CHECKING:
     from dragoman.apps.layers.measurement import Plan
@@ -21,15 +21,10 @@ _FEWEST = 3
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def _rising(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
-    """Numbers that were separated by commas."""
-    try:
-        numbers = tuple(int(part) for part in value.split(","))
-    except ValueError as error:
-        raise click.BadParameter(
-            f"{value!r} is no list of whole numbers such as 64,128,256"
-        ) from error
-    if len(numbers) < _FEWEST or list(numbers) != sorted({*numbers}) or numbers[0] < 2:
+def _sizes(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
+    """Several numbers that were separated by commas."""
+    numbers = rising_numbers(context, option, value)
+    if len(numbers) < _FEWEST or numbers[0] < 2:
         raise click.BadParameter(f"{value!r} is not {_FEWEST} or more rising numbers from 2 on")
     return numbers
 
@@ -43,7 +38,7 @@ def _centred(context: click.Context, option: click.Parameter, value: int) -> int
 
 def _numbers(option: str, default: str, text: str) -> Callable[[Function], Function]:
     return click.option(
-        option, metavar="N,N,...", default=default, show_default=True, callback=_rising, help=text
+        option, metavar="N,N,...", default=default, show_default=True, callback=_sizes, help=text
     )
 
 

@@ -1,0 +1,102 @@
+"""Scores of sentences whose sources are of like length, in the manner of Bahdanau et al. 2015.
+
+"Neural Machine Translation by Jointly Learning to Align and Translate", figure 2: whether a system
+keeps up on long sentences does not show in the score of a whole test set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from dragoman.errors import DataError
+from dragoman.evaluation.metrics import EvaluationConfig, Score, check_parallel, score_corpus
+
+_BUCKETS = 5
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Sentences whose sources are of like length, and what each system scores on them."""
+
+    shortest: int
+    longest: int
+    sentences: int
+    scores: dict[str, Score]
+    """By the name of the system."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        scores = {name: score.to_json() for name, score in self.scores.items()}
+        return {
+            "shortest": self.shortest,
+            "longest": self.longest,
+            "sentences": self.sentences,
+            "scores": scores,
+        }
+
+    def __str__(self) -> str:
+        one = self.shortest == self.longest
+        return str(self.longest) if one else f"{self.shortest} to {self.longest}"
+
+
+def score_by_length(
+    lengths: Sequence[int],
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[Sequence[str]],
+    config: EvaluationConfig | None = None,
+    bounds: Sequence[int] = (),
+) -> list[Bucket]:
+    """Score sentences of like length together, by the first of the metrics.
+
+    These are corpus scores of parts of the test set, so their mean is not the score of the whole.
+
+    Args:
+        lengths: of the source of each sentence, in whatever unit.
+        systems: translations by the name of the system.
+        references: sets of reference translations.
+        config: the metrics, of which the first counts; ``confidence_samples`` gives intervals.
+        bounds: the greatest length of each bucket but the last, rising; if there are none, those
+            that come nearest to five buckets of equally many sentences.
+
+    Returns:
+        Buckets from short to long, those without a sentence left out.
+
+    Raises:
+        DataError: lines are missing or their numbers differ.
+    """
+    config = config or EvaluationConfig()
+    assert systems and config.metrics, "something is scored by something"
+    for name, hypotheses in systems.items():
+        check_parallel(hypotheses, references, name)
+        if len(lengths) != len(hypotheses):
+            raise DataError(
+                f"{name}: {len(hypotheses)} lines, but {len(lengths)} sources; "
+                "line n of one must translate line n of the other"
+            )
+    config = config.model_copy(update={"metrics": config.metrics[:1]})
+    buckets = []
+    for above, longest in pairwise([-1, *(bounds or even_bounds(lengths)), max(lengths)]):
+        rows = [row for row, length in enumerate(lengths) if above < length <= longest]
+        if not rows:
+            continue
+        chosen = [[lines[row] for row in rows] for lines in references]
+        scores = {
+            name: score_corpus([lines[row] for row in rows], chosen, config)[0]
+            for name, lines in systems.items()
+        }
+        found = [lengths[row] for row in rows]
+        buckets.append(Bucket(min(found), max(found), len(rows), scores))
+    return buckets
+
+
+def even_bounds(lengths: Sequence[int], buckets: int = _BUCKETS) -> list[int]:
+    """Greatest lengths of all buckets but the last, so that each has about as many sentences.
+
+    Sentences of one length stay together, so that there may be fewer buckets.
+    """
+    ordered = sorted(lengths)
+    bounds = {ordered[len(ordered) * part // buckets - 1] for part in range(1, buckets)}
+    return sorted(bounds - {ordered[-1]})
