@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import torch
 from dragoman.data.batches import Batch, BatchConfig, make_batch
 from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.training.trainer import TrainingConfig
+from dragoman.training.distributed import World
+from dragoman.training.trainer import Trainer, TrainingConfig
 
 VOCABULARY = 19
 
@@ -41,6 +43,27 @@ class Reversal:
             yield make_batch(sources, [source[::-1] for source in sources])
 
 
+class SharedReversal(Reversal):
+    """Every process' rows of each batch."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.world = world
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+        for batch in super().window(epoch, window, start):
+            rows = torch.arange(self.world.rank, batch.sentences, self.world.size)
+            target_output = batch.target_output[rows]
+            yield Batch(
+                source=batch.source[rows],
+                source_mask=batch.source_mask[rows],
+                target_input=batch.target_input[rows],
+                target_output=target_output,
+                rows=rows,
+                target_tokens=int((target_output != 0).sum()),
+            )
+
+
 def tiny_model(dropout: float = 0.1, **choices: Any) -> TranslationModel:
     torch.manual_seed(0)
     sizes: dict[str, Any] = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16, "d_ff": 32}
@@ -60,3 +83,21 @@ def tiny_config(**values: Any) -> TrainingConfig:
         "log_steps": 1,
     }
     return TrainingConfig.model_validate({**defaults, **values})
+
+
+def shared_trainer(
+    run: Path,
+    world: World,
+    validate: Callable[[TranslationModel], dict[str, float]] = lambda model: {"loss": 1.0},
+) -> Trainer:
+    """A trainer of this process' share of the tiny task."""
+    return Trainer(
+        tiny_model(dropout=0.0),
+        SharedReversal(world),
+        validate,
+        tiny_config(max_steps=7, validation_steps=3, checkpoint_steps=100),
+        run,
+        seed=5,
+        d_model=16,
+        world=world,
+    )

@@ -16,6 +16,7 @@ from dragoman.config import to_yaml
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models import ConvS2SConfig, TransformerConfig
+from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.saved import load_model
 from dragoman.text import synthetic
@@ -23,6 +24,7 @@ from dragoman.text.corpus import read_pairs
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World
 from dragoman.translator import Translator
+from dragoman.validation import Validation
 
 CPU = World(0, 1, torch.device("cpu"))
 
@@ -286,9 +288,26 @@ def test_a_mean_worse_than_the_best_checkpoint_is_told(
         progress["best"] = {"metric": "loss", "value": best, "step": 4}
         state.write_text(json.dumps(progress))
         caplog.clear()
-        experiment.finish(vocabularies)
+        experiment.finish(vocabularies, CPU)
         assert ("the mean of 3 checkpoints has a dev loss" in caplog.text) == warned
     assert f"dragoman average {tmp_path / 'run' / 'checkpoints' / 'step-000004'}" in caplog.text
+
+
+def test_scoring_at_the_end_is_done_where_training_was(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = begin(corpus, tmp_path / "run")
+    train(experiment)
+    devices = []
+
+    def report(self: Validation, model: TranslationModel) -> dict[str, float]:
+        devices.append(next(model.parameters()).device.type)
+        return {"loss": 1.0}
+
+    monkeypatch.setattr(Validation, "report", report)
+    elsewhere = World(0, 1, torch.device("meta"))  # a device that every machine has
+    experiment.finish(experiment.prepare().vocabularies, elsewhere)
+    assert devices == ["meta", "meta"]
 
 
 def test_vocabularies_follow_their_settings_until_training(corpus: Path, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -102,11 +104,16 @@ def test_all_processes_take_the_precision_of_the_leading_one(
     leading: bool, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Pair(World):
-        """A process of two; what the other one adds is given."""
+        """A process of two; what the other one says is given."""
 
-        def sum(self, tensor: torch.Tensor) -> torch.Tensor:
-            other = [0.0, 1.0] if self.leads else [float(leading), 0.0]
-            return tensor + torch.tensor(other)
+        def gather(self, work: Callable[[], Any]) -> list[Any]:
+            lead, follow = (name(leading), not leading), (name(not leading), leading)
+            mine = work()
+            assert mine in (None, list(lead if self.leads else follow))
+            return [lead, follow] if mine else [None, None]
+
+    def name(has: bool) -> str:
+        return "bfloat16" if has else "float32"
 
     def decided(one: Experiment, rank: int) -> ExperimentConfig:
         one._decide_precision(Pair(rank, 2, CPU.device))

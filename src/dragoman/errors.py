@@ -52,6 +52,22 @@ class MissingExtraError(DragomanError):
     exit_code = 7
 
 
+class WorkerError(DragomanError):
+    """Another of the processes that train together failed, was killed or cannot be reached.
+
+    Args:
+        message: its text.
+        exit_code: that of the other process' error, if it is known.
+    """
+
+    exit_code = 8
+
+    def __init__(self, message: str, exit_code: int | None = None) -> None:
+        super().__init__(message)
+        if exit_code is not None:
+            self.exit_code = exit_code
+
+
 class InterruptedRunError(DragomanError):
     """A signal stopped the work; everything is saved, and the message says how to go on.
 

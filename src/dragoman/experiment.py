@@ -165,21 +165,29 @@ class Experiment:
             InterruptedRunError: a signal came; the run can be resumed.
             TrainingError: the loss stays non-finite.
             SavedError: the newest checkpoint is damaged.
+            WorkerError: another of the processes failed or was ended.
         """
         self._decide_precision(world)
+        self._train(prepared, world, observe)
+        self.finish(prepared.vocabularies, world)
+
+    def _train(
+        self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
+    ) -> None:
+        """The training alone; the memory of model and optimizer is free again afterwards."""
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
-        validation = self._validation(config.data.dev, prepared.vocabularies)
-        tests = [
-            self._validation(part, prepared.vocabularies) for part in config.data.test.values()
+        sets = [
+            self._validation(part, prepared.vocabularies, world)
+            for part in (config.data.dev, *config.data.test.values())
         ]
-        for one in (validation, *tests):
+        for one in sets:
             one.check_lengths(model)
         trainer = Trainer(
             model,
             self.batches(prepared, world),
-            validation,
+            sets[0],
             config.training,
             self.run,
             seed=config.seed,
@@ -187,27 +195,28 @@ class Experiment:
             world=world,
         )
         trainer.resume()
-        if world.leads:
-            step = trainer.progress.step
-            trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+
+        def attach_observers() -> None:
+            if world.leads:
+                step = trainer.progress.step
+                trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+
+        world.gather(attach_observers)  # which may fail, and then all end
         trainer.train()
-        if world.leads:
-            self.finish(prepared.vocabularies)
 
     def _decide_precision(self, world: World) -> None:
         """Let all processes compute in what the leading one's hardware has, now and at resuming."""
-        training = self.config.training
-        wanted = decide_precision(training.precision, world.device)
-        here = [world.leads and wanted == "bfloat16", is_emulated("bfloat16", world.device)]
-        shared = torch.tensor(here, dtype=torch.float32, device=world.device)
-        led, emulating = world.sum(shared).tolist()
-        precision: DecidedPrecision = "bfloat16" if led else "float32"
+        training, device = self.config.training, world.device
+        found = world.gather(
+            lambda: [decide_precision(training.precision, device), is_emulated("bfloat16", device)]
+        )
+        precision: DecidedPrecision = found[0][0]
         if training.precision != precision:
             training = training.model_copy(update={"precision": precision})
             self.config = self.config.model_copy(update={"training": training})
-            if world.leads:
-                self._write_config()
-        if world.leads and led and emulating:
+            world.gather(lambda: self._write_config() if world.leads else None)
+        emulated = precision == "bfloat16" and any(emulating for _, emulating in found)
+        if world.leads and emulated:
             log.warning(
                 "%s computes in bfloat16, which this hardware lacks: it is emulated, which is "
                 "slow; begin a run in float32 with: dragoman train %s --run OTHER "
@@ -228,11 +237,13 @@ class Experiment:
             sampling=self.config.vocabulary.sampling,
         )
 
-    def _validation(self, part: CorpusPart, vocabularies: Vocabularies) -> Validation:
-        return Validation(part, vocabularies, self.config.search, self.config.evaluation)
+    def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
+        return Validation(part, vocabularies, self.config.search, self.config.evaluation, world)
 
-    def finish(self, vocabularies: Vocabularies) -> dict[str, Report]:
+    def finish(self, vocabularies: Vocabularies, world: World) -> dict[str, Report]:
         """Make the model of the run from its checkpoints and score it on dev and test sets.
+
+        Every process scores its share, on its device; the leading one writes the model.
 
         Returns:
             Reports by set, as also written to ``scores.json``.
@@ -241,10 +252,14 @@ class Experiment:
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
+        model.to(world.device)
         sets = {"dev": self.config.data.dev, **self.config.data.test}
         reports = {
-            name: self._validation(part, vocabularies).report(model) for name, part in sets.items()
+            name: self._validation(part, vocabularies, world).report(model)
+            for name, part in sets.items()
         }
+        if not world.leads:
+            return reports
         self._warn_of_a_bad_mean(chosen, figures(reports["dev"]))
         write_scores(self.run, [path.name for path in chosen], reports)
         card = {

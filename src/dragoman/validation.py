@@ -1,10 +1,15 @@
-"""Scoring a model on a dev or test set, and ``scores.json``, where a run keeps its scores."""
+"""Scoring a model on a dev or test set, and ``scores.json``, where a run keeps its scores.
+
+Processes that train together share the sentences of a set, so that none waits for another.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Sequence
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +20,9 @@ from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.distributed import World
 from dragoman.training.health import says_one_thing
-from dragoman.translator import Translator, total
+from dragoman.translator import Scored, Translator, total
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +40,7 @@ class Validation:
         vocabularies: of the models.
         search: how to translate.
         evaluation: how to score.
+        world: the processes that share the sentences; every one of them gets all figures.
 
     Raises:
         DataError: no pair has all its sides filled.
@@ -45,8 +52,10 @@ class Validation:
         vocabularies: Vocabularies,
         search: SearchConfig,
         evaluation: EvaluationConfig,
+        world: World,
     ) -> None:
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
+        self._world = world
         pairs = [pair for pair in read_pairs(part) if part.fills(pair)]
         if not pairs:
             sides = "both sides" if part.has_source else "its side"
@@ -70,28 +79,61 @@ class Validation:
         return figures(self.report(model))
 
     def report(self, model: TranslationModel) -> Report:
-        """The same figures, metrics with their signatures."""
+        """The same figures, metrics with their signatures.
+
+        Raises:
+            WorkerError: another process failed at its share.
+        """
         translator = Translator([model], self._vocabularies, self._search)
-        log_probability, tokens = total(translator.score(self.sources, self.references))
+        shares = self._shares()
+        found = self._world.gather(lambda: self._measure(translator, shares[self._world.rank]))
+        # In the order of the lines, so that figures do not depend on who measured what.
+        scored = _in_order(shares, [part["scored"] for part in found])
+        log_probability, tokens = total([Scored(*line) for line in scored])
         report: Report = {
             "loss": -log_probability / tokens,
             "perplexity": perplexity(log_probability, tokens),
         }
         if self._evaluation.metrics:
-            report |= self._score(translator)
+            report |= self._score(_in_order(shares, [part["hypotheses"] for part in found]))
         return report
 
-    def _score(self, translator: Translator) -> Report:
+    def _shares(self) -> list[list[int]]:
+        """Numbers of the sentences that each process takes: as many to each, as long as others'."""
+
+        def characters(number: int) -> int:
+            source = self.sources[number] if self.sources is not None else ""
+            return len(source) + len(self.references[number])
+
+        by_length = sorted(range(len(self.references)), key=characters)
+        size = self._world.size
+        return [sorted(by_length[rank::size]) for rank in range(size)]
+
+    def _measure(self, translator: Translator, numbers: list[int]) -> dict[str, Any]:
+        """Log-probabilities and translations of some sentences."""
+        sources = None if self.sources is None else [self.sources[number] for number in numbers]
+        references = [self.references[number] for number in numbers]
+        found: dict[str, Any] = {"scored": translator.score(sources, references)}
+        if self._evaluation.metrics:
+            assert sources is not None, "the configuration sees to it"
+            found["hypotheses"] = translator.translate(sources)
+        return found
+
+    def _score(self, hypotheses: list[str]) -> Report:
         """The metrics of translations."""
-        assert self.sources is not None, "the configuration sees to it"
-        hypotheses = translator.translate(self.sources)
-        if warning := says_one_thing(hypotheses):
+        if self._world.leads and (warning := says_one_thing(hypotheses)):
             log.warning(warning)
         scores = score_corpus(hypotheses, [self.references], self._evaluation)
         return {
             metric: score.to_json()
             for metric, score in zip(self._evaluation.metrics, scores, strict=True)
         }
+
+
+def _in_order(shares: list[list[int]], found: list[list[Any]]) -> list[Any]:
+    """What was found for each sentence, in the order of the sentences."""
+    pairs = zip(chain(*shares), chain(*found), strict=True)
+    return [one for _, one in sorted(pairs, key=itemgetter(0))]
 
 
 def too_long(

@@ -1,4 +1,4 @@
-"""Two processes that train together give what one gives on their joint batches."""
+"""Processes that train together: the same result as one, and one end for all."""
 
 from __future__ import annotations
 
@@ -6,31 +6,150 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
+import pytest
 import torch
+from reversal import shared_trainer
+from worlds import ALONE, together
 
+from dragoman.errors import DataError, StorageError, WorkerError
+from dragoman.models.interface import TranslationModel
 from dragoman.saved import read_tensors
 from dragoman.training.checkpoint import checkpoints
+from dragoman.training.distributed import World
 
 PROGRAM = Path(__file__).with_name("train_shared_reversal.py")
 
 
-def train(run: Path, size: int) -> dict[str, torch.Tensor]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
-    processes = []
-    for rank in range(size):
-        place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size)}
-        environment = {**os.environ, **address, **place}
-        processes.append(subprocess.Popen([sys.executable, PROGRAM, run], env=environment))
-    assert [process.wait(timeout=100) for process in processes] == [0] * size
+def weights(run: Path) -> dict[str, torch.Tensor]:
     return read_tensors(checkpoints(run)[-1] / "model.safetensors")
 
 
-def test_two_processes_equal_one(tmp_path: Path) -> None:
-    one, two = train(tmp_path / "one", 1), train(tmp_path / "two", 2)
-    for name, values in one.items():
+def test_two_processes_equal_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    for name, value in {**place, "RANK": "0", "LOCAL_RANK": "0"}.items():
+        monkeypatch.setenv(name, value)
+    environment = {**os.environ, "RANK": "1", "LOCAL_RANK": "1"}
+    other = subprocess.Popen([sys.executable, PROGRAM, tmp_path / "two"], env=environment)
+    world = World.join()
+    shared_trainer(tmp_path / "two", world).train()
+    world.leave()
+    assert other.wait(timeout=100) == 0
+    shared_trainer(tmp_path / "one", ALONE).train()
+    two = weights(tmp_path / "two")
+    for name, values in weights(tmp_path / "one").items():
         torch.testing.assert_close(two[name], values, rtol=1e-3, atol=1e-5)
+
+
+def test_results_come_by_rank() -> None:
+    for size in (1, 2, 3):
+        found = together(size, lambda world: world.gather(lambda: ["é" * world.rank, world.rank]))
+        assert [one.result() for one in found] == [[["é" * r, r] for r in range(size)]] * size
+
+
+def test_what_fails_in_one_ends_all() -> None:
+    def work(world: World) -> None:
+        world.gather(lambda: fail() if world.rank == 1 else None)
+
+    def fail() -> None:
+        raise DataError("dev.tsv: bad")
+
+    first, second, third = together(3, work)
+    assert isinstance(second.exception(), DataError)
+    for other in (first, third):
+        error = other.exception()
+        assert isinstance(error, WorkerError)
+        assert (str(error), error.exit_code) == ("process 1: dev.tsv: bad", DataError.exit_code)
+
+
+def test_the_leading_process_goes_first() -> None:
+    order: list[int] = []
+
+    def work(world: World) -> None:
+        if world.leads:
+            time.sleep(0.05)  # long enough for others that do not wait
+        order.append(world.rank)
+
+    for one in together(3, lambda world: world.leader_first("preparing", lambda: work(world))):
+        one.result()
+    assert order[0] == 0
+    assert sorted(order) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [
+        (DataError("bad"), "process 0: bad", 3),
+        (ZeroDivisionError("0"), "process 0: ZeroDivisionError: 0", 1),
+        (KeyboardInterrupt(), "the leading process was interrupted", 8),
+    ],
+)
+def test_nobody_waits_for_a_leading_process_that_failed(
+    error: BaseException, message: str, code: int
+) -> None:
+    def work(world: World) -> None:
+        assert world.leads, "the others do not begin"
+        raise error
+
+    first, second = together(2, lambda world: world.leader_first("x", lambda: work(world)))
+    assert first.exception() is error
+    found = second.exception()
+    assert isinstance(found, WorkerError)
+    assert (str(found), found.exit_code) == (message, code)
+
+
+def test_a_lost_process_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("Connection closed by peer\nand a long trace")
+
+    monkeypatch.setattr("torch.distributed.is_initialized", lambda: True)
+    monkeypatch.setattr("torch.distributed.all_reduce", broken)
+    with pytest.raises(
+        WorkerError, match=r"ended or cannot be reached \(Connection closed by peer\)$"
+    ):
+        World(0, 2, torch.device("cpu")).sum(torch.zeros(1))
+
+
+def test_a_validation_that_fails_in_one_ends_all_and_costs_no_step(tmp_path: Path) -> None:
+    def work(world: World) -> None:
+        def validate(model: TranslationModel) -> dict[str, float]:
+            world.gather(lambda: 1 / (world.rank - 1))
+            return {"loss": 1.0}
+
+        shared_trainer(tmp_path, world, validate).train()
+
+    first, second = together(2, work)
+    assert isinstance(second.exception(), ZeroDivisionError)
+    assert isinstance(first.exception(), WorkerError)
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-000003"]
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr("dragoman.training.trainer.write_checkpoint", full)
+    first, second = together(2, lambda world: shared_trainer(tmp_path, world).train())
+    assert isinstance(first.exception(), StorageError)
+    error = second.exception()
+    assert isinstance(error, WorkerError)
+    assert error.exit_code == StorageError.exit_code
+
+
+def test_all_know_the_best_validation(tmp_path: Path) -> None:
+    def work(world: World) -> Any:
+        values = iter([3.0, 1.0, 2.0])
+        return shared_trainer(tmp_path, world, lambda model: {"loss": next(values)}).train()
+
+    for one in together(2, work):
+        progress = one.result()
+        assert progress.best is not None
+        assert (progress.best.step, progress.stale_validations) == (6, 1)

@@ -12,7 +12,7 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import click
@@ -77,8 +77,18 @@ for _command in (
     commands.add_command(_command)
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Carry out a command line and return its exit code; errors are told on standard error."""
+def print_error(error: BaseException, message: str, code: int) -> int:
+    """Tell an error on standard error."""
+    click.echo(f"dragoman: error: {message}", err=True)
+    return code
+
+
+Tell = Callable[[BaseException, str, int], int]
+"""From an error, its line for people and its exit code to the exit code of the process."""
+
+
+def run(arguments: Sequence[str], tell: Tell = print_error) -> int:
+    """Carry out a command line and return its exit code; errors go to ``tell``."""
     session = Session()
     try:
         code = commands.main(
@@ -92,7 +102,7 @@ def run(arguments: Sequence[str]) -> int:
         if session.debug:
             traceback.print_exc()
         message, code = _explain(error, session)
-        click.echo(f"dragoman: error: {message}", err=True)
+        return tell(error, message, code)
     return code if isinstance(code, int) else 0
 
 
@@ -110,12 +120,15 @@ def _explain(error: BaseException, session: Session) -> tuple[str, int]:
     return f"unexpected {type(error).__name__}: {_one_line(error)}{hint}", UNEXPECTED
 
 
-def main() -> None:
+def main(tell: Tell = print_error) -> None:
     """The program: ``dragoman`` and ``python -m dragoman``."""
-    logging.basicConfig(level=logging.WARNING, handlers=[StandardError()])
+    # Of processes that train together, the leading one warns for all.
+    leads = os.environ.get("RANK", "0") == "0"
+    level = logging.WARNING if leads else logging.ERROR
+    logging.basicConfig(level=level, handlers=[StandardError()])
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # they speak to programmers; PYTHONWARNINGS shows them
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], tell))
 
 
 class StandardError(logging.Handler):

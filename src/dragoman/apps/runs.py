@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 from tqdm import tqdm
 
-from dragoman.errors import MissingExtraError
+from dragoman.errors import MissingExtraError, SavedError
 from dragoman.experiment import Experiment, Prepared
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.distributed import World
@@ -27,16 +28,41 @@ def prepare_run(experiment: Experiment) -> Prepared:
     return prepared
 
 
+def carry_out(run: Path, begin: Callable[[], Experiment], *, tensorboard: bool) -> None:
+    """Train a run to its end, alone or with the processes started beside this one.
+
+    Args:
+        run: its directory.
+        begin: creates or opens it; called in the leading process alone.
+        tensorboard: whether to write TensorBoard's events too.
+    """
+    world = World.join()
+    experiment = world.leader_first("run", begin if world.leads else lambda: _begun(run))
+    train_run(experiment, world, tensorboard=tensorboard)
+    if world.leads:
+        conclude_run(experiment)
+
+
+def _begun(run: Path) -> Experiment:
+    """The run that the leading process has just opened."""
+    try:
+        return Experiment.open(run)
+    except SavedError as error:
+        raise SavedError(
+            f"{error}, though the leading process has it: the run and the text must lie where all "
+            "machines see them under the same paths"
+        ) from error
+
+
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
     """Prepare if need be, and train."""
-    observe = _observers(experiment, tensorboard)
-    if world.leads:
-        prepared = prepare_run(experiment)
-        world.wait()
-    else:  # what the leading process prepared is there now, and opens at once
-        world.wait()
-        prepared = experiment.prepare()
+    observe = _observers(experiment, tensorboard and world.leads)
+    # What the leading process has prepared opens at once in the others.
+    prepared = world.leader_first(
+        "prepared", lambda: prepare_run(experiment) if world.leads else experiment.prepare()
+    )
     experiment.train(prepared, world, observe)
+    world.leave()
 
 
 def conclude_run(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> None:

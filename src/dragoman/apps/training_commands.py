@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dragoman.apps.in_processes import in_processes
 from dragoman.apps.options import EXISTING, config_argument, default_run, run_option, set_option
 
 tensorboard_option = click.option(
@@ -41,50 +42,48 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
 @run_option
 @set_option
 @tensorboard_option
+@in_processes
 def train(
     config: Path, run_directory: Path | None, settings: tuple[str, ...], tensorboard: bool
 ) -> None:
     """Train a model as CONFIG describes, and score it.
 
-    Ctrl-C or SIGTERM saves and stops; 'dragoman resume' goes on.  On several devices:
-    torchrun --nproc-per-node 4 -m dragoman train CONFIG.
+    Ctrl-C or SIGTERM saves and stops; 'dragoman resume' goes on.
 
     \b
-    Example:
+    Examples: on one device; on four GPUs; on two machines of eight GPUs
       dragoman train my.yaml --set training.max_steps=2000
+      dragoman train my.yaml --processes 4
+      dragoman train my.yaml --processes 8 --nodes 2 --rendezvous HOST:29400
     """
-    from dragoman.apps.runs import conclude_run, train_run
+    from dragoman.apps.runs import carry_out
     from dragoman.experiment import Experiment
     from dragoman.recipe import read_experiment
-    from dragoman.training.distributed import World
 
     run = run_directory or default_run(config)
-    wanted = read_experiment(config, settings)
-    world = World.join()
-    experiment = Experiment.create(wanted, run) if world.leads else Experiment(wanted, run)
-    train_run(experiment, world, tensorboard=tensorboard)
-    if world.leads:
-        conclude_run(experiment)
+    carry_out(
+        run,
+        lambda: Experiment.create(read_experiment(config, settings), run),
+        tensorboard=tensorboard,
+    )
 
 
 @click.command()
 @click.argument("run", type=EXISTING)
 @tensorboard_option
+@in_processes
 def resume(run: Path, tensorboard: bool) -> None:
     """Go on with an interrupted RUN from its last checkpoint.
 
     \b
-    Example:
+    Examples: on one device; on four GPUs
       dragoman resume runs/my
+      dragoman resume runs/my --processes 4
     """
-    from dragoman.apps.runs import conclude_run, train_run
+    from dragoman.apps.runs import carry_out
     from dragoman.experiment import Experiment
-    from dragoman.training.distributed import World
 
-    experiment, world = Experiment.open(run), World.join()
-    train_run(experiment, world, tensorboard=tensorboard)
-    if world.leads:
-        conclude_run(experiment)
+    carry_out(run, lambda: Experiment.open(run), tensorboard=tensorboard)
 
 
 @click.command()

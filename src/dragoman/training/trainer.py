@@ -108,7 +108,8 @@ class BatchSource(Protocol):
 
 
 Validate = Callable[[TranslationModel], dict[str, float]]
-"""From a model to figures of the dev set: at least ``loss``."""
+"""From a model to figures of the dev set: at least ``loss``.  It is called in every process, and
+gives the same figures in all."""
 
 
 class Trainer:
@@ -308,20 +309,23 @@ class Trainer:
         self._tell(record)
 
     def _validate_and_save(self, validate: bool) -> None:
-        progress, leads = self.progress, self._world.leads
+        progress = self.progress
         try:
             if validate:
-                if leads:
-                    self._validate_now()
+                self._validate_now()
                 progress.validated_step = progress.step
         finally:  # a validation that fails must not cost the steps before it
-            if leads:
-                weights, moments = self.optimizer.weights(), self.optimizer.moments()
-                write_checkpoint(self._run, progress, weights, moments)
-        if leads:
-            prune(self._run, self._config.keep_checkpoints, progress.best)
+            # The others wait, so that no process ends while the leading one is writing.
+            self._world.gather(self._save)
         self._saved_step = progress.step
-        self._share_patience()
+
+    def _save(self) -> None:
+        """Write a checkpoint and delete old ones, in the leading process."""
+        if not self._world.leads:
+            return
+        weights, moments = self.optimizer.weights(), self.optimizer.moments()
+        write_checkpoint(self._run, self.progress, weights, moments)
+        prune(self._run, self._config.keep_checkpoints, self.progress.best)
 
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
@@ -337,12 +341,6 @@ class Trainer:
             progress.stale_validations = 0
         else:
             progress.stale_validations += 1
-
-    def _share_patience(self) -> None:
-        """Let all processes stop at the same validation as the leading one."""
-        stale = self.progress.stale_validations if self._world.leads else 0
-        shared = torch.tensor([float(stale)], device=self._world.device)
-        self.progress.stale_validations = int(self._world.sum(shared).item())
 
     def _roll_back(self) -> None:
         """Return to the last checkpoint with half the learning rate."""

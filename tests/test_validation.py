@@ -1,0 +1,122 @@
+"""Scores of a model do not depend on how many processes share the sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from worlds import ALONE, together
+
+from dragoman import validation
+from dragoman.errors import DataError, WorkerError
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.models import RecurrentLMConfig, TransformerConfig
+from dragoman.models.interface import TranslationModel
+from dragoman.saved import build_model
+from dragoman.search import SearchConfig
+from dragoman.text import synthetic
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.training.distributed import World
+from dragoman.translator import Translator
+from dragoman.validation import Validation
+
+SENTENCES = 20
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory: pytest.TempPathFactory) -> CorpusPart:
+    folder = tmp_path_factory.mktemp("corpus")
+    synthetic.write(folder, 200, seed=1, dev=SENTENCES, test=1)
+    return CorpusPart(path=str(folder / "dev.tsv"), source="en", target="de")
+
+
+@pytest.fixture(scope="module")
+def vocabularies(part: CorpusPart) -> Vocabularies:
+    return train_vocabularies(read_pairs(part), VocabularyConfig(size=80), seed=1)
+
+
+@pytest.fixture(scope="module")
+def model(vocabularies: Vocabularies) -> TranslationModel:
+    torch.manual_seed(3)
+    sizes: dict[str, Any] = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16, "d_ff": 16}
+    return build_model(TransformerConfig(**sizes, heads=2), vocabularies).eval()  # by all threads
+
+
+def make(part: CorpusPart, vocabularies: Vocabularies, world: World, **values: Any) -> Validation:
+    evaluation = EvaluationConfig.model_validate({"metrics": ["bleu", "chrf"], **values})
+    return Validation(part, vocabularies, SearchConfig(beam=2), evaluation, world)
+
+
+@pytest.mark.parametrize("size", [2, 3, SENTENCES + 2])
+def test_sharing_changes_nothing(
+    size: int,
+    part: CorpusPart,
+    vocabularies: Vocabularies,
+    model: TranslationModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = make(part, vocabularies, ALONE)
+    translations = Translator([model], vocabularies, SearchConfig(beam=2)).translate(
+        alone.sources or []
+    )
+    assert len(set(translations)) > SENTENCES // 2, "lines that change places would show"
+    seen: list[list[str]] = []
+    score_corpus = validation.score_corpus
+
+    def noted(hypotheses: list[str], *rest: Any) -> Any:
+        seen.append(hypotheses)
+        return score_corpus(hypotheses, *rest)
+
+    monkeypatch.setattr(validation, "score_corpus", noted)
+    expected = alone.report(model)
+    for one in together(size, lambda world: make(part, vocabularies, world).report(model)):
+        report = one.result()
+        assert report["loss"] == pytest.approx(expected["loss"], rel=1e-5)
+        assert report["bleu"] == expected["bleu"]
+        assert report["chrf"] == expected["chrf"]
+    assert seen == [translations] * (1 + size)
+
+
+def test_each_takes_its_share(
+    part: CorpusPart,
+    vocabularies: Vocabularies,
+    model: TranslationModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts: list[int] = []
+    score = Translator.score
+
+    def noted(self: Translator, sources: Any, targets: Any) -> Any:
+        counts.append(len(targets))
+        return score(self, sources, targets)
+
+    monkeypatch.setattr(Translator, "score", noted)
+    for one in together(3, lambda world: make(part, vocabularies, world).report(model)):
+        one.result()
+    assert sorted(counts) == [6, 7, 7]
+
+
+def test_a_language_model_is_shared_too(part: CorpusPart, vocabularies: Vocabularies) -> None:
+    model = build_model(RecurrentLMConfig(layers=1, d_model=8), vocabularies).eval()
+    targets = CorpusPart(path=part.path, target="de")
+    expected = make(targets, vocabularies, ALONE, metrics=[]).report(model)
+    for one in together(
+        2, lambda world: make(targets, vocabularies, world, metrics=[]).report(model)
+    ):
+        assert one.result() == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_share_that_fails_ends_all(
+    part: CorpusPart, vocabularies: Vocabularies, model: TranslationModel
+) -> None:
+    def report(world: World) -> Any:
+        one = make(part, vocabularies, world)
+        if world.rank == 1 and one.sources is not None:
+            one.sources = ["one " * 5000] * SENTENCES
+        return one.report(model)
+
+    first, second = together(2, report)
+    assert isinstance(second.exception(), DataError)
+    assert isinstance(first.exception(), WorkerError)

@@ -1,0 +1,46 @@
+"""Processes that train together as threads of one process, for tests of what they do together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributed import HashStore
+
+from dragoman.training.distributed import World
+
+ALONE = World(0, 1, torch.device("cpu"))
+
+
+class _Together:
+    """Where threads add up their tensors."""
+
+    def __init__(self, size: int) -> None:
+        self.barrier = threading.Barrier(size, timeout=60)
+        self.tensors: list[Tensor] = [torch.empty(0)] * size
+
+    def sum(self, rank: int, tensor: Tensor) -> Tensor:
+        self.tensors[rank] = tensor.clone()
+        self.barrier.wait()
+        tensor.copy_(torch.stack(self.tensors).sum(0))
+        self.barrier.wait()
+        return tensor
+
+
+def together(size: int, work: Callable[[World], Any]) -> list[Future[Any]]:
+    """What ``work`` gives in each of ``size`` worlds, by rank."""
+    place, store = _Together(size), HashStore()
+    store.set_timeout(timedelta(milliseconds=10))  # whoever may wait for long must not rely on it
+
+    class Threads(World):
+        def sum(self, tensor: Tensor) -> Tensor:
+            return place.sum(self.rank, tensor)
+
+    worlds = [Threads(rank, size, torch.device("cpu"), store) for rank in range(size)]
+    with ThreadPoolExecutor(size) as pool:
+        return [pool.submit(work, world) for world in worlds]
