@@ -7,6 +7,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 PEERS := benchmarks/peers
 ROUNDS := 2
@@ -49,12 +50,12 @@ format: $(VENV)/installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-$(VENV)/installed: pyproject.toml constraints.txt
+$(VENV)/installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary docopt \
-		--constraint constraints.txt setuptools wheel torch
+		--constraint $(CONSTRAINTS) setuptools wheel torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary docopt \
-		--constraint constraints.txt --no-build-isolation --editable '.[dev]'
+		--constraint $(CONSTRAINTS) --no-build-isolation --editable '.[dev]'
 	touch $@
 
 $(VENV)/mutants: $(VENV)/installed
@@ -65,7 +66,7 @@ $(VENV)/mutants: $(VENV)/installed
 
 $(PEERS)/installed: benchmarks/requirements.txt benchmarks/peers.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) torch
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --requirement benchmarks/requirements.txt
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 		--requirement benchmarks/peers.txt
