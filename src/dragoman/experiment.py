@@ -40,7 +40,7 @@ from dragoman.saved import (
 from dragoman.text.cleaning import CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.checkpoint import checkpoints, path_of, read_progress
+from dragoman.training.checkpoint import checkpoints, path_of, read_progress, step_of
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
 from dragoman.training.trainer import Trainer
@@ -197,12 +197,11 @@ class Experiment:
         resumed = trainer.resume()
 
         def attach_observers() -> None:
-            if world.leads:
-                self._check_model(resumed)
-                step = trainer.progress.step
-                trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+            self._check_model(resumed)
+            step = trainer.progress.step
+            trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
 
-        world.gather(attach_observers)  # which may fail, and then all end
+        world.broadcast(attach_observers)  # which may fail, and then all end
         trainer.train()
 
     def _check_model(self, resumed: bool) -> None:
@@ -224,7 +223,7 @@ class Experiment:
         if training.precision != precision:
             training = training.model_copy(update={"precision": precision})
             self.config = self.config.model_copy(update={"training": training})
-            world.gather(lambda: self._write_config() if world.leads else None)
+            world.broadcast(self._write_config)
         emulated = precision == "bfloat16" and any(emulating for _, emulating in found)
         if world.leads and emulated:
             log.warning(
@@ -258,7 +257,8 @@ class Experiment:
         Returns:
             Reports by set, as also written to ``scores.json``.
         """
-        chosen = self.chosen_checkpoints()
+        steps = world.broadcast(lambda: [step_of(path) for path in self.chosen_checkpoints()])
+        chosen = [path_of(self.run, step) for step in steps]
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
