@@ -17,7 +17,7 @@ import torch
 from dragoman.config import parse, read_yaml, to_yaml
 from dragoman.data.batches import Batches
 from dragoman.data.origin import InputFile, describe
-from dragoman.data.prepare import known_inputs, prepare
+from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.device import DecidedPrecision, decide_precision, is_emulated
@@ -131,6 +131,15 @@ class Experiment:
                 progress=progress,
             )
         return Prepared(vocabularies, store, report)
+
+    def prepared(self) -> Prepared:
+        """What another process has prepared for this run.
+
+        Raises:
+            SavedError: it is missing or damaged.
+        """
+        store, report = open_prepared(self.run / DATA_DIRECTORY)
+        return Prepared(Vocabularies.load(self.run), store, report)
 
     def _vocabularies(self, inputs: Sequence[InputFile], held_out: frozenset[int]) -> Vocabularies:
         """Those of the run, which change no more once something was trained with them."""
