@@ -12,6 +12,7 @@ import sys
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -331,6 +332,20 @@ class TestSweep:
                 stream.write("whole")
         assert names(tmp_path) == {"model", "file"}
         assert names(tmp_path / "model") == {"a"}
+
+    def test_what_cannot_be_removed_does_not_keep_the_rest(self, tmp_path, monkeypatch):
+        for number in range(4):
+            (tmp_path / f".file.{number:016x}").touch()
+        opened, refuse = os.open, iter([True, False, True, False])
+
+        def some(*arguments: Any) -> int:
+            if next(refuse):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return opened(*arguments)
+
+        monkeypatch.setattr(os, "open", some)
+        sweep(tmp_path)
+        assert len(names(tmp_path)) == 2
 
     def test_without_locks_nothing_is_removed(self, tmp_path, monkeypatch):
         killed(tmp_path, "directory")

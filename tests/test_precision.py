@@ -109,7 +109,7 @@ def test_all_processes_take_the_precision_of_the_leading_one(
         def gather(self, work: Callable[[], Any]) -> list[Any]:
             lead, follow = (name(leading), not leading), (name(not leading), leading)
             mine = work()
-            assert mine in (None, list(lead if self.leads else follow))
+            assert mine in (None, list(lead if self.is_leader else follow))
             return [lead, follow] if mine else [None, None]
 
     def name(has: bool) -> str:

@@ -38,7 +38,7 @@ def together(size: int, work: Callable[[World], Any]) -> list[Future[Any]]:
     store.set_timeout(timedelta(milliseconds=10))  # whoever may wait for long must not rely on it
 
     class Threads(World):
-        def sum(self, tensor: Tensor) -> Tensor:
+        def all_reduce(self, tensor: Tensor) -> Tensor:
             return place.sum(self.rank, tensor)
 
     worlds = [Threads(rank, size, torch.device("cpu"), store) for rank in range(size)]

@@ -234,7 +234,7 @@ class Experiment:
             self.config = self.config.model_copy(update={"training": training})
             world.broadcast(self._write_config)
         emulated = precision == "bfloat16" and any(emulating for _, emulating in found)
-        if world.leads and emulated:
+        if world.is_leader and emulated:
             log.warning(
                 "%s computes in bfloat16, which this hardware lacks: it is emulated, which is "
                 "slow; begin a run in float32 with: dragoman train %s --run OTHER "
@@ -277,7 +277,7 @@ class Experiment:
             name: self._validation(part, vocabularies, world).report(model)
             for name, part in sets.items()
         }
-        if not world.leads:
+        if not world.is_leader:
             return reports
         self._warn_of_a_bad_mean(chosen, figures(reports["dev"]))
         write_scores(self.run, [path.name for path in chosen], reports)

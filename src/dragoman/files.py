@@ -142,7 +142,8 @@ def sweep(directory: Path, name: str | None = None) -> None:
         for leftover in os.listdir(directory):
             found = _TEMPORARY.fullmatch(leftover)
             if found and name in (None, found["name"]):
-                _sweep_one(directory / leftover, directory / found["name"], bool(found["old"]))
+                with suppress(OSError):  # one that cannot be removed keeps no other
+                    _sweep_one(directory / leftover, directory / found["name"], bool(found["old"]))
 
 
 def remove_directory(path: Path) -> None:

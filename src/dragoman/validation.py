@@ -20,7 +20,7 @@ from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
-from dragoman.training.health import says_one_thing
+from dragoman.training.health import output_is_constant
 from dragoman.translator import Scored, Translator, total
 
 log = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class Validation:
 
     def _score(self, hypotheses: list[str]) -> Report:
         """The metrics of translations."""
-        if self._world.leads and (warning := says_one_thing(hypotheses)):
+        if self._world.is_leader and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
         scores = score_corpus(hypotheses, [self.references], self._evaluation)
         return {

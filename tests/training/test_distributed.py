@@ -73,7 +73,7 @@ def test_the_leading_process_goes_first() -> None:
     order: list[int] = []
 
     def work(world: World) -> None:
-        if world.leads:
+        if world.is_leader:
             time.sleep(0.05)  # long enough for others that do not wait
         order.append(world.rank)
 
@@ -95,7 +95,7 @@ def test_nobody_waits_for_a_leading_process_that_failed(
     error: BaseException, message: str, code: int
 ) -> None:
     def work(world: World) -> None:
-        assert world.leads, "the others do not begin"
+        assert world.is_leader, "the others do not begin"
         raise error
 
     first, second = together(2, lambda world: world.leader_first("x", lambda: work(world)))
@@ -114,7 +114,7 @@ def test_a_lost_process_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(
         WorkerError, match=r"ended or cannot be reached \(Connection closed by peer\)$"
     ):
-        World(0, 2, torch.device("cpu")).sum(torch.zeros(1))
+        World(0, 2, torch.device("cpu")).all_reduce(torch.zeros(1))
 
 
 def test_a_validation_that_fails_in_one_ends_all_and_costs_no_step(tmp_path: Path) -> None:

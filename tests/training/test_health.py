@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dragoman.training.health import learns_nothing, says_one_thing
+from dragoman.training.health import learns_nothing, output_is_constant
 
 EARLY = [9.2] * 50
 
@@ -18,8 +18,8 @@ def test_a_falling_loss_or_an_early_step_is_not() -> None:
 
 
 def test_constant_output_is_told() -> None:
-    message = says_one_thing(["der mann ."] * 99 + ["die frau ."])
+    message = output_is_constant(["der mann ."] * 99 + ["die frau ."])
     assert message is not None
     assert "2 different translations of 100 sentences" in message
-    assert says_one_thing([f"satz {n}" for n in range(100)]) is None
-    assert says_one_thing(["ja"] * 5) is None
+    assert output_is_constant([f"satz {n}" for n in range(100)]) is None
+    assert output_is_constant(["ja"] * 5) is None

@@ -7,7 +7,6 @@ failed in how many processes, the user reads one line.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
@@ -27,10 +26,11 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
 from torch.distributed.elastic.rendezvous import RendezvousError, RendezvousParameters
 from torch.distributed.elastic.rendezvous.registry import get_rendezvous_handler
 
+from dragoman.apps.cli import BROKEN_PIPE
 from dragoman.errors import ConfigError, InterruptedRunError, WorkerError
+from dragoman.files import read_json
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-BROKEN_PIPE = 141  # the exit code of a worker whose output nobody reads any more
 
 _MEETING_SECONDS = 900  # how long machines wait for one another at the start
 _POLL_SECONDS = 0.1
@@ -93,7 +93,7 @@ class Launch:
         with tempfile.TemporaryDirectory(prefix="dragoman-") as folder, _environment(self):
             supervision = _Supervision(lambda: self._agent(arguments, folder), self.nodes > 1)
             supervision.run()
-            errors = [json.loads(file.read_text()) for file in Path(folder).rglob("error.json")]
+            errors = [read_json(file) for file in Path(folder).rglob("error.json")]
         if isinstance(supervision.error, (RendezvousError, ValueError)) and self.rendezvous:
             raise ConfigError(
                 f"--rendezvous {self.rendezvous}: {self.nodes} machines did not meet there "

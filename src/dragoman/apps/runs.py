@@ -58,10 +58,10 @@ def carry_out(
     world = World.join()
     with ExitStack() as held:
         experiment = world.leader_first(
-            "run", lambda: held.enter_context(begun()) if world.leads else _begun(run)
+            "run", lambda: held.enter_context(begun()) if world.is_leader else _begun(run)
         )
         train_run(experiment, world, tensorboard=tensorboard)
-        if world.leads:
+        if world.is_leader:
             conclude_run(experiment)
 
 
@@ -78,9 +78,9 @@ def _begun(run: Path) -> Experiment:
 
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
     """Prepare if need be, and train."""
-    observe = _observers(experiment, tensorboard and world.leads)
+    observe = _observers(experiment, tensorboard and world.is_leader)
     prepared = world.leader_first(
-        "prepared", lambda: prepare_run(experiment) if world.leads else experiment.prepared()
+        "prepared", lambda: prepare_run(experiment) if world.is_leader else experiment.prepared()
     )
     experiment.train(prepared, world, observe)
     world.leave()

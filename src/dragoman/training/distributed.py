@@ -66,11 +66,11 @@ class World:
         return cls(rank, size, device, PrefixStore("dragoman", store))
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this process writes files and talks to the user."""
         return self.rank == 0
 
-    def sum(self, tensor: Tensor) -> Tensor:
+    def all_reduce(self, tensor: Tensor) -> Tensor:
         """``tensor`` summed over all processes, in place.
 
         Raises:
@@ -121,7 +121,7 @@ class World:
         Raises:
             WorkerError: it failed in the leading process; there its own error is raised.
         """
-        return self.gather(lambda: work() if self.leads else None)[0]
+        return self.gather(lambda: work() if self.is_leader else None)[0]
 
     def leader_first(self, name: str, work: Callable[[], Result]) -> Result:
         """Do ``work`` in the leading process, and then in the others.
@@ -137,7 +137,7 @@ class World:
         """
         if self.store is None:
             return work()
-        if not self.leads:
+        if not self.is_leader:
             with _lost_processes():
                 while not self.store.check([name]):
                     time.sleep(_POLL_SECONDS)
@@ -173,11 +173,11 @@ class World:
         """The ``data`` of every process, by rank: sums in which each fills its own place."""
         sizes = torch.zeros(self.size, dtype=torch.int64, device=self.device)
         sizes[self.rank] = len(data)
-        lengths = self.sum(sizes).tolist()
+        lengths = self.all_reduce(sizes).tolist()
         own = torch.frombuffer(bytearray(data), dtype=torch.uint8)
         whole = torch.zeros(sum(lengths), dtype=torch.uint8, device=self.device)
         whole.split(lengths)[self.rank].copy_(own)
-        return [bytes(part.tolist()) for part in self.sum(whole).split(lengths)]
+        return [bytes(part.tolist()) for part in self.all_reduce(whole).split(lengths)]
 
     def _failed(self, error: Exception) -> dict[str, Any]:
         known = isinstance(error, DragomanError)

@@ -30,7 +30,7 @@ def learns_nothing(early_losses: list[float], loss: float, step: int) -> str | N
     )
 
 
-def says_one_thing(hypotheses: list[str]) -> str | None:
+def output_is_constant(hypotheses: list[str]) -> str | None:
     """A warning if (nearly) all hypotheses of a dev set are the same sentence."""
     distinct = len(set(hypotheses))
     if len(hypotheses) < 20 or distinct > max(1, len(hypotheses) // 50):

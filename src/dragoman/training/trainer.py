@@ -233,7 +233,7 @@ class Trainer:
             sums += self._backward(batch)
             self.optimizer.collect()
         smoothed, nll, tokens = self._share(sums)
-        self._world.sum(self.optimizer.gradient)
+        self._world.all_reduce(self.optimizer.gradient)
         norm = self.optimizer.scale(1 / tokens)
         rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
         rate *= progress.learning_rate_factor
@@ -257,9 +257,9 @@ class Trainer:
         A signal or the clock may say one thing to one process and another to the next; were
         each to act on its own, those that go on would wait for the others for ever.
         """
-        lead = self._step_seconds if self._world.leads else 0.0
+        lead = self._step_seconds if self._world.is_leader else 0.0
         common = sums.new_tensor([lead, self._interruption.signal is not None])
-        *totals, seconds, stop = self._world.sum(torch.cat([sums, common])).tolist()
+        *totals, seconds, stop = self._world.all_reduce(torch.cat([sums, common])).tolist()
         self.progress.seconds += seconds
         self._stopping = stop > 0
         return totals
@@ -305,7 +305,7 @@ class Trainer:
 
     def _log(self) -> None:
         figures = self._averages.figures()
-        if not figures or not self._world.leads:
+        if not figures or not self._world.is_leader:
             return
         progress = self.progress
         record = {"kind": "training", "step": progress.step, "epoch": progress.epoch, **figures}
@@ -373,6 +373,6 @@ class Trainer:
         self._tell({"kind": "warning", "step": self.progress.step, "message": message})
 
     def _tell(self, record: Record) -> None:
-        if self._world.leads:
+        if self._world.is_leader:
             for observer in self.observers:
                 observer.record(record)
