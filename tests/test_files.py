@@ -153,6 +153,11 @@ class TestAtomicWrite:
         with refused("choose a shorter path"), atomic_write(tmp_path / ("x" * 300)):
             pass
 
+    @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+    def test_a_place_that_has_no_directories(self):
+        with refused("no directory can be made there"), atomic_write("/proc/self/none/file"):
+            pass
+
     def test_errors_that_are_no_refusals_pass_through(self, tmp_path):
         with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "file"):
             (tmp_path / "missing").read_text()
