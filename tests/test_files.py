@@ -137,6 +137,14 @@ class TestAtomicWrite:
             stream.write("x")
         assert names(tmp_path) == {"run"}
 
+    @pytest.mark.parametrize("name", [".", "..", "/", "run/.."])
+    def test_directories_without_a_name_of_their_own(self, name, tmp_path, monkeypatch):
+        (tmp_path / "run").mkdir()
+        monkeypatch.chdir(tmp_path)
+        with refused("a directory stands where the file should"), atomic_write(name):
+            pass
+        assert names(tmp_path) == {"run"}
+
     def test_a_pipe_or_device_is_written_to_and_not_replaced(self, tmp_path):
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)

@@ -68,7 +68,9 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     path = Path(path)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     with storage_errors(path):
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if path.is_dir():  # which may have no name to write beside, like "." and "/"
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():
             with path.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
             return
