@@ -93,6 +93,12 @@ def test_memory_setting_is_harmless() -> None:
 ELSEWHERE = torch.device("meta")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compiler() -> None:
+    """PyTorch 2.6 imports its compiler with the first optimizer, which must not be elsewhere."""
+    torch.optim.Adam([torch.zeros(1)])
+
+
 @pytest.fixture
 def batch() -> Batch:
     return make_batch([[4, 5, 6], [7], [8, 9]], [[5, 6], [7, 8, 9], [4]])

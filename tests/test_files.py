@@ -138,6 +138,14 @@ class TestAtomicWrite:
             stream.write("x")
         assert names(tmp_path) == {"run"}
 
+    @pytest.mark.parametrize("name", [".", "..", "/", "run/.."])
+    def test_directories_without_a_name_of_their_own(self, name, tmp_path, monkeypatch):
+        (tmp_path / "run").mkdir()
+        monkeypatch.chdir(tmp_path)
+        with refused("a directory stands where the file should"), atomic_write(name):
+            pass
+        assert names(tmp_path) == {"run"}
+
     def test_a_pipe_or_device_is_written_to_and_not_replaced(self, tmp_path):
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
@@ -152,6 +160,11 @@ class TestAtomicWrite:
 
     def test_a_name_that_is_too_long(self, tmp_path):
         with refused("choose a shorter path"), atomic_write(tmp_path / ("x" * 300)):
+            pass
+
+    @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+    def test_a_place_that_has_no_directories(self):
+        with refused("no directory can be made there"), atomic_write("/proc/self/none/file"):
             pass
 
     def test_errors_that_are_no_refusals_pass_through(self, tmp_path):

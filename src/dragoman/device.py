@@ -8,6 +8,8 @@ from typing import Literal
 
 import torch
 
+from dragoman.errors import ConfigError
+
 Precision = Literal["auto", "float32", "bfloat16"]
 DecidedPrecision = Literal["float32", "bfloat16"]
 
@@ -17,6 +19,22 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 def best_device() -> torch.device:
     """A GPU if there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def find_device(wanted: torch.device | str | None) -> torch.device:
+    """The device that is asked for, such as ``cuda:1``; a GPU if there is one where none is.
+
+    Raises:
+        ConfigError: it is not there, or cannot hold numbers.
+    """
+    if wanted is None:
+        return best_device()
+    try:
+        torch.zeros(1, device=wanted).item()  # "meta" makes tensors too, and holds nothing
+    except (RuntimeError, AssertionError) as error:  # AssertionError: built without CUDA
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"device {str(wanted)!r} cannot be used: {reason}") from error
+    return torch.device(wanted)
 
 
 def computes_bfloat16(device: torch.device) -> bool:

@@ -32,7 +32,6 @@ _REFUSALS = {
     errno.EDQUOT: "the disk quota is used up; free some space and repeat the command",
     errno.EFBIG: "the file would be larger than is allowed; raise the limit (ulimit -f)",
     errno.EIO: "the disk reports an error; choose another disk",
-    errno.ENOENT: "no directory can be made there; choose another path",
     errno.EROFS: "the file system is read-only; choose another directory",
     errno.EACCES: "permission denied; choose another directory or change its permissions",
     errno.EPERM: "not permitted; choose another directory or change its permissions",
@@ -69,11 +68,13 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     path = Path(path)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     with storage_errors(path):
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if path.is_dir():  # which may have no name to write beside, like "." and "/"
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():
             with path.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_parent(path)
         with _temporary(path, lambda new: new.touch(exist_ok=False)) as temporary:
             with temporary.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
@@ -103,7 +104,7 @@ def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[P
         check_replaceable(path, ours)
         if path.is_symlink():
             path = path.resolve()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_parent(path)
         with _temporary(path, Path.mkdir) as temporary:
             yield temporary
             _flush_tree(temporary)
@@ -192,6 +193,15 @@ def write_json(path: Path | str, value: Any) -> None:
     with atomic_write(path) as stream:
         json.dump(value, stream, ensure_ascii=False, indent=2)
         stream.write("\n")
+
+
+def _make_parent(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileNotFoundError as error:  # below /proc, or in a directory that was removed
+        raise StorageError(
+            f"cannot write {path}: no directory can be made there; choose another path"
+        ) from error
 
 
 @contextmanager

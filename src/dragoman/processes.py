@@ -93,9 +93,6 @@ class WorkerPool:
                 f"a process that {self._work} was ended from outside, perhaps for want of memory; "
                 f"{self._remedy}"
             ) from error
-        finally:
-            for future in pending:
-                future.cancel()
 
     def close(self) -> None:
         """End the processes, after the tasks at hand."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dragoman.config import parse
 from dragoman.data.batches import make_batch
-from dragoman.device import Precision, best_device, decide_precision
+from dragoman.device import Precision, decide_precision, find_device
 from dragoman.engine import Engine, SourceBatch, TorchEngine, evaluating
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.models.interface import TranslationModel
@@ -126,10 +126,7 @@ class Translator:
         """
         if not paths:
             raise ConfigError("name at least one model or run directory to load")
-        if device is not None:
-            _check_device(device)
-        where = torch.device(device) if device is not None else best_device()
-        decided = decide_precision(precision, where)
+        decided = decide_precision(precision, find_device(device))
         first, *others = saved = [load_for_search(path, device, decided) for path in paths]
         for other in others:
             _check_same_vocabularies(first, other)
@@ -360,14 +357,6 @@ def _refused(reason: str) -> Translation:
 def _refuse_text(lines: Iterable[str]) -> None:
     if isinstance(lines, str):
         raise TypeError("expected lines, such as a list of strings, not one string: [text]")
-
-
-def _check_device(device: torch.device | str) -> None:
-    try:
-        torch.zeros(1, device=device).item()  # "meta" makes tensors too, and holds nothing
-    except (RuntimeError, AssertionError) as error:  # AssertionError: built without CUDA
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"device {str(device)!r} cannot be used: {reason}") from error
 
 
 def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -127,7 +128,12 @@ def test_translations_are_not_written_where_no_file_can_be(
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")]
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+    ],
 )
 def test_want_of_memory_is_not_unexpected(
     error: Exception, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch

@@ -190,6 +190,9 @@ def test_json_is_the_whole_result(measured_before: Result, dragoman: CommandLine
         (["--window", "4"], "even"),
         (["--kernel", "2"], "--kernel"),
         (["--heads", "3"], "3 heads do not divide the width 64"),
+        (["--device", "abacus"], "device 'abacus' cannot be used"),
+        (["--device", "meta"], "device 'meta' cannot be used"),
+        (["--device", ""], "device '' cannot be used"),
     ],
 )
 def test_wrong_options_are_told(options: list[str], said: str, dragoman: CommandLine) -> None:

@@ -119,6 +119,14 @@ def test_sampling_repeats_with_its_seed(trained: Path, source: Path, dragoman: C
     assert sample("--top-k", 1) == sample("--top-k", 1, "--seed", 9)
 
 
+def test_more_samples_may_be_drawn_than_a_beam_is_wide(
+    trained: Path, dragoman: CommandLine
+) -> None:
+    options = ["--sample", "--nbest", 1001]
+    out = dragoman("translate", trained, *options, stdin=b"seven\n").out
+    assert len(out.splitlines()) == 1001
+
+
 @pytest.mark.parametrize("option", [["--top-k", "5"], ["--seed", "1"], ["--beam", "2", "--sample"]])
 def test_options_that_do_not_go_together(
     option: list[str], trained: Path, dragoman: CommandLine

@@ -139,8 +139,14 @@ def test_nothing_but_distances_counts(positions: str) -> None:
     ("choices", "message"),
     [
         ({"positions": "rotary", "d_k": 5}, "even d_k, found 5"),
-        ({"positions": "rotary", "attention": "additive"}, "not for attention: additive"),
-        ({"positions": "relative", "attention": "additive"}, "not for attention: additive"),
+        (
+            {"positions": "rotary", "attention": "additive"},
+            "made for dot products, not attention: additive",
+        ),
+        (
+            {"positions": "relative", "attention": "additive"},
+            "made for dot products, not attention: additive",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(choices: dict[str, object], message: str) -> None:

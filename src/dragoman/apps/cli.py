@@ -30,8 +30,8 @@ from dragoman.errors import DragomanError
 
 UNEXPECTED = 1
 INTERRUPTED = 128 + signal.SIGINT
-# As PyTorch says it, on CPU and GPU.
-_OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory")
+# As PyTorch says it, on CPU and GPU, and the operating system.
+_OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|Cannot allocate")
 BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from dragoman.apps.options import EXISTING, Number, device_option, json_option, model_arguments
-from dragoman.errors import ConfigError, DataError, StorageError
+from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dragoman.apps.ctranslate2 import Compute
@@ -138,7 +138,8 @@ def translate(
     search = _search_options(options)
     load = _load_ctranslate2 if options["engine"] == "ctranslate2" else _load
     translator = load(models, options["device"], options["precision"], options["workers"])
-    if options["nbest"]:
+    draws = options["sample"] or translator.search.sampling is not None
+    if options["nbest"] and not draws:
         # As many hypotheses as are asked for need a beam as wide, unless a width is asked for too.
         search["beam"] = options["beam"] or max(translator.search.beam, options["nbest"])
     with _lines(inputs) as (lines, interactive):
@@ -209,8 +210,6 @@ def write_lines(path: Path | None, lines: Iterable[str]) -> None:
     from dragoman.files import atomic_write
 
     if path is not None:
-        if path.is_dir():  # "." and "/" have no name to write beside
-            raise StorageError(f"cannot write {path}: a directory stands there; name a file")
         with atomic_write(path) as stream:
             stream.writelines(line + "\n" for line in lines)
         return

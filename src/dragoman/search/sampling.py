@@ -25,7 +25,7 @@ from dragoman.search.scorer import Scorer
 class SamplingConfig(Config):
     """Sampling instead of the search for the best output."""
 
-    temperature: float = Field(1.0, gt=0, allow_inf_nan=False)
+    temperature: float = Field(1.0, gt=0)
     """Log-probabilities are divided by it: below 1 prefers likely pieces, above 1 flattens."""
     top_k: int | None = Field(None, ge=1)
     """Draw from so many likeliest pieces only; all if not given."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 
 from dragoman.config import Config
@@ -65,11 +65,10 @@ class SearchConfig(Config):
     max_source_pieces: int = Field(1024, ge=1)
     """A longer line is refused rather than cut; so is one beyond the model's positions."""
 
-    @model_validator(mode="after")
-    def _nbest_fits(self) -> SearchConfig:
+    def conflicts(self) -> Iterator[str]:
+        """A beam has no more hypotheses than it is wide."""
         if self.sampling is None and self.nbest > self.beam:
-            raise ValueError(f"nbest {self.nbest} needs a beam at least as wide, not {self.beam}")
-        return self
+            yield f"nbest {self.nbest} needs a beam at least as wide, not {self.beam}"
 
     def refusal(self, pieces: int, positions: int | None) -> str | None:
         """Why a line of so many pieces is refused by a model of so many positions; None: it is not.

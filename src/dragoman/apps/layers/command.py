@@ -126,15 +126,16 @@ def _run(plan: Plan, device: str | None, threads: int | None) -> Result:
 
     from dragoman.apps.layers.measurement import steps
     from dragoman.apps.layers.result import produce
-    from dragoman.device import best_device, keep_freed_memory
+    from dragoman.device import find_device, keep_freed_memory
     from dragoman.models.layer_types import LAYER_TYPES
 
+    where = find_device(device)
     keep_freed_memory()
     before = torch.get_num_threads()
     torch.set_num_threads(threads or before)
     try:
         with tqdm(total=steps(plan, LAYER_TYPES), desc="layers", delay=1.0, leave=False) as bar:
-            return produce(plan, torch.device(device) if device else best_device(), bar.update)
+            return produce(plan, where, bar.update)
     finally:
         torch.set_num_threads(before)
 
