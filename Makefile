@@ -60,7 +60,7 @@ $(VENV)/installed: pyproject.toml $(CONSTRAINTS)
 
 $(VENV)/mutants: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-		--no-binary docopt,yattag --constraint constraints.txt --no-build-isolation \
+		--no-binary docopt,yattag --constraint $(CONSTRAINTS) --no-build-isolation \
 		--editable '.[dev,mutants]'
 	touch $@
 
