@@ -93,8 +93,8 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
 
 @every_page
 def test_settings_of_commands_are_valid(page: Path) -> None:
-    for setting in SETTING.findall(page.read_text(encoding="utf-8")):
-        parse(ExperimentConfig, override(MINIMAL, [setting]), page)
+    for paragraph in page.read_text(encoding="utf-8").split("\n\n"):  # a command may have several
+        parse(ExperimentConfig, override(MINIMAL, SETTING.findall(paragraph)), page)
 
 
 @every_page
