@@ -12,7 +12,10 @@ import torch
 from dragoman.data.batches import Batch, BatchConfig, make_batch
 from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
+from dragoman.saved import read_tensors
+from dragoman.training.checkpoint import path_of
 from dragoman.training.distributed import World
+from dragoman.training.progress import Record
 from dragoman.training.trainer import Trainer, TrainingConfig
 
 VOCABULARY = 19
@@ -101,3 +104,29 @@ def shared_trainer(
         d_model=16,
         world=world,
     )
+
+
+class Records(list[Record]):
+    """An observer that remembers."""
+
+    def record(self, record: Record) -> None:
+        self.append(record)
+
+    def rewind(self, step: int) -> None:
+        self[:] = [record for record in self if record["step"] <= step]
+
+    def close(self) -> None:
+        pass
+
+    def of(self, kind: str) -> list[Record]:
+        return [record for record in self if record["kind"] == kind]
+
+
+def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
+    return read_tensors(path_of(run, step) / "model.safetensors")
+
+
+def assert_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> None:
+    assert first.keys() == second.keys()
+    different = [name for name in first if not torch.equal(first[name], second[name])]
+    assert different == []

@@ -1,0 +1,127 @@
+"""Steps whose loss or gradient is not finite: skipped, and given up when they do not end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from reversal import Records, assert_same, weights
+
+from dragoman.errors import TrainingError
+from dragoman.training.checkpoint import path_of
+from dragoman.training.progress import MetricsFile, Record
+from dragoman.training.trainer import Trainer
+
+MakeTrainer = Callable[..., Trainer]
+
+
+def poison(trainer: Trainer, steps: set[int], rollbacks: int | None = None) -> None:
+    """Make the gradient of given steps infinite, until there were so many rollbacks."""
+    collect = trainer.optimizer.collect
+
+    def collect_poison() -> None:
+        collect()
+        if trainer.progress.step in steps and trainer.progress.rollbacks != rollbacks:
+            trainer.optimizer.gradient[0] = float("nan")
+
+    trainer.optimizer.collect = collect_poison  # type: ignore[method-assign]
+
+
+def test_a_non_finite_step_is_skipped(trainer: MakeTrainer, tmp_path: Path) -> None:
+    run = trainer(checkpoint_steps=1, keep_checkpoints=12)
+    run.observers = [records := Records()]
+    poison(run, {6})
+    run.train()
+    assert_same(weights(tmp_path, 5), weights(tmp_path, 6))
+    assert any(
+        not torch.equal(a, b)
+        for a, b in zip(weights(tmp_path, 6).values(), weights(tmp_path, 7).values(), strict=True)
+    )
+    (warning,) = records.of("warning")
+    assert warning["step"] == 6
+    assert "not finite" in warning["message"]
+
+
+def test_persistent_non_finite_steps_roll_back(trainer: MakeTrainer) -> None:
+    run = trainer(non_finite_steps=3, validation_steps=12)
+    run.observers = [records := Records()]
+    poison(run, {5, 6, 7})
+    collect = run.optimizer.collect
+
+    def collect_then_heal() -> None:
+        collect()
+        if run.progress.rollbacks:
+            run.optimizer.gradient.nan_to_num_()
+
+    run.optimizer.collect = collect_then_heal  # type: ignore[method-assign]
+    progress = run.train()
+    assert progress.rollbacks == 1
+    assert progress.learning_rate_factor == 0.5
+    assert progress.step == 12
+    assert "went back to the checkpoint of step 4" in records.of("warning")[-1]["message"]
+    rates = {record["step"]: record["learning_rate"] for record in records.of("training")}
+    assert rates[4] == pytest.approx(0.004)
+    assert rates[9] == pytest.approx(0.5 * 0.009)
+
+
+def test_after_a_rollback_each_step_is_told_once(trainer: MakeTrainer, tmp_path: Path) -> None:
+    run = trainer(non_finite_steps=3, validation_steps=12)
+    path = tmp_path / "metrics.jsonl"
+    run.observers = [MetricsFile(path, 0), records := Records()]
+    poison(run, {6, 7, 8}, rollbacks=1)
+    run.train()
+    told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert told == records
+    assert [record["step"] for record in records.of("training")] == list(range(1, 13))
+    (warning,) = records.of("warning")
+    assert warning["step"] == 4
+    assert "up to step 8: went back to the checkpoint of step 4" in warning["message"]
+    order = [record["step"] for record in told]
+    assert order == sorted(order)
+
+
+def test_after_a_rollback_figures_are_those_of_a_resumed_run(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    """Means, and the use of experts, hold nothing of the steps that were given up."""
+    mixture = {"mixture": {"experts": 3}}
+    choices = {"model": mixture, "log_steps": 4, "validation_steps": 12, "non_finite_steps": 2}
+    back, resumed = (trainer(tmp_path / name, **choices) for name in ("back", "resumed"))
+    back.observers = [found := Records()]
+    poison(back, {6, 7}, rollbacks=1)
+    back.train()
+    kept = path_of(tmp_path / "back", 4)
+    shutil.copytree(kept, path_of(tmp_path / "resumed", 4))
+    resumed.resume()
+    resumed.progress.rollbacks, resumed.progress.learning_rate_factor = 1, 0.5
+    resumed.observers = [expected := Records()]
+    resumed.train()
+    clock = {"seconds", "tokens_per_second"}
+
+    def figures(records: Records) -> list[Record]:
+        return [{k: v for k, v in one.items() if k not in clock} for one in records.of("training")]
+
+    assert figures(found)[1:] == figures(expected)
+    assert [one["step"] for one in expected.of("training")] == [8, 12]
+
+
+def test_without_end_non_finite_is_an_error(trainer: MakeTrainer) -> None:
+    run = trainer(non_finite_steps=2)
+    poison(run, set(range(5, 1000)))
+    with pytest.raises(TrainingError, match=r"non-finite after 3 rollbacks.*peak_learning_rate"):
+        run.train()
+
+
+def test_a_loss_that_is_not_finite_skips_the_step(
+    trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the gradient be finite."""
+    run = trainer(max_steps=2, checkpoint_steps=1)
+    monkeypatch.setattr(run, "_backward", lambda batch: Trainer._backward(run, batch) * torch.inf)
+    run.train()
+    assert run.progress.target_tokens == 0
+    assert_same(weights(tmp_path, 1), weights(tmp_path, 2))

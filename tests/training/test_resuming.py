@@ -1,0 +1,167 @@
+"""A run that was stopped or killed goes on as if it had not been, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from reversal import Reversal, assert_same, weights
+
+from dragoman.data.batches import Batch
+from dragoman.errors import InterruptedRunError, SavedError
+from dragoman.saved import read_tensors
+from dragoman.training.checkpoint import checkpoints, read_checkpoint
+from dragoman.training.trainer import Trainer
+
+MakeTrainer = Callable[..., Trainer]
+
+
+@pytest.mark.parametrize(
+    ("batches", "accumulation", "epochs"),
+    [(Reversal(5), 1, 2), (Reversal(2, parts=3), 1, 1), (Reversal(3, parts=2), 2, 2)],
+    ids=["one window", "windows", "windows that accumulation does not divide"],
+)
+@pytest.mark.parametrize("stop", [1, 4, 5, 10])
+def test_resumed_equals_uninterrupted(
+    trainer: MakeTrainer,
+    tmp_path: Path,
+    batches: Reversal,
+    accumulation: int,
+    epochs: int,
+    stop: int,
+) -> None:
+    """Also when the stop is at the end of an epoch, of a window or at a checkpoint."""
+    whole, parted = tmp_path / "whole", tmp_path / "parted"
+    run = trainer(whole, batches=batches, accumulation=accumulation)
+    run.train()
+    assert run.progress.epoch == epochs
+    trainer(parted, batches=batches, accumulation=accumulation, max_steps=stop).train()
+    second = trainer(parted, batches=batches, accumulation=accumulation)
+    assert second.resume()
+    second.train()
+    assert_same(weights(parted, 12), weights(whole, 12))
+
+
+def test_a_step_that_is_done_is_saved_before_the_next_batch(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    class Breaks(Reversal):
+        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+            yield from super().window(epoch, window, start)
+            raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="gone"):
+        trainer(batches=Breaks(4), checkpoint_steps=4).train()
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-000004"]
+
+
+def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(
+    trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    """A real process, killed with SIGKILL wherever it happens to be, several times."""
+    program = Path(__file__).with_name("train_reversal.py")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    trainer(whole, max_steps=60, checkpoint_steps=3, validation_steps=30).train()  # as it does
+    chance = random.Random(time.time_ns())  # any moment must do
+    for _ in range(2):
+        with subprocess.Popen([sys.executable, program, killed], env=environment) as process:
+            started = time.monotonic()
+            while not checkpoints(killed) and time.monotonic() - started < 60:
+                time.sleep(0.01)
+            time.sleep(chance.uniform(0, 0.5))
+            process.kill()
+    before = checkpoints(killed)
+    assert before
+    subprocess.run([sys.executable, program, killed], check=True, env=environment)
+    last = checkpoints(whole)[-1].name
+    assert checkpoints(killed)[-1].name == last
+    assert not list(killed.glob("checkpoints/.*"))
+    assert_same(
+        read_tensors(killed / "checkpoints" / last / "model.safetensors"),
+        read_tensors(whole / "checkpoints" / last / "model.safetensors"),
+    )
+
+
+class Signals(Reversal):
+    """Sends this process a signal in the middle of a window."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__()
+        self.number = number
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
+        for number, batch in enumerate(super().window(epoch, window, start)):
+            if number == 2:
+                os.kill(os.getpid(), self.number)
+            yield batch
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_saves_and_says_how_to_go_on(
+    number: signal.Signals, trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    before = signal.signal(number, signal.SIG_DFL)  # these tests may run under nohup
+    try:
+        with pytest.raises(
+            InterruptedRunError, match=rf"{number.name}.*dragoman resume"
+        ) as stopped:
+            trainer(batches=Signals(number)).train()
+        assert stopped.value.exit_code == 128 + number
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
+    progress, _, _ = read_checkpoint(checkpoints(tmp_path)[-1])
+    assert 1 <= progress.step <= 5
+    assert progress.epoch * 5 + progress.batch == progress.step
+
+
+def test_a_hang_up_that_nohup_ignores_stays_ignored(trainer: MakeTrainer) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert trainer(batches=Signals(signal.SIGHUP)).train().step == 12
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_place_beyond_the_data_is_the_next_epoch(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """The text may have become less since the checkpoint."""
+    trainer(max_steps=3).train()
+    (newest,) = checkpoints(tmp_path)
+    state = json.loads((newest / "state.json").read_text())
+    (newest / "state.json").write_text(json.dumps(state | {"window": 7, "batch": 2}))
+    resumed = trainer()
+    assert resumed.resume()
+    assert (resumed.progress.epoch, resumed.progress.window, resumed.progress.batch) == (1, 0, 0)
+
+
+def test_a_checkpoint_of_another_config_is_refused(trainer: MakeTrainer, tmp_path: Path) -> None:
+    trainer(max_steps=4).train()
+    other = trainer(max_steps=4)
+    torch.manual_seed(0)
+    path = checkpoints(tmp_path)[-1] / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(SavedError, match=r"model\.safetensors: truncated or damaged"):
+        other.resume()
+
+
+def test_noise_of_experts_is_resumed_too(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """Drawn by PyTorch's generator, unlike the masks of dropout."""
+    choices = {"model": {"mixture": {"experts": 3}}, "dropout": 0.0, "max_steps": 6}
+    whole, parted = tmp_path / "whole", tmp_path / "parted"
+    trainer(whole, **choices).train()
+    trainer(parted, **{**choices, "max_steps": 4}).train()
+    second = trainer(parted, **choices)
+    torch.manual_seed(99)
+    assert second.resume()
+    second.train()
+    assert_same(weights(parted, 6), weights(whole, 6))
