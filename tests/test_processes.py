@@ -88,6 +88,16 @@ def test_a_worker_that_is_killed_is_one_clear_error(
         list(pool.in_order(times, [2], ahead=1))
 
 
+def test_tasks_that_nobody_reads_any_more_keep_no_pool_open(pool: WorkerPool) -> None:
+    """They fill the pipe, at which the executor of Python 3.10 waits."""
+    with pytest.raises(WorkerError):
+        list(pool.in_order(die, [bytes(1 << 20)] * 4, ahead=4))  # type: ignore[arg-type]
+    closing = Thread(target=pool.close, daemon=True)
+    closing.start()
+    closing.join(timeout=60)
+    assert not closing.is_alive()
+
+
 def test_a_pool_closes_whose_worker_was_killed_unnoticed(
     pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

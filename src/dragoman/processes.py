@@ -89,6 +89,7 @@ class WorkerPool:
             # The executor ends what is left; a cancelled task would end its thread, too, in
             # Python before 3.12.1.
             pending.clear()
+            self._stop_feeding()
             raise WorkerError(
                 f"a process that {self._work} was ended from outside, perhaps for want of memory; "
                 f"{self._remedy}"
@@ -124,8 +125,14 @@ class WorkerPool:
         for worker in workers:
             worker.kill()
             worker.join()
-        executor._call_queue._reader.close()  # Python 3.10 would wait until somebody reads it
+        self._stop_feeding()
         executor._result_queue._writer.close()
+
+    def _stop_feeding(self) -> None:
+        """Let a broken executor end: Python 3.10's waits until somebody reads its tasks."""
+        executor: Any = self._executor
+        if executor._call_queue is not None:
+            executor._call_queue._reader.close()
 
 
 def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:
