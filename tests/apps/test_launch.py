@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 from command_line import CommandLine, Outcome, experiment, one_error, write_experiment
+from torch.distributed.elastic.rendezvous import RendezvousConnectionError
 from worlds import ALONE, together
 
 from dragoman.apps import launch, worker
@@ -23,6 +25,7 @@ from dragoman.apps.runs import train_run
 from dragoman.config import read_yaml, to_yaml
 from dragoman.errors import DragomanError, InterruptedRunError, SavedError, WorkerError
 from dragoman.experiment import Experiment, Prepared
+from dragoman.files import write_json
 from dragoman.recipe import read_experiment
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, step_of
@@ -177,6 +180,7 @@ def test_signals_are_passed_on(number: signal.Signals) -> None:
     assert supervision.error is None
     assert supervision.result == -number
     assert supervision.received == number
+    assert len(supervision.processes()) == 1
     assert signal.getsignal(number) == before
 
 
@@ -225,6 +229,42 @@ def test_the_cause_is_told_and_not_its_consequences(
 ) -> None:
     with pytest.raises(DragomanError) as caught:
         launch._conclude(errors, Supervision(codes))  # type: ignore[arg-type]
+    assert str(caught.value).startswith(said)
+    assert caught.value.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("processes", "errors", "said", "code"),
+    [
+        ([], [], "--rendezvous a:1: 2 machines did not meet there (the store is gone)", 2),
+        ([7], [], "another machine ended its part or cannot be reached (the store is gone)", 8),
+        ([7], [echo(3)], "echo 3", 3),
+    ],
+)
+def test_machines_that_do_not_meet_and_one_that_leaves(
+    processes: list[int],
+    errors: list[dict[str, Any]],
+    said: str,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    def run() -> None:
+        for number, error in enumerate(errors):
+            (tmp_path / str(number)).mkdir()
+            write_json(tmp_path / str(number) / "error.json", error)
+
+    gone = SimpleNamespace(
+        run=run,
+        processes=lambda: processes,
+        error=RendezvousConnectionError("the store is gone"),
+        result=None,
+        received=None,
+    )
+    monkeypatch.setattr(launch, "_Supervision", lambda *_: gone)
+    monkeypatch.setattr(launch.tempfile, "TemporaryDirectory", lambda **_: nullcontext(tmp_path))
+    with pytest.raises(DragomanError) as caught:
+        Launch(1, 2, "a:1").carry_out([])
     assert str(caught.value).startswith(said)
     assert caught.value.exit_code == code
 

@@ -86,7 +86,7 @@ class Launch:
             arguments: of ``dragoman``, for one process.
 
         Raises:
-            WorkerError: a process failed; the message and exit code are those of its error.
+            WorkerError: a process failed, with its message and exit code; or another machine did.
             InterruptedRunError: a signal came before there was anything to save.
             ConfigError: the machines did not meet.
         """
@@ -94,14 +94,19 @@ class Launch:
             supervision = _Supervision(lambda: self._agent(arguments, folder), self.nodes > 1)
             supervision.run()
             errors = [read_json(file) for file in Path(folder).rglob("error.json")]
-        if isinstance(supervision.error, (RendezvousError, ValueError)) and self.rendezvous:
+        error, started = supervision.error, bool(supervision.processes())
+        if isinstance(error, (RendezvousError, ValueError)) and self.rendezvous and not started:
             raise ConfigError(
                 f"--rendezvous {self.rendezvous}: {self.nodes} machines did not meet there "
-                f"({supervision.error}); start the same command on each of them"
-            ) from supervision.error
-        if supervision.error is not None:
-            raise supervision.error
+                f"({error}); start the same command on each of them"
+            ) from error
+        if error is not None and not (isinstance(error, RendezvousError) and started):
+            raise error
         _conclude(errors, supervision)
+        if error is not None:
+            raise WorkerError(
+                f"another machine ended its part or cannot be reached ({error}); see what it says"
+            ) from error
 
     def _agent(self, arguments: Sequence[str], folder: str) -> LocalElasticAgent:
         """PyTorch's supervisor of the processes of this machine; it may wait for the others."""
@@ -175,11 +180,16 @@ class _Supervision:
     def _receive(self, number: int, _: object) -> None:
         self.received, self._pending = signal.Signals(number), True
 
+    def processes(self) -> list[int]:
+        """Their numbers, also once they have ended; none before all are started."""
+        workers = self._agent.get_worker_group().workers if self._agent is not None else []
+        numbers = [worker.id for worker in workers]
+        return [] if None in numbers else numbers
+
     def _forward(self) -> bool:
         """Pass the signal on to the processes; False if there are none yet."""
-        workers = self._agent.get_worker_group().workers if self._agent is not None else []
-        processes = [worker.id for worker in workers]
-        if not processes or None in processes:
+        processes = self.processes()
+        if not processes:
             return False
         self._pending = False
         for process in processes:
