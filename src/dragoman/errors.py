@@ -11,7 +11,7 @@ import signal
 
 
 class DragomanError(Exception):
-    """Base of every error that a user can cause and mend; its text is one line."""
+    """Base of all errors that the user can fix; the text is one line."""
 
     exit_code = 1
 

@@ -1,7 +1,7 @@
 """The same budget for every recipe: operations or minutes become steps of training.
 
 A budget holds for training steps alone.  Operations are those of the pieces themselves, counted
-at the mean lengths of the training text; padding is nobody's gain and is not counted.
+at the mean lengths of the training text; padding is excluded and not counted.
 """
 
 from __future__ import annotations
