@@ -257,7 +257,9 @@ def _catalogue(path: Path) -> polib.POFile:
         except (OSError, ValueError) as error:
             found = re.search(r"line (\d+)", str(error))
             place = f"{path}:{found[1]}" if found else str(path)
-            raise DataError(f"{place}: not the syntax of a gettext catalogue; correct it") from error
+            raise DataError(
+                f"{place}: not the syntax of a gettext catalogue; correct it"
+            ) from error
 
 
 def _messages(entry: polib.POEntry) -> list[tuple[str, str]]:
