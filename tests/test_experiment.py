@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import yaml
+from worlds import together
 
 import dragoman
 from dragoman.config import to_yaml
@@ -332,6 +334,32 @@ def test_scoring_at_the_end_is_done_where_training_was(
     elsewhere = World(0, 1, torch.device("meta"))  # a device that every machine has
     experiment.finish(experiment.prepare().vocabularies, elsewhere)
     assert devices == ["meta", "meta"]
+
+
+def test_all_processes_score_the_checkpoints_that_the_leading_one_chose(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine may still see a shared directory as it was before."""
+    experiment = begin(corpus, tmp_path / "run")
+    train(experiment)
+    vocabularies = experiment.prepare().vocabularies
+    here = threading.local()
+    monkeypatch.setattr(
+        "dragoman.experiment.checkpoints",
+        lambda run: checkpoints(run) if here.rank == 0 else checkpoints(run)[:1],
+    )
+
+    def report(self: Validation, model: TranslationModel) -> dict[str, float]:
+        return {"loss": sum(float(weight.detach().double().sum()) for weight in model.parameters())}
+
+    monkeypatch.setattr(Validation, "report", report)
+
+    def work(world: World) -> Any:
+        here.rank = world.rank
+        return experiment.finish(vocabularies, world)
+
+    first, second = (one.result() for one in together(2, work))
+    assert first == second
 
 
 def test_vocabularies_follow_their_settings_until_training(corpus: Path, tmp_path: Path) -> None:

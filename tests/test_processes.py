@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
 from multiprocessing import connection
+from threading import Thread
 
 import pytest
 
+from dragoman import processes
 from dragoman.errors import WorkerError
 from dragoman.processes import WorkerPool
 
@@ -36,6 +39,11 @@ def die_while_sending(number: int) -> int:
 
     connection.Connection._send = half  # type: ignore[attr-defined]
     return number
+
+
+def then_die_while_sending(number: int) -> int:
+    """All but the first."""
+    return die_while_sending(number) if number else number
 
 
 def fail(number: int) -> int:
@@ -70,6 +78,38 @@ def test_the_error_of_a_task_is_its_own(pool: WorkerPool) -> None:
 
 
 @pytest.mark.parametrize("task", [die, die_while_sending])
-def test_a_worker_that_is_killed_is_one_clear_error(task: object, pool: WorkerPool) -> None:
+def test_a_worker_that_is_killed_is_one_clear_error(
+    task: object, pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_WATCH_SECONDS", 0.1)
     with pytest.raises(WorkerError, match=r"a process that counts was ended .*; count less"):
-        list(pool.in_order(task, range(5), ahead=3))  # type: ignore[arg-type]
+        list(pool.in_order(task, range(20), ahead=8))  # type: ignore[arg-type]
+    with pytest.raises(WorkerError, match="count less"):
+        list(pool.in_order(times, [2], ahead=1))
+
+
+def test_tasks_that_nobody_reads_any_more_keep_no_pool_open(pool: WorkerPool) -> None:
+    """They fill the pipe, at which the executor of Python 3.10 waits."""
+    with pytest.raises(WorkerError):
+        list(pool.in_order(die, [bytes(1 << 20)] * 4, ahead=4))  # type: ignore[arg-type]
+    closing = Thread(target=pool.close, daemon=True)
+    closing.start()
+    closing.join(timeout=60)
+    assert not closing.is_alive()
+
+
+def test_a_pool_closes_whose_worker_was_killed_unnoticed(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_WATCH_SECONDS", 0.1)
+    others = set(multiprocessing.active_children())
+    assert list(pool.in_order(times, [1], ahead=1)) == [7]
+    (worker,) = set(multiprocessing.active_children()) - others
+    results = pool.in_order(then_die_while_sending, [0, 1, 2], ahead=2)
+    assert next(results) == 0
+    worker.join()
+    results.close()  # as when an error elsewhere ends the work
+    closing = Thread(target=pool.close, daemon=True)
+    closing.start()
+    closing.join(timeout=60)
+    assert not closing.is_alive()

@@ -17,7 +17,7 @@ import torch
 from dragoman.config import parse, read_yaml, to_yaml
 from dragoman.data.batches import Batches
 from dragoman.data.origin import InputFile, describe
-from dragoman.data.prepare import known_inputs, prepare
+from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.device import DecidedPrecision, decide_precision, is_emulated
@@ -40,7 +40,7 @@ from dragoman.saved import (
 from dragoman.text.cleaning import CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.checkpoint import checkpoints, path_of, read_progress
+from dragoman.training.checkpoint import checkpoints, path_of, read_progress, step_of
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
 from dragoman.training.trainer import Trainer
@@ -132,6 +132,15 @@ class Experiment:
             )
         return Prepared(vocabularies, store, report)
 
+    def prepared(self) -> Prepared:
+        """What another process has prepared for this run.
+
+        Raises:
+            SavedError: it is missing or damaged.
+        """
+        store, report = open_prepared(self.run / DATA_DIRECTORY)
+        return Prepared(Vocabularies.load(self.run), store, report)
+
     def _vocabularies(self, inputs: Sequence[InputFile], held_out: frozenset[int]) -> Vocabularies:
         """Those of the run, which change no more once something was trained with them."""
         if checkpoints(self.run) or has_model(self.run):
@@ -197,12 +206,11 @@ class Experiment:
         resumed = trainer.resume()
 
         def attach_observers() -> None:
-            if world.leads:
-                self._check_model(resumed)
-                step = trainer.progress.step
-                trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
+            self._check_model(resumed)
+            step = trainer.progress.step
+            trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
 
-        world.gather(attach_observers)  # which may fail, and then all end
+        world.broadcast(attach_observers)  # which may fail, and then all end
         trainer.train()
 
     def _check_model(self, resumed: bool) -> None:
@@ -224,7 +232,7 @@ class Experiment:
         if training.precision != precision:
             training = training.model_copy(update={"precision": precision})
             self.config = self.config.model_copy(update={"training": training})
-            world.gather(lambda: self._write_config() if world.leads else None)
+            world.broadcast(self._write_config)
         emulated = precision == "bfloat16" and any(emulating for _, emulating in found)
         if world.leads and emulated:
             log.warning(
@@ -258,7 +266,8 @@ class Experiment:
         Returns:
             Reports by set, as also written to ``scores.json``.
         """
-        chosen = self.chosen_checkpoints()
+        steps = world.broadcast(lambda: [step_of(path) for path in self.chosen_checkpoints()])
+        chosen = [path_of(self.run, step) for step in steps]
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -85,6 +86,10 @@ class WorkerPool:
             while pending:
                 yield self._result(pending.popleft())
         except BrokenProcessPool as error:
+            # The executor ends what is left; a cancelled task would end its thread, too, in
+            # Python before 3.12.1.
+            pending.clear()
+            self._stop_feeding()
             raise WorkerError(
                 f"a process that {self._work} was ended from outside, perhaps for want of memory; "
                 f"{self._remedy}"
@@ -92,6 +97,7 @@ class WorkerPool:
 
     def close(self) -> None:
         """End the processes, after the tasks at hand."""
+        self._break_if_a_worker_is_gone()
         self._executor.shutdown(cancel_futures=True)
 
     def _result(self, future: Future[Result]) -> Result:
@@ -101,24 +107,32 @@ class WorkerPool:
             except ResultTimeoutError:
                 if future.done():
                     return future.result()
-                self._end_if_one_is_gone()
+                self._break_if_a_worker_is_gone()
 
-    def _end_if_one_is_gone(self) -> None:
-        """Break the pool where a worker was killed while it sent a result.
+    def _break_if_a_worker_is_gone(self) -> None:
+        """Let the executor notice a worker that was killed while it sent a result.
 
-        The executor sees most deaths by itself.  In the middle of a message it waits for the rest,
-        which cannot come, since this process holds an end of the pipe, too.
+        It sees all other deaths by itself.  In the middle of a message it waits for the rest, which
+        cannot come, but has no end either as long as this process holds an end of the pipe, too.
         """
         executor: Any = self._executor  # no public attribute tells what is needed here
         workers = list((executor._processes or {}).values())
-        if all(worker.is_alive() for worker in workers):
+        if executor._broken or all(worker.is_alive() for worker in workers):
+            return
+        time.sleep(_WATCH_SECONDS)  # it may be about to notice, and must not be disturbed then
+        if executor._broken:
             return
         for worker in workers:
             worker.kill()
             worker.join()
+        self._stop_feeding()
         executor._result_queue._writer.close()
-        executor._call_queue._reader.close()
-        raise BrokenProcessPool("a worker was killed while it sent a result")
+
+    def _stop_feeding(self) -> None:
+        """Let a broken executor end: Python 3.10's waits until somebody reads its tasks."""
+        executor: Any = self._executor
+        if executor._call_queue is not None:
+            executor._call_queue._reader.close()
 
 
 def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:

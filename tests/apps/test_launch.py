@@ -15,13 +15,15 @@ from typing import Any
 import pytest
 import torch
 from command_line import CommandLine, Outcome, experiment, one_error, write_experiment
-from worlds import ALONE
+from worlds import ALONE, together
 
 from dragoman.apps import launch, worker
 from dragoman.apps.launch import Launch
+from dragoman.apps.runs import train_run
 from dragoman.config import read_yaml, to_yaml
 from dragoman.errors import DragomanError, InterruptedRunError, SavedError, WorkerError
-from dragoman.experiment import Experiment
+from dragoman.experiment import Experiment, Prepared
+from dragoman.recipe import read_experiment
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, step_of
 
@@ -67,6 +69,29 @@ def test_stopped_and_resumed_in_two_processes(
         for figure in ("loss", "perplexity"):
             assert scores[name].pop(figure) == pytest.approx(alone[name].pop(figure), rel=1e-5)
         assert scores[name] == alone[name]
+
+
+def test_the_leading_process_alone_prepares(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others would prepare anew, over its files, where they see other text than it does."""
+    config = read_experiment(write_experiment(text, experiment()))
+    one = Experiment.create(config, tmp_path / "run")
+    prepare, found = Experiment.prepare, []
+
+    def once(self: Experiment, *arguments: Any) -> Prepared:
+        monkeypatch.setattr(Experiment, "prepare", None)
+        return prepare(self, *arguments)
+
+    monkeypatch.setattr(Experiment, "prepare", once)
+    monkeypatch.setattr(Experiment, "train", lambda self, prepared, *_: found.append(prepared))
+    for process in together(2, lambda world: train_run(one, world)):
+        process.result()
+    first, second = found
+    assert first.store.manifest == second.store.manifest
+    assert first.report == second.report
+    for own, other in zip(first.vocabularies, second.vocabularies, strict=True):
+        assert own.fingerprint == other.fingerprint
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,23 @@ def test_all_know_the_best_validation(tmp_path: Path) -> None:
         progress = one.result()
         assert progress.best is not None
         assert (progress.best.step, progress.stale_validations) == (6, 1)
+
+
+def test_the_leading_process_says_which_checkpoint_is_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine may still see a shared directory as it was before."""
+    shared_trainer(tmp_path, ALONE).train()
+    here = threading.local()
+    monkeypatch.setattr(
+        "dragoman.training.trainer.checkpoints",
+        lambda run: checkpoints(run) if here.rank == 0 else checkpoints(run)[:1],
+    )
+
+    def work(world: World) -> int:
+        here.rank = world.rank
+        trainer = shared_trainer(tmp_path, world)
+        assert trainer.resume()
+        return trainer.progress.step
+
+    assert [one.result() for one in together(2, work)] == [7, 7]

@@ -79,9 +79,8 @@ def _begun(run: Path) -> Experiment:
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
     """Prepare if need be, and train."""
     observe = _observers(experiment, tensorboard and world.leads)
-    # What the leading process has prepared opens at once in the others.
     prepared = world.leader_first(
-        "prepared", lambda: prepare_run(experiment) if world.leads else experiment.prepare()
+        "prepared", lambda: prepare_run(experiment) if world.leads else experiment.prepared()
     )
     experiment.train(prepared, world, observe)
     world.leave()

@@ -18,6 +18,7 @@ from dragoman.data.origin import (
 from dragoman.data.store import (
     FILE_NAMES,
     FORMAT,
+    REMEDY,
     Manifest,
     Store,
     StoredPart,
@@ -113,6 +114,20 @@ def prepare(
     return Store.open(directory), report
 
 
+def open_prepared(directory: Path | str) -> tuple[Store, CleaningReport]:
+    """What :func:`prepare` made at ``directory``, whatever of.
+
+    Raises:
+        SavedError: there is none, or it is damaged.
+    """
+    path = Path(directory) / REPORT
+    store = Store.open(directory)
+    try:
+        return store, CleaningReport.from_json(read_json(path))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SavedError(f"{path}: missing or damaged; {REMEDY}") from error
+
+
 def _write(
     chunks: Iterable[EncodedChunk],
     writer: StoreWriter,
@@ -197,9 +212,8 @@ def _open_if_current(
 ) -> tuple[Store, CleaningReport] | None:
     """The store and its report if they are whole and made from just this."""
     try:
-        store = Store.open(directory)
-        report = CleaningReport.from_json(read_json(directory / REPORT))
-    except (SavedError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        store, report = open_prepared(directory)
+    except SavedError:
         return None
     manifest = store.manifest
     current = manifest.settings == settings and same_content(manifest.inputs, inputs)

@@ -38,7 +38,7 @@ _SIDES: tuple[Side, Side] = ("source", "target")
 FILE_NAMES = frozenset(
     [MANIFEST, *(f"{side}.{kind}" for side in _SIDES for kind in ("ids", "offsets"))]
 )
-_REMEDY = "prepare the data again (dragoman prepare)"
+REMEDY = "prepare the data again (dragoman prepare)"
 
 
 class StoredPart(Config):
@@ -260,18 +260,18 @@ def read_manifest(directory: Path) -> Manifest:
     try:
         values = read_json(path)
     except FileNotFoundError:
-        raise SavedError(f"{directory}: no prepared data here; {_REMEDY}") from None
+        raise SavedError(f"{directory}: no prepared data here; {REMEDY}") from None
     except (OSError, ValueError) as error:
-        raise SavedError(f"{path}: damaged or unreadable; {_REMEDY}") from error
+        raise SavedError(f"{path}: damaged or unreadable; {REMEDY}") from error
     version = values.get("format") if isinstance(values, dict) else None
     if version != FORMAT:
-        raise SavedError(f"{path}: format {version!r}, this Dragoman reads {FORMAT}; {_REMEDY}")
+        raise SavedError(f"{path}: format {version!r}, this Dragoman reads {FORMAT}; {REMEDY}")
     try:
         manifest = parse(Manifest, values, path)
     except ConfigError as error:
-        raise SavedError(f"{error}; {_REMEDY}") from error
+        raise SavedError(f"{error}; {REMEDY}") from error
     if {MANIFEST, *manifest.files} != FILE_NAMES:
-        raise SavedError(f"{path}: does not list the store's files; {_REMEDY}")
+        raise SavedError(f"{path}: does not list the store's files; {REMEDY}")
     return manifest
 
 
@@ -287,12 +287,12 @@ def _check(path: Path, expected: StoredFile) -> None:
         size_bytes = path.stat().st_size
         if size_bytes != expected.size_bytes:
             problem = f"truncated or altered: {size_bytes} bytes, not {expected.size_bytes}"
-            raise SavedError(f"{path}: {problem}; {_REMEDY}")
+            raise SavedError(f"{path}: {problem}; {REMEDY}")
         crc32 = 0
         with path.open("rb") as stream:
             while block := stream.read(1 << 20):
                 crc32 = zlib.crc32(block, crc32)
     except OSError as error:
-        raise SavedError(f"{path}: missing or unreadable; {_REMEDY}") from error
+        raise SavedError(f"{path}: missing or unreadable; {REMEDY}") from error
     if crc32 != expected.crc32:
-        raise SavedError(f"{path}: altered since it was written; {_REMEDY}")
+        raise SavedError(f"{path}: altered since it was written; {REMEDY}")

@@ -109,6 +109,20 @@ class World:
             _check(outcome)
         return [outcome["result"] for outcome in outcomes]
 
+    def broadcast(self, work: Callable[[], Any]) -> Any:
+        """Do ``work`` in the leading process alone and return its result in all.
+
+        What a shared file system shows of a directory may be a minute old on another machine, so
+        one process looks for all.
+
+        Args:
+            work: its result must be made of what JSON knows.
+
+        Raises:
+            WorkerError: it failed in the leading process; there its own error is raised.
+        """
+        return self.gather(lambda: work() if self.leads else None)[0]
+
     def leader_first(self, name: str, work: Callable[[], Result]) -> Result:
         """Do ``work`` in the leading process, and then in the others.
 

@@ -31,8 +31,10 @@ from dragoman.training.checkpoint import (
     Best,
     Progress,
     checkpoints,
+    path_of,
     prune,
     read_checkpoint,
+    step_of,
     write_checkpoint,
 )
 from dragoman.training.distributed import World
@@ -162,17 +164,21 @@ class Trainer:
         Raises:
             SavedError: it is damaged or of another configuration.
         """
-        if self._world.leads:
-            sweep(self._run / CHECKPOINTS_DIRECTORY)
-        found = checkpoints(self._run)
-        if not found:
+        newest = self._world.broadcast(self._newest_step)
+        if newest is None:
             return False
-        progress, weights, moments = read_checkpoint(found[-1])
+        progress, weights, moments = read_checkpoint(path_of(self._run, newest))
         self.optimizer.restore(weights, moments)
         self.progress, self._saved_step = progress, progress.step
         if progress.window >= self._batches.windows(progress.epoch):  # the text has become less
             progress.epoch, progress.window, progress.batch = progress.epoch + 1, 0, 0
         return True
+
+    def _newest_step(self) -> int | None:
+        """Of the newest checkpoint, if there is one."""
+        sweep(self._run / CHECKPOINTS_DIRECTORY)
+        found = checkpoints(self._run)
+        return step_of(found[-1]) if found else None
 
     def train(self) -> Progress:
         """Train until a limit is reached.
@@ -318,13 +324,11 @@ class Trainer:
                 progress.validated_step = progress.step
         finally:  # a validation that fails must not cost the steps before it
             # The others wait, so that no process ends while the leading one is writing.
-            self._world.gather(self._save)
+            self._world.broadcast(self._save)
         self._saved_step = progress.step
 
     def _save(self) -> None:
-        """Write a checkpoint and delete old ones, in the leading process."""
-        if not self._world.leads:
-            return
+        """Write a checkpoint and delete old ones."""
         weights, moments = self.optimizer.weights(), self.optimizer.moments()
         write_checkpoint(self._run, self.progress, weights, moments)
         prune(self._run, self._config.keep_checkpoints, self.progress.best)
