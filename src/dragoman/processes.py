@@ -89,7 +89,7 @@ class WorkerPool:
             # The executor ends what is left; a cancelled task would end its thread, too, in
             # Python before 3.12.1.
             pending.clear()
-            self._stop_feeding()
+            self._let_end()
             raise WorkerError(
                 f"a process that {self._work} was ended from outside, perhaps for want of memory; "
                 f"{self._remedy}"
@@ -140,8 +140,20 @@ class WorkerPool:
         self._stop_feeding()
         executor._result_queue._writer.close()
 
+    def _let_end(self) -> None:
+        """Let a broken executor end: Python 3.10's waits until somebody reads its tasks.
+
+        Later ones close the pipe by themselves, and fail if that is done from here meanwhile.
+        """
+        executor: Any = self._executor
+        thread = executor._executor_manager_thread
+        if thread is not None:
+            thread.join(_WATCH_SECONDS)
+            if thread.is_alive():
+                self._stop_feeding()
+
     def _stop_feeding(self) -> None:
-        """Let a broken executor end: Python 3.10's waits until somebody reads its tasks."""
+        """Close the end of the pipe at which workers would read their tasks."""
         executor: Any = self._executor
         if executor._call_queue is not None:
             executor._call_queue._reader.close()
