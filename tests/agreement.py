@@ -15,8 +15,8 @@ from dragoman.translator import Translation
 RELATIVE = 1e-4
 """Tolerance of scores and log-probabilities in float32, relative to their size."""
 
-ABSOLUTE = 1e-5
-"""Tolerance of those close to zero, of an output that is nearly certain."""
+ABSOLUTE = 1e-4
+"""Tolerance of those nearer to 0 than 1, of an output that is nearly certain."""
 
 
 def close(value: float) -> object:
@@ -45,8 +45,11 @@ def assert_same_translations(
 
 
 def is_tied(rank: int, ranked: Sequence[Translation]) -> bool:
-    """Whether a neighbour in the list has the same score, or may have had one beyond its end."""
-    if rank + 1 == len(ranked):
+    """Whether a neighbour in the list has the same score, or may have had one beyond its end.
+
+    A list of one tells of no tie, so that its text is compared.
+    """
+    if 0 < rank == len(ranked) - 1:
         return True
     neighbours = ranked[max(0, rank - 1) : rank] + ranked[rank + 1 : rank + 2]
     return any(neighbour.score == close(ranked[rank].score) for neighbour in neighbours)

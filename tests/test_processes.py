@@ -71,6 +71,15 @@ def test_results_come_in_order_and_items_are_taken_when_their_turn_comes(pool: W
     assert list(results) == [7 * number for number in range(1, 9)]
 
 
+def test_ctrl_c_ends_no_worker_not_even_one_that_is_starting(pool: WorkerPool) -> None:
+    others = set(multiprocessing.active_children())
+    pool.start()
+    (worker,) = set(multiprocessing.active_children()) - others
+    assert worker.pid is not None
+    os.kill(worker.pid, signal.SIGINT)
+    assert list(pool.in_order(times, [2], ahead=1)) == [14]
+
+
 def test_the_error_of_a_task_is_its_own(pool: WorkerPool) -> None:
     with pytest.raises(TimeoutError, match="of task 3"):
         list(pool.in_order(fail, [3], ahead=1))

@@ -11,6 +11,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,14 @@ def test_batches_of_other_shapes(
     translator: Translator, expected: Found, shape: dict[str, Any]
 ) -> None:
     assert_same_translations(translator.translate_nbest(LINES, nbest=NBEST, **shape), expected)
+
+
+@pytest.mark.parametrize("line", [0, LINES.index("")])
+def test_another_text_would_be_noticed(expected: Found, line: int) -> None:
+    other = [list(best) for best in expected]
+    other[line][0] = replace(other[line][0], text="another")
+    with pytest.raises(AssertionError, match=f"line {line}, rank 0"):
+        assert_same_translations(other, expected)
 
 
 def test_another_order(translator: Translator, expected: Found) -> None:

@@ -44,8 +44,8 @@ class Engine(Protocol):
 class TorchEngine:
     """One model, or several as an ensemble, in this process.
 
-    What is given to a language model is not a source but how its output begins.  A model in
-    training may be given: it is put into evaluation mode during each batch only.
+    A language model is given the prefix to continue instead of a source.  A model in training may
+    be given: it is in evaluation mode only during each batch.
 
     Args:
         models: those that translate together.

@@ -62,7 +62,7 @@ class WorkerPool:
         """Start all processes now; otherwise each starts when a task finds no other idle."""
         with suppress(BrokenProcessPool):  # which the first task will find too
             for _ in range(self._processes):
-                self._executor.submit(_nothing)
+                self._submit(_nothing)
 
     def in_order(
         self, task: Callable[[Item], Result], items: Iterable[Item], *, ahead: int
@@ -80,7 +80,7 @@ class WorkerPool:
         pending: deque[Future[Result]] = deque()
         try:
             for item in items:
-                pending.append(self._executor.submit(task, item))
+                pending.append(self._submit(task, item))
                 if len(pending) >= ahead:
                     yield self._result(pending.popleft())
             while pending:
@@ -89,7 +89,7 @@ class WorkerPool:
             # The executor ends what is left; a cancelled task would end its thread, too, in
             # Python before 3.12.1.
             pending.clear()
-            self._stop_feeding()
+            self._let_end()
             raise WorkerError(
                 f"a process that {self._work} was ended from outside, perhaps for want of memory; "
                 f"{self._remedy}"
@@ -99,6 +99,18 @@ class WorkerPool:
         """End the processes, after the tasks at hand."""
         self._break_if_a_worker_is_gone()
         self._executor.shutdown(cancel_futures=True)
+
+    def _submit(self, task: Callable[..., Result], *arguments: Any) -> Future[Result]:
+        """Hand over a task, for which the executor may start a process.
+
+        That inherits which signals are blocked: Ctrl-C, which reaches every process of a terminal,
+        would otherwise print a traceback of each that is still importing.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._executor.submit(task, *arguments)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _result(self, future: Future[Result]) -> Result:
         while True:
@@ -128,8 +140,20 @@ class WorkerPool:
         self._stop_feeding()
         executor._result_queue._writer.close()
 
+    def _let_end(self) -> None:
+        """Let a broken executor end: Python 3.10's waits until somebody reads its tasks.
+
+        Later ones close the pipe by themselves, and fail if that is done from here meanwhile.
+        """
+        executor: Any = self._executor
+        thread = executor._executor_manager_thread
+        if thread is not None:
+            thread.join(_WATCH_SECONDS)
+            if thread.is_alive():
+                self._stop_feeding()
+
     def _stop_feeding(self) -> None:
-        """Let a broken executor end: Python 3.10's waits until somebody reads its tasks."""
+        """Close the end of the pipe at which workers would read their tasks."""
         executor: Any = self._executor
         if executor._call_queue is not None:
             executor._call_queue._reader.close()
@@ -137,8 +161,6 @@ class WorkerPool:
 
 def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     """Make this process a worker."""
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     begin(*arguments)
 

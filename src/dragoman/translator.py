@@ -83,7 +83,7 @@ class Translator:
         search: how to translate where a call does not say otherwise.
         engine: what searches, if not these models in this process.
 
-    A model in training may be given: it is put into evaluation mode while it is used only.
+    A model in training may be given: it is in evaluation mode only while it is in use.
     """
 
     def __init__(

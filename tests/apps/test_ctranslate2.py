@@ -162,6 +162,7 @@ def test_command_line(model: Path, dragoman: CommandLine) -> None:
     ("arguments", "message"),
     [
         (("--sample",), "does not sample"),
+        (("--early-end", "exact"), "--early-end exact is pytorch's"),
         (("--coverage-penalty", "0.2"), "no coverage penalty"),
         (("--precision", "auto"), "--precision auto"),
         (("--device", "cuda"), "runs on the cpu"),

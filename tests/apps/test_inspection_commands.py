@@ -67,7 +67,7 @@ class Patient:
         outcome = self.examine(*options)
         assert outcome.code == code, outcome
         if code == 3:
-            assert "to mend" in one_error(outcome, 3)
+            assert "to fix" in one_error(outcome, 3)
         lines = outcome.out.splitlines()
         assert all(line.split()[0] in LEVELS for line in lines)
         return "\n".join(line for line in lines if line.startswith(level))

@@ -34,6 +34,14 @@ def test_every_key_of_every_part_has_a_row() -> None:
     assert set(rows) == {name for _, name in all_fields()}
 
 
+def test_a_heading_names_each_place_once() -> None:
+    headings = [line for line in page.reference().splitlines() if line.startswith("##")]
+    assert len(headings) > 15
+    for heading in headings:
+        places = heading.split("`")[1::2]
+        assert len(places) == len(set(places)), heading
+
+
 def test_every_row_says_what_may_stand_there_and_what_it_means() -> None:
     for line in page.reference().splitlines():
         if line.startswith("| `"):

@@ -45,7 +45,7 @@ def doctor(config: Path, run_directory: Path | None, settings: tuple[str, ...]) 
         click.echo(f"{level} {finding.topic + ':':<11} {finding.text}")
     if errors:
         problems = "1 error" if errors == 1 else f"{errors} errors"
-        raise DataError(f"{config}: {problems} to mend before training; see above")
+        raise DataError(f"{config}: {problems} to fix before training; see above")
 
 
 @click.command()

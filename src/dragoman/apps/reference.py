@@ -29,7 +29,8 @@ the docstring beside a field, not this page.
 
 One YAML file describes a run wholly: `dragoman train FILE` carries it out, `dragoman doctor FILE`
 looks it over first. Only keys that differ from their default need to stand in it. An unknown key
-or a value of the wrong type is an error that names the key, and all errors are named at once.
+or a value of the wrong type is an error that names the key, and all errors are named at once; how
+settings go together is looked at once each is right by itself.
 Numbers are finite, whole numbers fit into 64 bits; YAML's anchors and merge keys work, up to
 100,000 values and 50 levels. Relative paths start at the file's own folder.
 
@@ -124,7 +125,9 @@ def _sections() -> list[_Section]:
     """Every class once, in the order of the file, with all the places where it stands."""
     found: dict[type[Config], _Section] = {}
     for key, kind in _walk(ExperimentConfig, ""):
-        found.setdefault(kind, _Section(kind, [])).keys.append(key)
+        section = found.setdefault(kind, _Section(kind, []))
+        if key not in section.keys:  # two families of models may have a part in common
+            section.keys.append(key)
     return list(found.values())
 
 

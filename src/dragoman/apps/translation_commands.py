@@ -137,6 +137,8 @@ def translate(
     """
     search = _search_options(options)
     load = _load_ctranslate2 if options["engine"] == "ctranslate2" else _load
+    if load is _load_ctranslate2 and options["early_end"] == "exact":
+        raise ConfigError("--early-end exact is pytorch's; leave it out, or --engine ctranslate2")
     translator = load(models, options["device"], options["precision"], options["workers"])
     draws = options["sample"] or translator.search.sampling is not None
     if options["nbest"] and not draws:

@@ -51,7 +51,7 @@ def read_tsv(path: Path, source: str, target: str) -> Iterator[Pair]:
         elif line:
             raise DataError(
                 f"{path}:{number}: {len(cells)} cells, but the header has {len(header)}; "
-                "mend the line (cells are separated by tabs and cannot be quoted)"
+                "correct the line (cells are separated by tabs and cannot be quoted)"
             )
         else:
             yield Pair("", "", number)
@@ -76,7 +76,7 @@ def read_jsonl(path: Path, source: str, target: str) -> Iterator[Pair]:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise DataError(f"{place}: not valid JSON ({reason}); mend the line") from error
+            raise DataError(f"{place}: not valid JSON ({reason}); correct the line") from error
         if not isinstance(record, dict):
             raise DataError(f"{place}: expected a JSON object, such as {{{source!r}: ...}}")
         yield Pair(_value(record, source, place), _value(record, target, place), number)
@@ -162,7 +162,7 @@ def _value(record: dict[str, Any], key: str, place: str) -> str:
         except UnicodeEncodeError as error:
             raise DataError(
                 f"{place}: {key!r} has half of a surrogate pair (\\ud800 to \\udfff); "
-                "mend the escape"
+                "correct the escape"
             ) from error
     return value
 
@@ -249,7 +249,7 @@ def _catalogue(path: Path) -> polib.POFile:
         for number, line in enumerate(read_lines(path), 1):
             if line.startswith(("msg", '"')) and not line.rstrip().endswith('"'):
                 # polib would take the last character for the quotation mark, and drop it
-                raise DataError(f"{path}:{number}: a string has no end; mend the line")
+                raise DataError(f"{path}:{number}: a string has no end; correct the line")
             copy.write(f"{line}\n")
         copy.flush()
         try:
@@ -257,7 +257,9 @@ def _catalogue(path: Path) -> polib.POFile:
         except (OSError, ValueError) as error:
             found = re.search(r"line (\d+)", str(error))
             place = f"{path}:{found[1]}" if found else str(path)
-            raise DataError(f"{place}: not the syntax of a gettext catalogue; mend it") from error
+            raise DataError(
+                f"{place}: not the syntax of a gettext catalogue; correct it"
+            ) from error
 
 
 def _messages(entry: polib.POEntry) -> list[tuple[str, str]]:
