@@ -134,8 +134,8 @@ def main(tell: Tell = print_error) -> None:
     """The program: ``dragoman`` and ``python -m dragoman``."""
     open_closed_streams()
     # Of processes that train together, the leading one warns for all.
-    leads = os.environ.get("RANK", "0") == "0"
-    level = logging.WARNING if leads else logging.ERROR
+    is_leader = os.environ.get("RANK", "0") == "0"
+    level = logging.WARNING if is_leader else logging.ERROR
     logging.basicConfig(level=level, handlers=[StandardError()])
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # they speak to programmers; PYTHONWARNINGS shows them
