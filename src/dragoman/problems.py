@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+
+Model = TypeVar("Model", bound=BaseModel)
 
 Place = tuple[str, ...]
 """A key of a file and those of the sections around it, from the outside in."""
@@ -149,7 +151,7 @@ def _keys(
     """
     for name, field in kind.model_fields.items():
         yield (*section, name), field
-        members = _configs_in(field.annotation)
+        members = configs_in(field.annotation, BaseModel)
         chosen = [member for member in members if _tags(member, field) & set(where)]
         if isinstance(field.discriminator, str):
             yield (*section, name, field.discriminator), None
@@ -163,8 +165,15 @@ def _tags(member: type[BaseModel], field: FieldInfo) -> set[Any]:
     return set(get_args(member.model_fields[key].annotation)) if isinstance(key, str) else set()
 
 
-def _configs_in(annotation: Any) -> list[type[BaseModel]]:
-    """The configuration classes that a type annotation mentions, through unions and lists."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def configs_in(annotation: Any, base: type[Model]) -> list[type[Model]]:
+    """The configuration classes that a type annotation mentions, through unions and lists.
+
+    Args:
+        annotation: of a field.
+        base: what they are subclasses of.
+    """
+    # Python 3.10 takes dict[str, ...] for a class.
+    is_class = isinstance(annotation, type) and get_origin(annotation) is None
+    if is_class and issubclass(annotation, base):
         return [annotation]
-    return [kind for argument in get_args(annotation) for kind in _configs_in(argument)]
+    return [kind for argument in get_args(annotation) for kind in configs_in(argument, base)]

@@ -19,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from dragoman.config import Config
+from dragoman.problems import configs_in
 from dragoman.recipe import ExperimentConfig
 
 _HEAD = """\
@@ -134,14 +135,8 @@ def _sections() -> list[_Section]:
 def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
     yield key, kind
     for name, field in kind.model_fields.items():
-        for part in _configs_in(field.annotation):
+        for part in configs_in(field.annotation, Config):
             yield from _walk(part, f"{key}.{name}" if key else name)
-
-
-def _configs_in(annotation: Any) -> list[type[Config]]:
-    if isinstance(annotation, type) and issubclass(annotation, Config):
-        return [annotation]
-    return [kind for argument in get_args(annotation) for kind in _configs_in(argument)]
 
 
 def _render(section: _Section, sections: list[_Section]) -> str:
