@@ -16,18 +16,17 @@ from dragoman.apps.reference import EXAMPLE
 from dragoman.config import Config, parse
 from dragoman.errors import ConfigError
 from dragoman.evaluation.significance import SignificanceConfig
+from dragoman.problems import configs_in
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text.corpus import CorpusPart
 
 
 def configs(annotation: Any) -> Iterator[type[Config]]:
     """The configuration classes in a type, and those in their fields."""
-    if isinstance(annotation, type) and issubclass(annotation, Config):
-        yield annotation
-        for field in annotation.model_fields.values():
+    for kind in configs_in(annotation, Config):
+        yield kind
+        for field in kind.model_fields.values():
             yield from configs(field.annotation)
-    for argument in get_args(annotation):
-        yield from configs(argument)
 
 
 def numbers(kind: type) -> Iterator[tuple[type[Config], str]]:
