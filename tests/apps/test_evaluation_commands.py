@@ -136,6 +136,7 @@ class TestByLength:
             (["--bounds", "3"], "go with --by-length"),
             (["--by-length", "s", "--bounds", "8,3"], "not rising"),
             (["--by-length", "s", "--bounds", "x"], "no list of whole numbers"),
+            (["--by-length", "s", "--picture", "s.png"], "name it FILE.svg"),
         ],
     )
     def test_mistakes(

@@ -90,7 +90,7 @@ TESTS = ("bootstrap", "randomization")
     type=EXISTING,
     help="Count its lengths in pieces of this model or run instead of words.",
 )
-@click.option("--picture", metavar="FILE", type=EXISTING, help="Draw it as SVG.")
+@click.option("--picture", metavar="FILE.svg", type=EXISTING, help="Draw it.")
 @json_option
 def evaluate(
     hypotheses: Path,
@@ -172,6 +172,10 @@ def _by_length(
                 "--beside, --bounds, --pieces and --picture go with --by-length; give it, too"
             )
         return None
+    if options["picture"] and options["picture"].suffix != ".svg":
+        raise click.UsageError(
+            f"--picture {options['picture']}: it is drawn as SVG; name it FILE.svg"
+        )
     from dragoman.apps.lengths import LengthReport, source_lengths, system_names
     from dragoman.evaluation.lengths import score_by_length
     from dragoman.text.corpus import read_lines
