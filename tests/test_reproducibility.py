@@ -123,7 +123,7 @@ def test_kernels_of_an_older_processor(model: Path, expected: Found) -> None:
         check=True,
     )
     kernels, found = json.loads(done.stdout)
-    assert kernels == "DEFAULT"
+    assert kernels in {"DEFAULT", "NO AVX"}  # as PyTorch 2.6 calls it
     assert_same_translations([[Translation(**one) for one in best] for best in found], expected)
 
 

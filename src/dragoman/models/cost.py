@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from math import prod
 
 import torch
+from torch import nn
+from torch.nn.utils.parametrize import is_parametrized, remove_parametrizations
 from torch.utils.flop_counter import FlopCounterMode
 
 from dragoman.models import ModelConfig
@@ -64,6 +66,11 @@ def cost(
         ConfigError: a size is beyond what PyTorch can address.
     """
     model = meta_model(config, source_vocabulary, target_vocabulary).eval()
+    parameters: dict[str, int] = {}
+    for name, parameter in model.named_parameters():
+        part = name.split(".")[0]
+        parameters[part] = parameters.get(part, 0) + parameter.numel()
+    _forget_normalisation(model)
     with torch.device("meta"):
         source = torch.zeros(_SENTENCES, source_length, dtype=torch.int64)
         target = torch.zeros(_SENTENCES, target_length, dtype=torch.int64)
@@ -75,11 +82,17 @@ def cost(
         forward = counter.get_total_flops()
         scores.sum().backward()
     tokens = _SENTENCES * target_length
-    parameters: dict[str, int] = {}
-    for name, parameter in model.named_parameters():
-        part = name.split(".")[0]
-        parameters[part] = parameters.get(part, 0) + parameter.numel()
     return Cost(parameters, forward / tokens, counter.get_total_flops() / tokens)
+
+
+def _forget_normalisation(model: nn.Module) -> None:
+    """Take normalised weights as they are: norms are not counted, and have no gradient here.
+
+    PyTorch 2.6 lacks that gradient on its "meta" device.
+    """
+    for module in model.modules():
+        if is_parametrized(module, "weight"):
+            remove_parametrizations(module, "weight", leave_parametrized=True)
 
 
 def flop_counter() -> FlopCounterMode:
