@@ -76,7 +76,10 @@ def test_the_bar_goes_back(capsys: pytest.CaptureFixture[str]) -> None:
     assert "40/100" in capsys.readouterr().err
 
 
-def test_the_bar_shows_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bar_shows_what_matters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # a narrow terminal's bar is cut off
     bar = ProgressBar(0, 100)
     bar.record({**TRAINING, "step": 50})
     bar.record({"kind": "validation", "step": 50, "loss": 3.2, "bleu": 31.46})
