@@ -4,50 +4,14 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
-from multiprocessing import connection
 from threading import Thread
 
 import pytest
+from worker_tasks import begin, die, die_while_sending, fail, then_die_while_sending, times
 
 from dragoman import processes
 from dragoman.errors import WorkerError
 from dragoman.processes import WorkerPool
-
-_factor = 0
-
-
-def begin(factor: int) -> None:
-    global _factor  # noqa: PLW0603 - what a worker keeps
-    _factor = factor
-
-
-def times(number: int) -> int:
-    return _factor * number
-
-
-def die(number: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-def die_while_sending(number: int) -> int:
-    """A message of which two bytes arrive."""
-
-    def half(self: connection.Connection, message: bytes) -> None:
-        os.write(self.fileno(), bytes(message[:2]))
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    connection.Connection._send = half  # type: ignore[attr-defined]
-    return number
-
-
-def then_die_while_sending(number: int) -> int:
-    """All but the first."""
-    return die_while_sending(number) if number else number
-
-
-def fail(number: int) -> int:
-    raise TimeoutError(f"of task {number}")
 
 
 @pytest.fixture

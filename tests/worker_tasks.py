@@ -1,0 +1,43 @@
+"""What workers do in tests of the pool; they import it by this name."""
+
+from __future__ import annotations
+
+import os
+import signal
+from multiprocessing import connection
+
+_factor = 0
+
+
+def begin(factor: int) -> None:
+    global _factor  # noqa: PLW0603 - what a worker keeps
+    _factor = factor
+
+
+def times(number: int) -> int:
+    return _factor * number
+
+
+def die(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def die_while_sending(number: int) -> int:
+    """A message of which two bytes arrive."""
+
+    def half(self: connection.Connection, message: bytes) -> None:
+        os.write(self.fileno(), bytes(message[:2]))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    connection.Connection._send = half  # type: ignore[attr-defined]
+    return number
+
+
+def then_die_while_sending(number: int) -> int:
+    """All but the first."""
+    return die_while_sending(number) if number else number
+
+
+def fail(number: int) -> int:
+    raise TimeoutError(f"of task {number}")
