@@ -2,7 +2,7 @@
 # make test   lint, types, import contracts and tests, as CI runs them
 # make test-kernels  the tests of models and search again, with the kernels of an older processor
 # make check  the same without the tests, in seconds
-# make mutants       changes the code in 300 places, one by one, and lists what no test notices; an hour
+# make mutants       changes the code in 300 places, one by one, and lists what no test notices
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 
 PYTHON ?= python3
