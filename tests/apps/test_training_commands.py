@@ -12,12 +12,12 @@ import pytest
 import torch
 from command_line import STEPS, CommandLine, experiment, one_error, write_experiment
 
+from dragoman.apps.progress import TrainingProgress
 from dragoman.errors import SavedError
 from dragoman.locks import lock
 from dragoman.run_directory import MARKER
 from dragoman.saved import WEIGHTS_FILE, read_tensors
 from dragoman.training.checkpoint import checkpoints
-from dragoman.training.progress import ProgressBar
 from dragoman.validation import read_scores
 
 
@@ -128,14 +128,14 @@ def test_interrupted_and_resumed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = tmp_path / "run"
-    tell = ProgressBar.record
+    tell = TrainingProgress.record
 
-    def stop(self: ProgressBar, record: dict[str, Any]) -> None:
+    def stop(self: TrainingProgress, record: dict[str, Any]) -> None:
         tell(self, record)
         os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ProgressBar, "record", stop)
+        patch.setattr(TrainingProgress, "record", stop)
         line = one_error(dragoman("train", config, "--run", run), 130)
     assert f"dragoman resume {run}" in line
     assert not (run / "model").exists()

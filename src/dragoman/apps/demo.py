@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dragoman.apps.progress import tell
 from dragoman.apps.runs import conclude_run, train_run
 from dragoman.config import to_yaml
 from dragoman.errors import ConfigError
@@ -105,7 +106,7 @@ def _check_directory(directory: Path, run: Path) -> None:
 def _experiment(directory: Path, run: Path) -> Experiment:
     """The run as it stands, or a new one with its text."""
     if (run / CONFIG_FILE).is_file():
-        click.echo(f"Going on with the demo in {directory}")
+        tell(f"going on with the demo in {directory}")
         return Experiment.open(run)
     write(directory / TEXT_DIRECTORY, _ROWS, dev=_DEV, test=_TEST)
     with atomic_write(directory / EXPERIMENT_FILE) as stream:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from dragoman.apps.options import EXISTING, Number, device_option, json_option, model_arguments
+from dragoman.apps.progress import counting
+from dragoman.apps.results import print_json, to_json
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -112,12 +114,14 @@ STANDARD_INPUT = "standard input"
     type=click.IntRange(1, 1024),
     help="Processes (ctranslate2: threads) that share the lines.",
 )
+@json_option
 @device_option
 def translate(
     models: tuple[Path, ...],
     inputs: tuple[Path, ...],
     output: Path | None,
     scores: bool,
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Translate lines of text with a MODEL; several translate together, as an ensemble.
@@ -132,10 +136,13 @@ def translate(
       echo "one hundred euros" | dragoman translate runs/demo
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
       dragoman translate runs/demo --nbest 5 < input.txt
+      dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
       dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
     """
     search = _search_options(options)
+    if as_json and scores:
+        raise click.UsageError("--json has the scores; leave --scores out")
     load = _load_ctranslate2 if options["engine"] == "ctranslate2" else _load
     if load is _load_ctranslate2 and options["early_end"] == "exact":
         raise ConfigError("--early-end exact is pytorch's; leave it out, or --engine ctranslate2")
@@ -147,9 +154,16 @@ def translate(
     with _lines(inputs) as (lines, interactive):
         if interactive and not options["buffer_lines"]:
             search["buffer_lines"] = 1
-        refused = _Refused()
-        translated = refused.watch(translator.stream_nbest(lines, **search))
-        write_lines(output, _formatted(translated, numbered=bool(options["nbest"]), scores=scores))
+        refused, sources = _Refused(), _Remembered(lines)
+        with _progress(output, interactive) as progress:
+            wanted = sources if as_json else lines
+            found = translator.stream_nbest(wanted, progress=progress, **search)
+            translated = refused.watch(found)
+            if as_json:
+                written = _objects(sources, translated)
+            else:
+                written = _formatted(translated, numbered=bool(options["nbest"]), scores=scores)
+            write_lines(output, written)
     refused.complain()
 
 
@@ -187,7 +201,7 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     }
     if as_json:
         lines = [line._asdict() for line in scored]
-        click.echo(json.dumps({**summary, "lines": lines}, indent=2))
+        print_json({**summary, "lines": lines})
         return
     write_lines(None, (f"{line.log_probability:.4f}\t{line.tokens}" for line in scored))
     click.echo(
@@ -309,6 +323,51 @@ def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
         return
     stream = sys.stdin.buffer
     yield stream_lines(stream, STANDARD_INPUT), stream.isatty()
+
+
+@contextmanager
+def _progress(output: Path | None, interactive: bool) -> Iterator[Callable[[int], None] | None]:
+    """What counts translated lines, unless people see them come."""
+    if interactive or (output is None and sys.stdout.isatty()):
+        yield None
+        return
+    with counting("translating", "lines") as count:
+        yield count
+
+
+class _Remembered:
+    """Lines that are read ahead, kept until their translations come."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines, self._kept = iter(lines), deque[str]()
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self._kept.append(line)
+            yield line
+
+    def next(self) -> str:
+        """The first that was not asked for yet."""
+        return self._kept.popleft()
+
+
+def _objects(sources: _Remembered, translated: Iterable[list[Translation]]) -> Iterator[str]:
+    """A JSON object for each line that was read, as docs/command-line.md describes it."""
+    for number, (best, *others) in enumerate(translated, 1):
+        values = {"line": number, "source": sources.next(), **_values(best)}
+        values["refused"] = best.refused
+        values["alternatives"] = [_values(translation) for translation in others]
+        yield to_json(values)
+
+
+def _values(translation: Translation) -> dict[str, Any]:
+    return {
+        "translation": translation.text,
+        "score": translation.score,
+        "log_probability": translation.log_probability,
+        "pieces": translation.pieces,
+        "ended": translation.ended,
+    }
 
 
 def _formatted(
