@@ -10,14 +10,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine, one_error
+from command_line import CommandLine, call, one_error
 
 import dragoman
 from dragoman import errors
 from dragoman.apps.cli import StandardError, commands
 
 HEAVY = ("torch", "numpy", "pydantic", "sentencepiece", "sacrebleu", "matplotlib", "yaml", "tqdm")
-EXIT_CODES = Path(__file__).parents[2] / "docs" / "exit-codes.md"
+DOCS = Path(__file__).parents[2] / "docs"
+EXIT_CODES, COMMAND_LINE = DOCS / "exit-codes.md", DOCS / "command-line.md"
 
 
 @pytest.mark.parametrize("command", ["", *commands.commands])
@@ -27,10 +28,45 @@ def test_help_has_an_example(command: str, dragoman: CommandLine) -> None:
     assert re.search(r"Examples?:?.*\n +.*dragoman ", outcome.out)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("dragoman tr", {"plain,train", "plain,translate"}),
+        ("dragoman compare --fl", {"plain,--flops"}),
+        ("dragoman translate --engine c", {"plain,ctranslate2"}),
+        ("dragoman train demo/", {"file,demo/"}),
+    ],
+)
+def test_shells_complete(words: str, said: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As bash asks and click answers; nothing heavy is loaded, see below."""
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    monkeypatch.setenv("_DRAGOMAN_COMPLETE", "bash_complete")
+    outcome = call()
+    assert outcome.code == 0
+    assert set(outcome.out.splitlines()) == said
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts_of_completion(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/command-line.md has users load them."""
+    monkeypatch.setattr("click.shell_completion.BashComplete._check_version", staticmethod(int))
+    monkeypatch.setenv("_DRAGOMAN_COMPLETE", f"{shell}_source")
+    outcome = call()
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"_DRAGOMAN_COMPLETE={shell}_complete" in outcome.out
+    assert f"_DRAGOMAN_COMPLETE={shell}_source" in COMMAND_LINE.read_text(encoding="utf-8")
+    monkeypatch.setenv("_DRAGOMAN_COMPLETE", "bsh_source")
+    assert call().code == 1
+
+
 def test_help_loads_nothing_heavy() -> None:
     script = (
-        "import sys; from dragoman.apps.cli import run, commands\n"
+        "import os, sys; from dragoman.apps.cli import run, commands\n"
         "for command in commands.commands: assert run([command, '--help']) == 0\n"
+        "os.environ |= {'_DRAGOMAN_COMPLETE': 'bash_complete', 'COMP_CWORD': '3'}\n"
+        "os.environ['COMP_WORDS'] = 'dragoman translate --engine c'\n"
+        "assert run([]) == 0\n"
         f"print('heavy:', sorted(set({HEAVY}) & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(

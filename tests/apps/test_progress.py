@@ -153,6 +153,7 @@ class TestOnATerminal:
 
     def test_a_terminal_that_is_gone_ends_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """After a hang-up the run still has to be saved; dragoman.apps.streams sees to it."""
+
         class Gone(Terminal):
             def write(self, text: str) -> int:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))

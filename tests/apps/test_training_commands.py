@@ -17,7 +17,7 @@ from dragoman.errors import SavedError
 from dragoman.locks import lock
 from dragoman.run_directory import MARKER
 from dragoman.saved import WEIGHTS_FILE, read_tensors
-from dragoman.training.checkpoint import checkpoints
+from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.validation import read_scores
 
 
@@ -140,7 +140,19 @@ def test_interrupted_and_resumed(
     assert f"dragoman resume {run}" in line
     assert not (run / "model").exists()
     assert "resume" in one_error(dragoman("translate", run), 4)
-    assert dragoman("resume", run).code == 0
+    outcome = dragoman("resume", run, "--json", "--quiet")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert json.loads(outcome.out) == {
+        "run": str(run),
+        "model": str(run / "model"),
+        "report": str(run / "report.html"),
+        "steps": STEPS,
+        "epochs": read_progress(checkpoints(run)[-1]).epoch,
+        "target_tokens": read_progress(checkpoints(run)[-1]).target_tokens,
+        "seconds": pytest.approx(read_progress(checkpoints(run)[-1]).seconds, abs=1e-3),
+        "scores": read_scores(trained),
+    }
     resumed, whole = (read_tensors(path / "model" / WEIGHTS_FILE) for path in (run, trained))
     assert all(torch.equal(resumed[name], whole[name]) for name in whole)
 

@@ -66,10 +66,13 @@ def run_demo(directory: Path) -> None:
     """Write text, train, translate, score and report; go on where an earlier call stopped.
 
     Raises:
-        ConfigError: the demo was run to its end there, or the directory holds something else.
+        ConfigError: the demo was run to its end there, or the directory holds something else; or
+            several processes were started.
         SavedError: another process runs the demo there.
         StorageError: the directory cannot be written.
     """
+    if "RANK" in os.environ:
+        raise ConfigError("the demo trains in one process; start it without torchrun")
     run = directory / RUN_DIRECTORY
     if has_model(run):
         raise ConfigError(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -143,6 +144,7 @@ def translate(
     search = _search_options(options)
     if as_json and scores:
         raise click.UsageError("--json has the scores; leave --scores out")
+    _keep_sources(inputs, output)
     load = _load_ctranslate2 if options["engine"] == "ctranslate2" else _load
     if load is _load_ctranslate2 and options["early_end"] == "exact":
         raise ConfigError("--early-end exact is pytorch's; leave it out, or --engine ctranslate2")
@@ -311,6 +313,25 @@ class _Refused:
                 f"all is translated but {self._count:,} lines that were too long and are empty in "
                 f"the output; the first is {self._first}"
             )
+
+
+def _keep_sources(inputs: tuple[Path, ...], output: Path | None) -> None:
+    """See to it that no text is replaced by its own translation.
+
+    Raises:
+        ConfigError: it would be.
+    """
+    if output is None or not output.exists():
+        return
+    read = [path.stat() for path in inputs if path.exists()]
+    if not inputs:
+        with suppress(OSError, ValueError):  # standard input may be no file
+            read.append(os.fstat(sys.stdin.fileno()))
+    if any(os.path.samestat(output.stat(), one) for one in read):
+        raise ConfigError(
+            f"--output {output}: is what is to be translated, and would be replaced; name another "
+            "file"
+        )
 
 
 @contextmanager
