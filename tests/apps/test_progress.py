@@ -196,6 +196,17 @@ class TestQuiet:
 
 
 @pytest.mark.parametrize(
+    ("perplexity", "said"), [(1.072, "1.07"), (24.83, "24.8"), (4e3, "4,000.0")]
+)
+def test_small_perplexities_have_more_digits(
+    perplexity: float, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = TrainingProgress(0, 2000)
+    shown.record({"kind": "validation", "step": 5, "perplexity": perplexity, "odd": 0.123456})
+    assert capsys.readouterr().err == f"dragoman: step 5: dev perplexity {said}, odd 0.1235\n"
+
+
+@pytest.mark.parametrize(
     ("seconds", "said"),
     [
         (0.6, "1 second"),

@@ -22,8 +22,12 @@ INTERVAL_SECONDS = 30.0
 _SOON_SECONDS = 1.0  # what takes less is not worth a bar
 
 _QUIET = "dragoman.quiet"
-_FIGURES = {"loss": "loss {:.3f}", "perplexity": "perplexity {:.1f}"}
-_METRICS = {"bleu": "BLEU {:.2f}", "chrf": "chrF {:.2f}", "ter": "TER {:.2f}"}
+_FIGURES = {
+    "loss": "loss {:.3f}",
+    "bleu": "BLEU {:.2f}",
+    "chrf": "chrF {:.2f}",
+    "ter": "TER {:.2f}",
+}
 
 
 def _be_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -220,8 +224,11 @@ class TrainingProgress:
 
 def _words(figures: dict[str, float]) -> list[str]:
     """Figures with their names, rounded to what matters."""
-    formats = _FIGURES | _METRICS
-    return [formats.get(name, name + " {:.4g}").format(value) for name, value in figures.items()]
+    formats = {name: name + " {:.4g}" for name in figures} | _FIGURES
+    # The best of them differ in what comes after the point.
+    digits = 2 if figures.get("perplexity", 0.0) < 10 else 1
+    formats["perplexity"] = f"perplexity {{:,.{digits}f}}"
+    return [formats[name].format(value) for name, value in figures.items()]
 
 
 def duration(seconds: float) -> str:
