@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dragoman.apps.progress import TrainingProgress, counting, is_quiet, write_line
+from dragoman.apps.progress import TrainingProgress, counting, is_quiet, tell, write_line
 from dragoman.apps.results import print_json
 from dragoman.errors import MissingExtraError, SavedError
 from dragoman.experiment import Experiment, Prepared
@@ -91,7 +91,7 @@ def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False
     prepared = world.leader_first(
         "prepared", lambda: prepare_run(experiment) if world.is_leader else experiment.prepared()
     )
-    experiment.train(prepared, world, observe)
+    experiment.train(prepared, world, observe, tell)
     world.leave()
 
 

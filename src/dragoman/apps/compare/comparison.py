@@ -168,7 +168,7 @@ def _train(planned: Planned, label: str) -> None:
     if has_model(planned.experiment.run):
         tell(f"{label}: trained already")
         return
-    tell(f"{label}: training, then scoring on its dev and test sets")
+    tell(f"{label}: training")
     try:
         with claim(planned.experiment.run):
             train_run(planned.experiment, World.join())
