@@ -247,6 +247,21 @@ def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize(("setting", "said"), [("", ""), ("default", "UserWarning: careful")])
+def test_warnings_of_libraries_are_for_programmers(setting: str, said: str) -> None:
+    """Also in processes that are started, as for 'translate --workers'."""
+    warning = "import warnings; warnings.warn('careful', UserWarning)"
+    script = (
+        "import subprocess, sys; from dragoman.apps.cli import main; sys.argv[1:] = ['--version']\n"
+        f"try: main()\nexcept SystemExit: subprocess.run([sys.executable, '-c', {warning!r}])"
+    )
+    environment = {**os.environ, "PYTHONWARNINGS": setting}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert said in done.stderr
+    assert bool(said) == bool(done.stderr)
+
+
 def test_log_messages_look_like_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
     record = logging.LogRecord("x", logging.WARNING, "f", 1, "be %s", ("careful",), None)
     StandardError().emit(record)

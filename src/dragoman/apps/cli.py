@@ -149,6 +149,9 @@ def main(tell: Tell = print_error) -> None:
     logging.basicConfig(level=level, handlers=[StandardError()])
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # they speak to programmers; PYTHONWARNINGS shows them
+        # Also in the processes that this one starts: when it is ended by a signal, Python's
+        # tracker of their semaphores, which cleans up, would warn of having done so.
+        os.environ["PYTHONWARNINGS"] = "ignore"
     sys.exit(run(sys.argv[1:], tell))
 
 
