@@ -225,7 +225,7 @@ def growth(obj: tuple[Material, Path]) -> None:
             lines.append(f"| {label} | {value:,} | {found['value']:,.0f} | {memory:.2f} |")
             click.echo(lines[-1], err=True)
     save("growth", lines)
-    (RESULTS / "growth.svg").write_text(growth_picture(curves))
+    (RESULTS / "growth.svg").write_text(growth_picture(curves), encoding="utf-8")
 
 
 @bench.command()
