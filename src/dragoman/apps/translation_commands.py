@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +14,8 @@ import click
 
 from dragoman.apps.options import EXISTING, Number, device_option, json_option, model_arguments
 from dragoman.apps.progress import counting
-from dragoman.apps.results import print_json, to_json
+from dragoman.apps.results import print_json
+from dragoman.apps.translated_lines import Remembered, formatted, objects, write_lines
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -156,15 +156,15 @@ def translate(
     with _lines(inputs) as (lines, interactive):
         if interactive and not options["buffer_lines"]:
             search["buffer_lines"] = 1
-        refused, sources = _Refused(), _Remembered(lines)
+        refused, sources = _Refused(), Remembered(lines)
         with _progress(output, interactive) as progress:
             wanted = sources if as_json else lines
             found = translator.stream_nbest(wanted, progress=progress, **search)
             translated = refused.watch(found)
             if as_json:
-                written = _objects(sources, translated)
+                written = objects(sources, translated)
             else:
-                written = _formatted(translated, numbered=bool(options["nbest"]), scores=scores)
+                written = formatted(translated, numbered=bool(options["nbest"]), scores=scores)
             write_lines(output, written)
     refused.complain()
 
@@ -221,20 +221,6 @@ def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | Non
     if not before:
         raise click.UsageError("name at least one MODEL and a TARGET")
     return tuple(before), source, target
-
-
-def write_lines(path: Path | None, lines: Iterable[str]) -> None:
-    """Write lines to a file, whole or not at all, or to standard output as they come."""
-    from dragoman.files import atomic_write
-
-    if path is not None:
-        with atomic_write(path) as stream:
-            stream.writelines(line + "\n" for line in lines)
-        return
-    output = sys.stdout.buffer
-    for line in lines:
-        output.write(line.encode("utf-8") + b"\n")
-        output.flush()
 
 
 def _load(
@@ -354,55 +340,3 @@ def _progress(output: Path | None, interactive: bool) -> Iterator[Callable[[int]
         return
     with counting("translating", "lines") as count:
         yield count
-
-
-class _Remembered:
-    """Lines that are read ahead, kept until their translations come."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines, self._kept = iter(lines), deque[str]()
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
-            self._kept.append(line)
-            yield line
-
-    def next(self) -> str:
-        """The first that was not asked for yet."""
-        return self._kept.popleft()
-
-
-def _objects(sources: _Remembered, translated: Iterable[list[Translation]]) -> Iterator[str]:
-    """A JSON object for each line that was read, as docs/command-line.md describes it."""
-    for number, (best, *others) in enumerate(translated, 1):
-        values = {"line": number, "source": sources.next(), **_values(best)}
-        values["refused"] = best.refused
-        values["alternatives"] = [_values(translation) for translation in others]
-        yield to_json(values)
-
-
-def _values(translation: Translation) -> dict[str, Any]:
-    return {
-        "translation": translation.text,
-        "score": translation.score,
-        "log_probability": translation.log_probability,
-        "pieces": translation.pieces,
-        "ended": translation.ended,
-    }
-
-
-def _formatted(
-    translated: Iterable[list[Translation]], *, numbered: bool, scores: bool
-) -> Iterator[str]:
-    for number, translations in enumerate(translated, 1):
-        for translation in translations if numbered else translations[:1]:
-            text = one_line(translation.text)
-            if numbered:
-                yield f"{number}\t{translation.score:.4f}\t{text}"
-            else:
-                yield f"{translation.score:.4f}\t{text}" if scores else text
-
-
-def one_line(text: str) -> str:
-    """``text`` without line ends or tabs, which byte pieces can spell, so that lines stay lines."""
-    return text.replace("\n", " ").replace("\t", " ")
