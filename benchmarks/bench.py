@@ -27,6 +27,7 @@ from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
 from decoders import decoders
 from growth import GROWTH
 from material import SIZES, VOCABULARY, Material, prepare, transformer
+from pictures import growth_picture
 
 RESULTS = HERE / "results"
 LENGTH = 15
@@ -224,7 +225,7 @@ def growth(obj: tuple[Material, Path]) -> None:
             lines.append(f"| {label} | {value:,} | {found['value']:,.0f} | {memory:.2f} |")
             click.echo(lines[-1], err=True)
     save("growth", lines)
-    draw(curves, RESULTS / "growth.svg")
+    (RESULTS / "growth.svg").write_text(growth_picture(curves), encoding="utf-8")
 
 
 @bench.command()
@@ -297,21 +298,6 @@ def ask(command: list[object], log: Path) -> dict[str, float]:
     script, *arguments = command
     finished = start([sys.executable, HERE / str(script), *arguments], HERE, log)
     return dict(json.loads(finished.output.splitlines()[-1]))
-
-
-def draw(curves: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
-    """One small plot for each thing that grows: speed, and memory beside it."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.2 * len(curves), 3.2), layout="constrained")
-    for axes, (label, rows) in zip(figure.subplots(1, len(curves)), curves.items(), strict=True):
-        sizes, rates, memory = zip(*rows, strict=True)
-        axes.plot(sizes, rates, "o-", color="tab:blue")
-        axes.set(xscale="log", xlabel=label, ylim=(0, 1.15 * max(rates)), ylabel="a second")
-        beside = axes.twinx()
-        beside.plot(sizes, memory, "s--", color="tab:gray")
-        beside.set(ylim=(0, 1.3 * max(memory)), ylabel="memory, GiB")
-    figure.savefig(path)
 
 
 def measure_peak(log: Path) -> dict[str, float]:

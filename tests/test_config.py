@@ -319,6 +319,13 @@ class TestOverride:
         assert str(caught.value).startswith(f"--set {setting}: ")
         assert "\n" not in str(caught.value)
 
+    def test_all_that_make_no_sense_are_named(self):
+        with pytest.raises(ConfigError) as caught:
+            override({"a": 1}, ["a.b=1", "seed=7", "steps", "c=[1"])
+        assert str(caught.value).startswith("3 problems: (1) --set a.b=1: a is no section")
+        for said in ("(2) --set steps: expected KEY=VALUE", "(3) --set c=[1: not valid YAML"):
+            assert said in str(caught.value)
+
     def test_a_misspelt_setting_is_found_when_parsed(self):
         assert "did you mean 'steps'" in message(override({}, ["training.stps=3"]))
 

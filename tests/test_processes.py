@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from threading import Thread
 
 import pytest
-from worker_tasks import begin, die, die_while_sending, fail, then_die_while_sending, times
+from worker_tasks import (
+    begin,
+    die,
+    die_while_sending,
+    fail,
+    refuse,
+    then_die_while_sending,
+    times,
+)
 
 from dragoman import processes
-from dragoman.errors import WorkerError
+from dragoman.errors import SavedError, WorkerError
 from dragoman.processes import WorkerPool
 
 
@@ -48,6 +56,15 @@ def test_the_error_of_a_task_is_its_own(pool: WorkerPool) -> None:
     with pytest.raises(TimeoutError, match="of task 3"):
         list(pool.in_order(fail, [3], ahead=1))
     assert list(pool.in_order(times, [2], ahead=1)) == [14]
+
+
+def test_a_worker_that_cannot_begin_says_why() -> None:
+    pool = WorkerPool(1, refuse, ("models/a: damaged",), work="counts", remedy="count less")
+    pool.start()
+    for _ in range(2):
+        with pytest.raises(SavedError, match=r"^models/a: damaged$"):
+            list(pool.in_order(times, [1, 2, 3], ahead=2))
+    pool.close()
 
 
 @pytest.mark.parametrize("task", [die, die_while_sending])

@@ -147,6 +147,16 @@ def test_streaming_reads_no_further_than_its_buffer(translator: Translator) -> N
         assert read <= translated + 2
 
 
+def test_progress_counts_lines_up_to_the_last(translator: Translator) -> None:
+    lines = ["the old house", "", "a tree"] * 3 + ["under the river"] * 4
+    for method in (translator.translate, translator.translate_nbest):
+        counts: list[int] = []
+        method(lines, buffer_lines=5, batch_tokens=12, beam=1, progress=counts.append)
+        assert counts == sorted(counts)
+        assert len(counts) > 2
+        assert (counts[0] > 0, counts[-1]) == (True, len(lines))
+
+
 def test_a_line_too_long_is_refused_by_its_number(translator: Translator) -> None:
     lines = ["the house", "", "tree " * 50]
     for buffer in (1, 9):

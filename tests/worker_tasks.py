@@ -6,12 +6,18 @@ import os
 import signal
 from multiprocessing import connection
 
+from dragoman.errors import SavedError
+
 _factor = 0
 
 
 def begin(factor: int) -> None:
     global _factor  # noqa: PLW0603 - what a worker keeps
     _factor = factor
+
+
+def refuse(reason: str) -> None:
+    raise SavedError(reason)
 
 
 def times(number: int) -> int:

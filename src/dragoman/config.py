@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from dragoman.errors import ConfigError
-from dragoman.problems import explain
+from dragoman.problems import explain, listed
 from dragoman.strict_yaml import INTEGER_LIMIT, load_yaml
 
 ConfigType = TypeVar("ConfigType", bound="Config")
@@ -110,29 +110,41 @@ def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> d
     Returns a new mapping; ``values`` stays as it was.
 
     Raises:
-        ConfigError: a setting has no ``=``, or its path runs through something not a mapping.
+        ConfigError: settings have no ``=``, or their path runs through something not a mapping;
+            all of them are named.
     """
     result = _copy(values)
+    problems = []
     for setting in settings:
-        key, equals, text = setting.partition("=")
-        if not equals or not key:
-            raise ConfigError(f"--set {setting:.200}: expected KEY=VALUE, such as training.seed=7")
-        *parents, last = key.split(".")
-        place = result
-        for depth, parent in enumerate(parents, 1):
-            if place.get(parent) is None:  # absent, or a section that is left empty
-                place[parent] = {}
-            place = place[parent]
-            if not isinstance(place, dict):
-                whole = ".".join(parents[:depth])
-                problem = f"{parent} is no section; set it as a whole: {whole}=VALUE"
-                raise ConfigError(f"--set {setting:.200}: {problem}")
         try:
-            place[last] = load_yaml(text)
-        except yaml.YAMLError as error:
-            problem = getattr(error, "problem", None) or "cannot be parsed"
-            raise ConfigError(f"--set {setting:.200}: not valid YAML: {problem}") from error
+            _set(result, setting)
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError(listed(problems))
     return result
+
+
+def _set(values: dict[str, Any], setting: str) -> None:
+    """Apply one setting to ``values``."""
+    key, equals, text = setting.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"--set {setting:.200}: expected KEY=VALUE, such as training.seed=7")
+    *parents, last = key.split(".")
+    place = values
+    for depth, parent in enumerate(parents, 1):
+        if place.get(parent) is None:  # absent, or a section that is left empty
+            place[parent] = {}
+        place = place[parent]
+        if not isinstance(place, dict):
+            whole = ".".join(parents[:depth])
+            problem = f"{parent} is no section; set it as a whole: {whole}=VALUE"
+            raise ConfigError(f"--set {setting:.200}: {problem}")
+    try:
+        place[last] = load_yaml(text)
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or "cannot be parsed"
+        raise ConfigError(f"--set {setting:.200}: not valid YAML: {problem}") from error
 
 
 def on_base(

@@ -156,7 +156,11 @@ class Experiment:
         )
 
     def train(
-        self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
+        self,
+        prepared: Prepared,
+        world: World,
+        observe: Callable[[int], list[Observer]],
+        tell: Callable[[str], object] = lambda line: None,
     ) -> None:
         """Train, from the newest checkpoint if there is one, and write the finished model.
 
@@ -166,6 +170,7 @@ class Experiment:
             prepared: what :meth:`prepare` gave.
             world: the processes that train together.
             observe: from the step that training starts at to further observers.
+            tell: called with a line on what takes its time after the last step.
 
         Raises:
             DataError: a line of the dev or test sets is too long for the model.
@@ -178,7 +183,7 @@ class Experiment:
         with claim(self.run):
             self._decide_precision(world)
             self._train(prepared, world, observe)
-            self.finish(prepared.vocabularies, world)
+            self.finish(prepared.vocabularies, world, tell)
 
     def _train(
         self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
@@ -258,7 +263,12 @@ class Experiment:
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
         return Validation(part, vocabularies, self.config.search, self.config.evaluation, world)
 
-    def finish(self, vocabularies: Vocabularies, world: World) -> dict[str, Report]:
+    def finish(
+        self,
+        vocabularies: Vocabularies,
+        world: World,
+        tell: Callable[[str], object] = lambda line: None,
+    ) -> dict[str, Report]:
         """Make the model of the run from its checkpoints and score it on dev and test sets.
 
         Every process scores its share, on its device; the leading one writes the model.
@@ -273,10 +283,12 @@ class Experiment:
         load_weights(model, weights, chosen[-1])
         model.to(world.device)
         sets = {"dev": self.config.data.dev, **self.config.data.test}
-        reports = {
-            name: self._validation(part, vocabularies, world).report(model)
-            for name, part in sets.items()
-        }
+        reports = {}
+        for name, part in sets.items():
+            validation = self._validation(part, vocabularies, world)
+            if world.is_leader:
+                tell(f"scoring the model on {name}: {len(validation.references):,} sentences")
+            reports[name] = validation.report(model)
         if not world.is_leader:
             return reports
         self._warn_of_a_bad_mean(chosen, figures(reports["dev"]))

@@ -27,6 +27,8 @@ Result = TypeVar("Result")
 
 _WATCH_SECONDS = 1.0
 """How often a process that waits for a result looks whether the workers are alive."""
+_failure: Exception | None = None
+"""In a worker: why it could not begin."""
 
 
 class WorkerPool:
@@ -76,6 +78,7 @@ class WorkerPool:
 
         Raises:
             WorkerError: a worker was ended from outside.
+            Exception: what a task raises, or ``begin`` before it, whatever that is.
         """
         pending: deque[Future[Result]] = deque()
         try:
@@ -108,7 +111,7 @@ class WorkerPool:
         """
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            return self._executor.submit(task, *arguments)
+            return self._executor.submit(_carry_out, task, *arguments)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -161,8 +164,19 @@ class WorkerPool:
 
 def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     """Make this process a worker."""
+    global _failure  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    begin(*arguments)
+    try:
+        begin(*arguments)
+    except Exception as error:  # of which the executor would say that the process was ended
+        _failure = error
+
+
+def _carry_out(task: Callable[..., Result], *arguments: Any) -> Result:
+    """Do a task in a worker, or tell why there is none."""
+    if _failure is not None:
+        raise _failure
+    return task(*arguments)
 
 
 def _end_with_parent() -> None:

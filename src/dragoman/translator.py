@@ -173,27 +173,42 @@ class Translator:
         """
         return list(self.stream_nbest(lines, **options))
 
-    def stream(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
+    def stream(
+        self,
+        lines: Iterable[str],
+        *,
+        progress: Callable[[int], object] | None = None,
+        **options: Any,
+    ) -> Iterator[str]:
         """The best translation of each line, in order and in bounded memory.
 
         ``buffer_lines`` lines are read before the first translation comes.  Arguments and errors
-        as of :meth:`translate`; before an error comes what was translated.
+        as of :meth:`translate`; before an error comes what was translated.  ``progress`` is
+        called with the number of lines that are translated so far, after each batch.
         """
-        for translations in self.stream_nbest(lines, **{**options, "nbest": 1}):
+        found = self.stream_nbest(lines, progress=progress, **{**options, "nbest": 1})
+        for translations in found:
             if (reason := translations[0].refused) is not None:
                 raise DataError(reason)
             yield translations[0].text
 
-    def stream_nbest(self, lines: Iterable[str], **options: Any) -> Iterator[list[Translation]]:
+    def stream_nbest(
+        self,
+        lines: Iterable[str],
+        *,
+        progress: Callable[[int], object] | None = None,
+        **options: Any,
+    ) -> Iterator[list[Translation]]:
         """The ``nbest`` best translations of each line, in order and in bounded memory.
 
-        Arguments and errors as of :meth:`translate_nbest`.
+        Arguments and errors as of :meth:`translate_nbest`; ``progress`` is called with the number
+        of lines that are translated so far, after each batch.
         """
         _refuse_text(lines)
         config = self._configure(options)
         remaining, start = iter(lines), 0
         while buffer := list(islice(remaining, config.buffer_lines)):
-            yield from self._translate(buffer, start, config)
+            yield from self._translate(buffer, start, config, progress or _nobody)
             start += len(buffer)
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
@@ -281,7 +296,11 @@ class Translator:
         return parse(SearchConfig, {**self.search.model_dump(), **given}, "search options")
 
     def _translate(
-        self, lines: list[str], start: int, config: SearchConfig
+        self,
+        lines: list[str],
+        start: int,
+        config: SearchConfig,
+        progress: Callable[[int], object],
     ) -> list[list[Translation]]:
         """Translate lines that are numbered from ``start`` in the whole input."""
         ids = self.vocabularies.source.encode_batch(lines)
@@ -301,9 +320,12 @@ class Translator:
             SourceBatch([start + number for number in group], [ids[number] for number in group])
             for group in groups
         )
+        done = start + len(lines) - len(wanted)  # the others take no time
         for group, found in zip(groups, self._engine.search(batches, config), strict=True):
             for number, hypotheses in zip(group, found, strict=True):
                 translations[number] = [self._read(hypothesis) for hypothesis in hypotheses]
+            done += len(group)
+            progress(done)
         return translations
 
     def _too_long(self, ids: list[list[int]], start: int, config: SearchConfig) -> dict[int, str]:
@@ -346,6 +368,10 @@ def _batches(
         batch.append(number)
     if batch:
         yield batch
+
+
+def _nobody(_: int) -> None:
+    """Is told how far the work is."""
 
 
 def _refused(reason: str) -> Translation:

@@ -10,14 +10,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine, one_error
+from command_line import CommandLine, call, one_error
 
 import dragoman
 from dragoman import errors
 from dragoman.apps.cli import StandardError, commands
 
 HEAVY = ("torch", "numpy", "pydantic", "sentencepiece", "sacrebleu", "matplotlib", "yaml", "tqdm")
-EXIT_CODES = Path(__file__).parents[2] / "docs" / "exit-codes.md"
+DOCS = Path(__file__).parents[2] / "docs"
+EXIT_CODES, COMMAND_LINE = DOCS / "exit-codes.md", DOCS / "command-line.md"
 
 
 @pytest.mark.parametrize("command", ["", *commands.commands])
@@ -27,10 +28,45 @@ def test_help_has_an_example(command: str, dragoman: CommandLine) -> None:
     assert re.search(r"Examples?:?.*\n +.*dragoman ", outcome.out)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("dragoman tr", {"plain,train", "plain,translate"}),
+        ("dragoman compare --fl", {"plain,--flops"}),
+        ("dragoman translate --engine c", {"plain,ctranslate2"}),
+        ("dragoman train demo/", {"file,demo/"}),
+    ],
+)
+def test_shells_complete(words: str, said: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As bash asks and click answers; nothing heavy is loaded, see below."""
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    monkeypatch.setenv("_DRAGOMAN_COMPLETE", "bash_complete")
+    outcome = call()
+    assert outcome.code == 0
+    assert set(outcome.out.splitlines()) == said
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts_of_completion(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/command-line.md has users load them."""
+    monkeypatch.setattr("click.shell_completion.BashComplete._check_version", staticmethod(int))
+    monkeypatch.setenv("_DRAGOMAN_COMPLETE", f"{shell}_source")
+    outcome = call()
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"_DRAGOMAN_COMPLETE={shell}_complete" in outcome.out
+    assert f"_DRAGOMAN_COMPLETE={shell}_source" in COMMAND_LINE.read_text(encoding="utf-8")
+    monkeypatch.setenv("_DRAGOMAN_COMPLETE", "bsh_source")
+    assert call().code == 1
+
+
 def test_help_loads_nothing_heavy() -> None:
     script = (
-        "import sys; from dragoman.apps.cli import run, commands\n"
+        "import os, sys; from dragoman.apps.cli import run, commands\n"
         "for command in commands.commands: assert run([command, '--help']) == 0\n"
+        "os.environ |= {'_DRAGOMAN_COMPLETE': 'bash_complete', 'COMP_CWORD': '3'}\n"
+        "os.environ['COMP_WORDS'] = 'dragoman translate --engine c'\n"
+        "assert run([]) == 0\n"
         f"print('heavy:', sorted(set({HEAVY}) & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(
@@ -209,6 +245,21 @@ def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(("setting", "said"), [("", ""), ("default", "UserWarning: careful")])
+def test_warnings_of_libraries_are_for_programmers(setting: str, said: str) -> None:
+    """Also in processes that are started, as for 'translate --workers'."""
+    warning = "import warnings; warnings.warn('careful', UserWarning)"
+    script = (
+        "import subprocess, sys; from dragoman.apps.cli import main; sys.argv[1:] = ['--version']\n"
+        f"try: main()\nexcept SystemExit: subprocess.run([sys.executable, '-c', {warning!r}])"
+    )
+    environment = {**os.environ, "PYTHONWARNINGS": setting}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert said in done.stderr
+    assert bool(said) == bool(done.stderr)
 
 
 def test_log_messages_look_like_the_rest(capsys: pytest.CaptureFixture[str]) -> None:

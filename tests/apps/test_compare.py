@@ -146,6 +146,9 @@ def finished(recipes: list[Path], output: Path) -> Outcome:
     left = call(*arguments, "--plan")
     assert f"dragoman resume {output / 'wide'}" in left.out
     assert f"dragoman resume {output / 'recurrent'}" not in left.out
+    (wide,) = json.loads(call(*arguments, "--plan", "--json").out)["left"]
+    assert (wide["name"], wide["run"]) == ("wide", str(output / "wide"))
+    assert f"{wide['steps']:,} steps of {wide['target_tokens_per_step']:,.0f} " in left.out
     outcome = call(*arguments, "--ensemble", "wide+recurrent")
     assert "Nothing is left to train" in call(*arguments, "--plan").out
     assert outcome.code == 0, outcome.err
@@ -198,13 +201,33 @@ class TestComparison:
         assert "news; 6e+08 training FLOPs each" in table
         assert "<svg" in (output / "comparison.svg").read_text(encoding="utf-8")
 
+    def test_it_says_what_it_does(self, finished: Outcome) -> None:
+        said = iter(finished.err.splitlines())
+        for stage in (
+            "20 sentences of news are translated by all",
+            "wide: preparing its text",
+            "recurrent: preparing its text",
+            "wide (1 of 2): training",
+            "scoring the model on news: 20 sentences",
+            "recurrent (2 of 2): trained already",
+            "wide: translating news for its scores, then reading the references",
+            "wide+recurrent: translating news for its scores, then reading the references",
+            "scoring: intervals from 1,000 resamples, significance of each difference by paired "
+            "approximate randomisation",
+            "measuring the machine, and how fast all train and translate, in turns",
+        ):
+            assert f"dragoman: {stage}" in said, stage  # after the one before
+
     def test_what_is_finished_is_not_trained_again(
         self, finished: Outcome, recipes: list[Path], output: Path, dragoman: CommandLine
     ) -> None:
         models = [output / name / MODEL_DIRECTORY / "model.safetensors" for name in ("wide",)]
         before = [path.stat().st_mtime_ns for path in models]
-        outcome = dragoman("compare", *recipes, "--flops", FLOPS, "--output", output)
+        outcome = dragoman("compare", *recipes, "--flops", FLOPS, "--output", output, "--json")
         assert outcome.code == 0, outcome.err
+        assert "dragoman: wide (1 of 2): trained already\n" in outcome.err
+        printed, written = json.loads(outcome.out), output / "comparison.json"
+        assert printed == json.loads(written.read_text(encoding="utf-8"))
         assert [path.stat().st_mtime_ns for path in models] == before
 
     def test_ensembles_are_as_they_are_named(

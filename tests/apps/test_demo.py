@@ -54,10 +54,19 @@ def test_from_nothing_to_a_report(
         one_error(dragoman("demo", "--directory", directory), 6)
     outcome = dragoman("demo", "--directory", directory)
     assert outcome.code == 0, outcome.err
-    assert "Going on" in outcome.out
+    assert "going on with the demo" in outcome.err
     assert "Exact match: " in outcome.out
     assert outcome.out.count("→") >= 8
     report = (directory / "run" / "report.html").read_text(encoding="utf-8")
     assert "exact match, %" in report
     assert "--directory" in one_error(dragoman("demo", "--directory", directory), 2)
     assert (directory / "demo.yaml").is_file()
+
+
+def test_one_process_only(
+    dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "0")
+    line = one_error(dragoman("demo", "--directory", tmp_path / "demo"), 2)
+    assert "without torchrun" in line
+    assert not (tmp_path / "demo").exists()

@@ -62,6 +62,12 @@ class Patient:
         assert "Traceback" not in outcome.err
         return outcome
 
+    def as_json(self, *options: object) -> list[dict[str, str]]:
+        """The findings as scripts read them."""
+        found = json.loads(self.examine("--json", *options).out)
+        assert list(found) == ["findings"]
+        return found["findings"]
+
     def findings(self, level: str, code: int, *options: object) -> str:
         """What is found of a level, when the examination ends with this code."""
         outcome = self.examine(*options)
@@ -79,11 +85,14 @@ def patient(tmp_path: Path, sentences: dict[str, Sides], dragoman: CommandLine) 
 
 
 def test_healthy(patient: Patient) -> None:
-    assert patient.findings("error", 0) == ""
-    out = patient.examine().out
+    out = patient.findings("ok", 0)
     topics = {line.split()[1] for line in out.splitlines()}
     assert {"dev:", "train:", "leakage:", "lengths:", "memory:", "time:", "disk:"} <= topics
     assert "200 of 200 pairs stay" in out
+    found = [one for one in patient.as_json() if one["level"] == "ok"]
+    assert {f"{one['topic']}:" for one in found} == topics
+    (train,) = [one["text"] for one in found if one["topic"] == "train"]
+    assert f" {train}\n" in out
 
 
 @pytest.mark.parametrize(
@@ -113,6 +122,23 @@ def test_missing_file_and_column(patient: Patient) -> None:
     assert "dev.en" in found
     assert "train.tsv" in found
     assert "de" in found
+    quietly = patient.as_json("--quiet")
+    assert "ok" not in {one["level"] for one in quietly}
+    errors = [one["text"] for one in quietly if one["level"] == "error"]
+    assert len(errors) == len(found.splitlines())
+    assert all(text in found for text in errors)
+    assert patient.findings("ok", 3, "-q") == ""
+
+
+def test_colours_are_for_terminals_that_want_them(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (patient.folder / "train.en").unlink()
+    assert "\x1b" not in patient.examine().out
+    monkeypatch.setattr("click._compat.isatty", lambda stream: True)
+    assert "\x1b[31merror" in patient.examine().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in patient.examine().out
 
 
 @pytest.mark.parametrize("odd", ["\ufeff", "\r", "\u2028", "\x85", "\x0b"])

@@ -143,10 +143,10 @@ def test_workers_get_the_command_line_without_the_launcher(
     settings = ("--set", "a=1", "--set", "b=$x")
     dragoman("--debug", "train", "c.yaml", *settings, "--processes", 2, "--tensorboard")
     two = ["--nodes", "2", "--rendezvous", "a:1"]
-    dragoman("resume", *two, "--", "-odd")
+    dragoman("resume", *two, "--quiet", "--json", "--", "-odd")
     assert given == [
         (Launch(2), ["--debug", "train", *settings, "--tensorboard", "--", "c.yaml"]),
-        (Launch(1, 2, "a:1"), ["resume", "--", "-odd"]),
+        (Launch(1, 2, "a:1"), ["--quiet", "resume", "--json", "--", "-odd"]),
     ]
 
 

@@ -4,11 +4,21 @@ import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from dragoman.apps.plots import demo_picture, learning_curves, read_records, to_svg
-from dragoman.apps.report import Sample, flatten, heat_map, translate_samples, write_report
+from dragoman.apps.report import (
+    Sample,
+    Samples,
+    draw_samples,
+    flatten,
+    heat_map,
+    translate_samples,
+    write_report,
+)
+from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.experiment import Experiment
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.translator import Translator
@@ -45,7 +55,9 @@ def test_the_report_is_one_whole_file(trained: Path) -> None:
     for said in ("en → de", "BLEU, news", "train.tsv", "training.max_steps"):
         assert said in text
     assert text.count("<svg") == 1
-    assert len(re.findall(r'<td dir="auto">|<td class="same">', text)) == 3 * 20
+    assert "20 of the 20 sentences of news" in text
+    assert "of all 20 sentences of news, by chrF" in text
+    assert len(re.findall(r'<td dir="auto">|<td class="same">', text)) == 3 * (20 + 10)
 
 
 def test_text_cannot_become_markup(trained: Path, tmp_path: Path) -> None:
@@ -70,7 +82,8 @@ def test_text_cannot_become_markup(trained: Path, tmp_path: Path) -> None:
 def test_a_heat_map_has_a_weight_for_each_pair_of_pieces(trained: Path) -> None:
     experiment, translator = Experiment.open(trained), Translator.load(trained)
     pairs = list(read_pairs(experiment.config.data.test["news"]))
-    found = heat_map(translator, [Sample(pair.source, pair.target, pair.target) for pair in pairs])
+    samples = [Sample(pair.source, pair.target, pair.target, 100.0) for pair in pairs]
+    found = heat_map(translator, samples)
     assert found is not None
     assert found.source[-1] == found.rows[-1][0] == "end"
     for _, weights in found.rows:
@@ -80,7 +93,48 @@ def test_a_heat_map_has_a_weight_for_each_pair_of_pieces(trained: Path) -> None:
 
 def test_no_heat_map_of_a_sentence_without_words(trained: Path) -> None:
     translator = Translator.load(trained)
-    assert heat_map(translator, translate_samples(translator, [Pair("", "", 1)])) is None
+    samples = translate_samples(translator, [Pair("", "", 1)], EvaluationConfig())
+    assert heat_map(translator, samples) is None
+
+
+class Parrot:
+    """Repeats its source, but for every seventh number, of which it drops the more the higher."""
+
+    def translate(self, lines: list[str], progress: object = None) -> list[str]:
+        return [line if int(line) % 7 else line[: -int(line) // 70] for line in lines]
+
+
+class TestSamples:
+    def drawn(self, experiment: Experiment, count: int) -> Samples:
+        pairs = [Pair(f"{n:020}", f"{n:020}", n) for n in range(1, count + 1)]
+        return draw_samples(cast(Translator, Parrot()), pairs, "news", experiment.config)
+
+    def test_the_worst_are_shown(self, trained: Path) -> None:
+        samples = self.drawn(Experiment.open(trained), 300)
+        assert (samples.sentences, samples.read) == (300, 300)
+        worst = [int(sample.source) for sample in samples.worst]
+        assert len(worst) == 10
+        assert {*worst[:2]} == {287, 294}  # which lack five digits
+        assert all(n % 7 == 0 and 210 < n <= 280 for n in worst[2:])  # four
+        scores = [sample.chrf for sample in samples.worst]
+        assert scores == sorted(scores)
+        assert scores[-1] < 100
+
+    def test_none_that_is_right_is_among_them(self, trained: Path) -> None:
+        samples = self.drawn(Experiment.open(trained), 20)
+        assert {int(sample.source) for sample in samples.worst} == {7, 14}
+
+    def test_chance_draws_are_repeatable_and_of_the_whole_set(self, trained: Path) -> None:
+        experiment = Experiment.open(trained)
+        samples, again = self.drawn(experiment, 900), self.drawn(experiment, 900)
+        assert samples == again
+        assert (samples.sentences, samples.read) == (900, 400)
+        drawn = [int(sample.source) for sample in samples.random]
+        assert len(drawn) == len(set(drawn)) == 20
+        assert drawn == sorted(drawn)
+        assert drawn[-1] > 600  # and not the first 20
+        other = Experiment(experiment.config.model_copy(update={"seed": 5}), experiment.run)
+        assert self.drawn(other, 900).random != samples.random
 
 
 def test_settings_are_named_by_their_path() -> None:

@@ -12,12 +12,12 @@ import pytest
 import torch
 from command_line import STEPS, CommandLine, experiment, one_error, write_experiment
 
+from dragoman.apps.progress import TrainingProgress
 from dragoman.errors import SavedError
 from dragoman.locks import lock
 from dragoman.run_directory import MARKER
 from dragoman.saved import WEIGHTS_FILE, read_tensors
-from dragoman.training.checkpoint import checkpoints
-from dragoman.training.progress import ProgressBar
+from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.validation import read_scores
 
 
@@ -128,19 +128,31 @@ def test_interrupted_and_resumed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = tmp_path / "run"
-    tell = ProgressBar.record
+    tell = TrainingProgress.record
 
-    def stop(self: ProgressBar, record: dict[str, Any]) -> None:
+    def stop(self: TrainingProgress, record: dict[str, Any]) -> None:
         tell(self, record)
         os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ProgressBar, "record", stop)
+        patch.setattr(TrainingProgress, "record", stop)
         line = one_error(dragoman("train", config, "--run", run), 130)
     assert f"dragoman resume {run}" in line
     assert not (run / "model").exists()
     assert "resume" in one_error(dragoman("translate", run), 4)
-    assert dragoman("resume", run).code == 0
+    outcome = dragoman("resume", run, "--json", "--quiet")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert json.loads(outcome.out) == {
+        "run": str(run),
+        "model": str(run / "model"),
+        "report": str(run / "report.html"),
+        "steps": STEPS,
+        "epochs": read_progress(checkpoints(run)[-1]).epoch,
+        "target_tokens": read_progress(checkpoints(run)[-1]).target_tokens,
+        "seconds": pytest.approx(read_progress(checkpoints(run)[-1]).seconds, abs=1e-3),
+        "scores": read_scores(trained),
+    }
     resumed, whole = (read_tensors(path / "model" / WEIGHTS_FILE) for path in (run, trained))
     assert all(torch.equal(resumed[name], whole[name]) for name in whole)
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from command_line import CommandLine, one_error
 from dragoman import load
 from dragoman.engine import TorchEngine
 from dragoman.search import SearchConfig
+from dragoman.text.vocabulary import Vocabulary
 
 LINES = ["one hundred euros", "", "the third day", "seven"]
 
@@ -46,6 +49,72 @@ def test_a_line_gives_a_line(trained: Path, dragoman: CommandLine) -> None:
     assert len(lines) == 5
     assert lines[1:3] == ["", ""]
     assert dragoman("translate", trained).out == ""
+
+
+def test_no_text_is_replaced_by_its_translation(
+    trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    for name in ("text.en", "link.en"):
+        (tmp_path / "text.en").write_bytes(source.read_bytes())
+        output = tmp_path / name
+        if name == "link.en":
+            output.symlink_to("text.en")
+        arguments = ["translate", trained, "--input", tmp_path / "text.en", "--output", output]
+        assert f"--output {output}: is what is to be" in one_error(dragoman(*arguments), 2)
+        with (tmp_path / "text.en").open("rb") as stream:
+            piped = subprocess.run(
+                [sys.executable, "-m", "dragoman", "translate", "x", "--output", output],
+                stdin=stream,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        assert "would be replaced; name another file" in piped.stderr
+        assert (tmp_path / "text.en").read_bytes() == source.read_bytes()
+
+
+class TestJson:
+    """As docs/command-line.md promises it to scripts."""
+
+    def test_an_object_a_line(self, trained: Path, source: Path, dragoman: CommandLine) -> None:
+        outcome = dragoman("translate", trained, "--input", source, "--nbest", 3, "--json")
+        assert (outcome.code, outcome.err) == (0, "")
+        found = [json.loads(line) for line in outcome.out.splitlines()]
+        expected = load(str(trained)).translate_nbest(LINES, nbest=3, beam=3)
+        assert len(found) == len(LINES)
+        for number, (one, translations) in enumerate(zip(found, expected, strict=True), 1):
+            assert (one["line"], one["source"]) == (number, LINES[number - 1])
+            assert one["refused"] is None
+            for values, translation in zip([one, *one["alternatives"]], translations, strict=True):
+                for key, attribute in (("translation", "text"), ("pieces", "pieces")):
+                    assert values[key] == getattr(translation, attribute)
+                for key in ("score", "log_probability"):
+                    assert values[key] == pytest.approx(getattr(translation, key), rel=1e-4)
+                assert values["ended"] is translation.ended
+
+    def test_text_is_exact_and_sources_stay_with_their_lines(
+        self, trained: Path, dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read = Vocabulary.decode
+        monkeypatch.setattr(Vocabulary, "decode", lambda self, ids: f"a\tä\n{read(self, ids)}")
+        stdin = "ein\u2028s\tx\n\nzwei\n".encode()
+        for lines in (1, 2, 10):
+            outcome = dragoman("translate", trained, "--buffer-lines", lines, "--json", stdin=stdin)
+            found = [json.loads(line) for line in outcome.out.strip().split("\n")]
+            assert [one["source"] for one in found] == ["ein\u2028s\tx", "", "zwei"]
+            assert [one["translation"][:4] for one in found] == ["a\tä\n", "", "a\tä\n"]
+
+    def test_what_is_refused_says_why(self, trained: Path, dragoman: CommandLine) -> None:
+        outcome = dragoman("translate", trained, "--json", stdin=b"x " * 2000 + b"\nseven\n")
+        assert outcome.code == 3
+        refused, fine = [json.loads(line) for line in outcome.out.splitlines()]
+        assert refused["refused"].startswith("line 1: ")
+        assert (refused["translation"], refused["score"], refused["ended"]) == ("", None, False)
+        assert fine["refused"] is None
+
+    def test_scores_are_in_it(self, trained: Path, dragoman: CommandLine) -> None:
+        line = one_error(dragoman("translate", trained, "--json", "--scores"), 2)
+        assert "leave --scores out" in line
 
 
 def test_nbest_lines_are_numbered_and_sorted(

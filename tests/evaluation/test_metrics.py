@@ -15,6 +15,7 @@ from dragoman.evaluation.metrics import (
     exact_match,
     perplexity,
     score_corpus,
+    sentence_chrf,
 )
 
 ALL = EvaluationConfig(metrics=("bleu", "chrf", "ter"))
@@ -252,3 +253,14 @@ def test_sacrebleu_waits_until_it_is_needed():
         "sys.exit('sacrebleu' in sys.modules or 'torch' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_chrf_of_sentences_is_that_of_a_corpus_of_one() -> None:
+    hypotheses, references = ["ein Haus", "zwei", ""], ["ein Haus", "drei Häuser", "vier"]
+    for config in (EvaluationConfig(), EvaluationConfig(chrf_word_order=2, lowercase=True)):
+        alone = config.model_copy(update={"metrics": ("chrf",)})
+        expected = [
+            score_corpus([one], [[reference]], alone)[0].value
+            for one, reference in zip(hypotheses, references, strict=True)
+        ]
+        assert sentence_chrf(hypotheses, references, config) == pytest.approx(expected)

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import errno
-import io
 import json
 import math
-import os
-import sys
 from pathlib import Path
 
 import pytest
 
-from dragoman.training.progress import Averages, MetricsFile, ProgressBar
+from dragoman.training.progress import Averages, MetricsFile
 
 TRAINING = {
     "kind": "training",
@@ -41,21 +37,6 @@ def test_resuming_writes_later_steps_anew(tmp_path: Path) -> None:
     assert steps(path) == [10, 20, 25]
 
 
-def test_a_terminal_that_is_gone_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a hang-up the run still has to be saved."""
-
-    class Gone(io.StringIO):
-        def write(self, text: str) -> int:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(sys, "stderr", Gone())
-    bar = ProgressBar(0, 100)
-    bar.record({**TRAINING, "step": 50})
-    bar.record({"kind": "validation", "step": 50, "loss": 3.2})
-    bar.record({"kind": "warning", "step": 50, "message": "loss is not finite"})
-    bar.close()
-
-
 def test_going_back_drops_later_steps(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     metrics = MetricsFile(path, 0)
@@ -66,30 +47,6 @@ def test_going_back_drops_later_steps(tmp_path: Path) -> None:
     metrics.record({**TRAINING, "step": 30})
     metrics.close()
     assert steps(path) == [10, 20, 30]
-
-
-def test_the_bar_goes_back(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = ProgressBar(0, 100)
-    bar.record({**TRAINING, "step": 50})
-    bar.rewind(40)
-    bar.close()
-    assert "40/100" in capsys.readouterr().err
-
-
-def test_the_bar_shows_what_matters(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "120")  # a narrow terminal's bar is cut off
-    bar = ProgressBar(0, 100)
-    bar.record({**TRAINING, "step": 50})
-    bar.record({"kind": "validation", "step": 50, "loss": 3.2, "bleu": 31.46})
-    bar.record({"kind": "warning", "step": 50, "message": "loss is not finite"})
-    bar.close()
-    shown = capsys.readouterr().err
-    for part in ("50/100", "loss 4.321", "ppl 75.3", "lr 1.00e-03", "5,432 tok/s", "<"):
-        assert part in shown
-    assert "step 50: loss 3.2, bleu 31.46" in shown
-    assert "step 50: loss is not finite" in shown
 
 
 def test_averages_are_by_token_or_by_step() -> None:

@@ -23,6 +23,7 @@ from dragoman.apps.comparison_commands import compare
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.inspection_commands import cost, doctor
 from dragoman.apps.layers.command import layers
+from dragoman.apps.progress import quiet_option, write_line
 from dragoman.apps.streams import discard, guarded_streams, open_closed_streams
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.translation_commands import score, translate
@@ -33,6 +34,8 @@ INTERRUPTED = 128 + signal.SIGINT
 # As PyTorch says it, on CPU and GPU, and the operating system.
 _OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|Cannot allocate")
 BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
+COMPLETION = "_DRAGOMAN_COMPLETE"
+"""The variable in which a shell asks for completions; see docs/command-line.md."""
 
 
 @dataclass
@@ -70,6 +73,8 @@ def commands(context: click.Context, debug: bool) -> None:
     Exit codes are listed in docs/exit-codes.md.
     """
     context.obj.debug = debug
+    if os.environ.get("NO_COLOR"):  # https://no-color.org; click knows terminals, but not this
+        context.color = False
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -78,7 +83,9 @@ for _command in (
     *(demo, doctor, prepare, train, resume, translate, evaluate, score, average),
     *(compare, cost, layers),
 ):
+    _command.params.append(quiet_option)
     commands.add_command(_command)
+commands.params.append(quiet_option)
 
 
 def print_error(error: BaseException, message: str, code: int) -> int:
@@ -102,8 +109,11 @@ def _run(arguments: list[str], tell: Tell) -> int:
     try:
         code = commands.main(arguments, prog_name="dragoman", standalone_mode=False, obj=session)
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # click makes the one into the other
-        discard(sys.stdout)
+    except (BrokenPipeError, SystemExit) as error:
+        if COMPLETION in os.environ and isinstance(error, SystemExit):
+            sys.stdout.flush()
+            return int(error.code or 0)
+        discard(sys.stdout)  # click makes the one into the other
         return BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
         if session.debug:
@@ -139,6 +149,9 @@ def main(tell: Tell = print_error) -> None:
     logging.basicConfig(level=level, handlers=[StandardError()])
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # they speak to programmers; PYTHONWARNINGS shows them
+        # Also in the processes that this one starts: when it is ended by a signal, Python's
+        # tracker of their semaphores, which cleans up, would warn of having done so.
+        os.environ["PYTHONWARNINGS"] = "ignore"
     sys.exit(run(sys.argv[1:], tell))
 
 
@@ -147,11 +160,7 @@ class StandardError(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one message."""
-        line = f"dragoman: {record.levelname.lower()}: {record.getMessage()}"
-        if (bars := sys.modules.get("tqdm")) is not None:
-            bars.tqdm.write(line, file=sys.stderr)
-        else:
-            click.echo(line, err=True)
+        write_line(f"dragoman: {record.levelname.lower()}: {record.getMessage()}")
 
 
 def _one_line(message: object) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.options import EXISTING, Number, set_option
+from dragoman.apps.options import EXISTING, Number, json_option, set_option
+from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:  # what these bring along costs seconds that --help can do without
     from dragoman.apps.compare import Contest
+    from dragoman.apps.compare.plan import Planned
 
 
 @click.command()
@@ -45,6 +47,7 @@ if TYPE_CHECKING:  # what these bring along costs seconds that --help can do wit
     "--plan", "only_plan", is_flag=True, help="Begin the runs and stop; train none of them."
 )
 @set_option
+@json_option
 def compare(
     recipes: tuple[Path, ...],
     settings: tuple[str, ...],
@@ -55,6 +58,7 @@ def compare(
     ensembles: tuple[str, ...],
     test_set: str | None,
     only_plan: bool,
+    as_json: bool,
 ) -> None:
     """Train several RECIPEs under one budget, and say which is better, by how much, at what price.
 
@@ -90,19 +94,43 @@ def compare(
         test_set=test_set,
     )
     if only_plan:
-        click.echo(_what_is_left(contest))
+        if as_json:
+            print_json({"output": str(output), "left": _left_values(contest)})
+        else:
+            click.echo(_what_is_left(contest))
         return
     found = contest.carry_out()
     paths = write_comparison(found, output)
+    if as_json:
+        print_json(found.to_json())
+        return
     click.echo(table(found))
     click.echo("\n" + "\n".join(f"Written: {path}" for path in paths))
 
 
-def _what_is_left(contest: Contest) -> str:
-    """The commands that train what is not trained yet."""
+def _left(contest: Contest) -> list[Planned]:
+    """What is not trained yet."""
     from dragoman.saved import has_model
 
-    left = [one for one in contest.recipes if not has_model(one.experiment.run)]
+    return [one for one in contest.recipes if not has_model(one.experiment.run)]
+
+
+def _left_values(contest: Contest) -> list[dict[str, Any]]:
+    """The same as plain values."""
+    return [
+        {
+            "name": one.name,
+            "run": str(one.experiment.run),
+            "steps": one.experiment.config.training.max_steps,
+            "target_tokens_per_step": one.tokens_per_step,
+        }
+        for one in _left(contest)
+    ]
+
+
+def _what_is_left(contest: Contest) -> str:
+    """The commands that train what is not trained yet."""
+    left = _left(contest)
     if not left:
         return f"Nothing is left to train in {contest.output}; repeat this command without --plan"
     lines = [f"Begun in {contest.output}; train with 'dragoman resume', or repeat this command"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dragoman.apps.progress import tell
 from dragoman.apps.runs import conclude_run, train_run
 from dragoman.config import to_yaml
 from dragoman.errors import ConfigError
@@ -65,10 +66,13 @@ def run_demo(directory: Path) -> None:
     """Write text, train, translate, score and report; go on where an earlier call stopped.
 
     Raises:
-        ConfigError: the demo was run to its end there, or the directory holds something else.
+        ConfigError: the demo was run to its end there, or the directory holds something else; or
+            several processes were started.
         SavedError: another process runs the demo there.
         StorageError: the directory cannot be written.
     """
+    if "RANK" in os.environ:
+        raise ConfigError("the demo trains in one process; start it without torchrun")
     run = directory / RUN_DIRECTORY
     if has_model(run):
         raise ConfigError(
@@ -105,7 +109,7 @@ def _check_directory(directory: Path, run: Path) -> None:
 def _experiment(directory: Path, run: Path) -> Experiment:
     """The run as it stands, or a new one with its text."""
     if (run / CONFIG_FILE).is_file():
-        click.echo(f"Going on with the demo in {directory}")
+        tell(f"going on with the demo in {directory}")
         return Experiment.open(run)
     write(directory / TEXT_DIRECTORY, _ROWS, dev=_DEV, test=_TEST)
     with atomic_write(directory / EXPERIMENT_FILE) as stream:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.options import EXISTING, json_option, rising_numbers
+from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:
     from dragoman.apps.lengths import LengthReport
@@ -124,7 +124,10 @@ def evaluate(
     exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
     by_length = _by_length({hypotheses: lines}, sets, config, options)
     found = (scores, exact, comparisons, by_length)
-    click.echo(_as_json(*found) if as_json else _as_text(*found))
+    if as_json:
+        print_json(_values(*found))
+    else:
+        click.echo(_as_text(*found))
 
 
 def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
@@ -207,12 +210,12 @@ def _as_text(
     return "\n".join(lines)
 
 
-def _as_json(
+def _values(
     scores: list[Score],
     exact: float | None,
     comparisons: list[Comparison],
     by_length: LengthReport | None,
-) -> str:
+) -> dict[str, Any]:
     values: dict[str, Any] = {"scores": [score.to_json() for score in scores]}
     if exact is not None:
         values["exact_match"] = exact
@@ -220,4 +223,4 @@ def _as_json(
         values["comparisons"] = [comparison.to_json() for comparison in comparisons]
     if by_length is not None:
         values["by_length"] = by_length.to_json()
-    return json.dumps(values, ensure_ascii=False, indent=2)
+    return values

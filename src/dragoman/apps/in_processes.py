@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from dragoman.apps.progress import is_quiet
+
 
 def _process_count(value: str) -> int | str:
     if value == "auto" or (value.isdecimal() and int(value)):
@@ -70,6 +72,7 @@ def in_processes(command: Callable[..., None]) -> Callable[..., None]:
 def _spell(context: click.Context, values: dict[str, Any]) -> list[str]:
     """The command line that gives a command these values."""
     words, arguments = ["--debug"] if context.obj.debug else [], []
+    words += ["--quiet"] if is_quiet() else []
     words.append(str(context.command.name))
     for parameter in context.command.params:
         value = values.get(str(parameter.name))

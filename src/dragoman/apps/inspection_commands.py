@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -14,6 +13,8 @@ from dragoman.apps.options import (
     run_option,
     set_option,
 )
+from dragoman.apps.progress import is_quiet
+from dragoman.apps.results import print_json
 from dragoman.errors import DataError
 
 LEVELS = {"ok": "green", "warning": "yellow", "error": "red"}
@@ -23,12 +24,15 @@ LEVELS = {"ok": "green", "warning": "yellow", "error": "red"}
 @config_argument
 @run_option
 @set_option
-def doctor(config: Path, run_directory: Path | None, settings: tuple[str, ...]) -> None:
+@json_option
+def doctor(
+    config: Path, run_directory: Path | None, settings: tuple[str, ...], as_json: bool
+) -> None:
     """Say what will go wrong with CONFIG, before training.
 
     Looks at the text (encoding, alignment, leakage, lengths), the vocabulary, and the memory,
     time and disk that training will take.  Trains and writes nothing.  Ends with exit code 3
-    if something will fail.
+    if something will fail.  With --quiet it tells what is not fine alone.
 
     \b
     Example:
@@ -37,12 +41,18 @@ def doctor(config: Path, run_directory: Path | None, settings: tuple[str, ...]) 
     from dragoman.apps.doctor import examine
     from dragoman.recipe import read_experiment
 
-    errors = 0
+    found = []
     run = run_directory or default_run(config)
     for finding in examine(read_experiment(config, settings), run):
-        errors += finding.level == "error"
-        level = click.style(f"{finding.level:<8}", fg=LEVELS[finding.level])
-        click.echo(f"{level} {finding.topic + ':':<11} {finding.text}")
+        if finding.level == "ok" and is_quiet():
+            continue
+        found.append(finding)
+        if not as_json:  # each as it is made, as the examination takes its time
+            level = click.style(f"{finding.level:<8}", fg=LEVELS[finding.level])
+            click.echo(f"{level} {finding.topic + ':':<11} {finding.text}")
+    if as_json:
+        print_json({"findings": [finding._asdict() for finding in found]})
+    errors = sum(finding.level == "error" for finding in found)
     if errors:
         problems = "1 error" if errors == 1 else f"{errors} errors"
         raise DataError(f"{config}: {problems} to fix before training; see above")
@@ -100,7 +110,7 @@ def cost(
         "training_flops": found.training_flops(planned) if planned else None,
     }
     if as_json:
-        click.echo(json.dumps(figures, indent=2))
+        print_json(figures)
         return
     width = max(len(part) for part in found.parameters) + 2
     for part, count_of_part in found.parameters.items():

@@ -116,16 +116,10 @@ def comparison_picture(found: Mapping[str, Any]) -> Figure:
     figure = Figure(figsize=(9, 1.2 + 0.36 * len(rows)), layout="constrained")
     score, training, translating = figure.subplots(1, 3, sharey=True, width_ratios=[2, 1, 1])
     scores = [row["scores"][0] for row in rows]
-    margins = [value.get("confidence", {}).get("margin", 0.0) for value in scores]
-    score.errorbar(
+    draw_intervals(
+        score,
         [value["value"] for value in scores],
-        places,
-        xerr=margins,
-        fmt="o",
-        color=VALIDATION,
-        ecolor=TRAINING,
-        capsize=3,
-        markersize=5,
+        [value.get("confidence", {}).get("margin", 0.0) for value in scores],
     )
     score.set_yticks(places, [row["name"] for row in rows], fontsize=8)
     _frame(score, f"{scores[0]['name']} on {found['test']}, 95 % interval")
@@ -135,6 +129,62 @@ def comparison_picture(found: Mapping[str, Any]) -> Figure:
     translating.barh(places, [s["sentences_per_second"] for s in speeds], color=TRAINING)
     _frame(translating, "Sentences/s")
     return figure
+
+
+def draw_intervals(axes: Axes, values: Sequence[float], margins: Sequence[float]) -> None:
+    """Values with their margins, one above the other, on an axis that most of them decide.
+
+    What lies far from the others, as a system that learned nothing does, is an arrow at the edge
+    with its figures beside it: the axis would have to be so long that the others looked alike.
+    """
+    low, high = axis_of_most(values, margins)
+    places = [place for place, value in enumerate(values) if low <= value <= high]
+    axes.errorbar(
+        [values[place] for place in places],
+        places,
+        xerr=[margins[place] for place in places],
+        fmt="o",
+        color=VALIDATION,
+        ecolor=TRAINING,
+        capsize=3,
+        markersize=5,
+    )
+    room = 0.05 * (high - low) or 1.0
+    axes.set_xlim(low - room, high + room)
+    axes.set_ylim(-0.5, len(values) - 0.5)
+    for place in sorted({*range(len(values))} - {*places}):
+        below = values[place] < low
+        axes.annotate(
+            f"{values[place]:.2f} ± {margins[place]:.2f}",
+            xy=(low - room if below else high + room, place),
+            xytext=(26 if below else -26, 0),
+            textcoords="offset points",
+            arrowprops={"arrowstyle": "->", "color": VALIDATION},
+            ha="left" if below else "right",
+            va="center",
+            fontsize=8,
+        )
+
+
+def axis_of_most(values: Sequence[float], margins: Sequence[float]) -> tuple[float, float]:
+    """From where to where an axis goes that leaves out values far below or above the others.
+
+    Far is further than the others are apart, their margins included; and those that are left out
+    are fewer than half of all.
+    """
+    ranges = sorted((value - m, value + m) for value, m in zip(values, margins, strict=True))
+    shown = ranges
+    for number in range(1, len(ranges)):
+        below, above = ranges[:number], ranges[number:]
+        kept, others = (above, below) if len(below) < len(above) else (below, above)
+        gap = above[0][0] - _top(below)
+        if len(others) < len(kept) and gap > _top(kept) - kept[0][0]:
+            shown = [one for one in shown if one in kept]
+    return shown[0][0], _top(shown)
+
+
+def _top(ranges: Sequence[tuple[float, float]]) -> float:
+    return max(high for _, high in ranges)
 
 
 def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:

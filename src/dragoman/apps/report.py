@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import dragoman
 from dragoman.apps.plots import learning_curves, read_records, to_svg
+from dragoman.apps.progress import counting
 from dragoman.data.prepare import REPORT
 from dragoman.data.store import DATA_DIRECTORY
 from dragoman.errors import ConfigError, MissingExtraError
+from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
 from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.files import atomic_write, read_json
+from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.report import CleaningReport, PartReport
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
@@ -30,7 +34,9 @@ except ImportError as error:
     ) from error
 
 REPORT_FILE = "report.html"
-SAMPLES = 20
+_READ, _RANDOM, _WORST = 400, 20, 10
+"""Sentences that are translated for the report; of them shown as they come, and for their chrF."""
+Item = TypeVar("Item")
 _HEAT_MAP_PIECES = (3, 24)  # a sentence of so many pieces makes a picture that can be read
 
 
@@ -40,6 +46,25 @@ class Sample(NamedTuple):
     source: str
     reference: str
     hypothesis: str
+    chrf: float
+    """Of this sentence against its reference, from 0 to 100."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What the report shows of a set: chance draws, and what went worst."""
+
+    name: str
+    """Of the set."""
+    sentences: int
+    """In the set."""
+    read: int
+    """Of these, drawn at random and translated; the worst are the worst of them."""
+    seed: int
+    random: list[Sample]
+    """Drawn at random, in the order of the set."""
+    worst: list[Sample]
+    """Those with the lowest chrF, the worst first; none that equals its reference."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +93,10 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
     run, config = experiment.run, experiment.config
     translator = Translator.load(run)
     name, part = next(iter(config.data.test.items()), ("dev", config.data.dev))
-    samples = []
+    samples = None
     if config.model.reads_source:
         filled = [pair for pair in read_pairs(part) if part.fills(pair)]
-        samples = translate_samples(translator, _spread(filled, SAMPLES))
+        samples = draw_samples(translator, filled, name, config)
     progress = read_progress(checkpoints(run)[-1])
     page = _template().render(
         config=config,
@@ -83,8 +108,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         more_scores=more_scores or {},
         curves=Markup(to_svg(learning_curves(read_records(run / METRICS_FILE)))),
         samples=samples,
-        sampled=name,
-        heat_map=heat_map(translator, samples),
+        heat_map=heat_map(translator, samples.random if samples else []),
         cleaning=_cleaning(run),
     )
     path = run / REPORT_FILE
@@ -93,12 +117,41 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
     return path
 
 
-def translate_samples(translator: Translator, pairs: list[Pair]) -> list[Sample]:
-    """Translate some pairs, to be shown beside their references."""
-    hypotheses = translator.translate([pair.source for pair in pairs])
+def draw_samples(
+    translator: Translator, pairs: list[Pair], name: str, config: ExperimentConfig
+) -> Samples:
+    """Translate some of ``pairs``, drawn by the seed of the run, and choose what to show.
+
+    Args:
+        translator: of the run.
+        pairs: of a dev or test set, both sides filled.
+        name: of the set.
+        config: of the run; its seed and the kind of chrF.
+    """
+    generator = random.Random(config.seed)
+    read = _drawn(generator, pairs, _READ)
+    with counting("report: translating", "sentences", len(read)) as count:
+        translated = translate_samples(translator, read, config.evaluation, progress=count)
+    different = [one for one in translated if one.hypothesis != one.reference]
+    return Samples(
+        name=name,
+        sentences=len(pairs),
+        read=len(read),
+        seed=config.seed,
+        random=_drawn(generator, translated, _RANDOM),
+        worst=sorted(different, key=lambda one: one.chrf)[:_WORST],
+    )
+
+
+def translate_samples(
+    translator: Translator, pairs: list[Pair], evaluation: EvaluationConfig, **options: Any
+) -> list[Sample]:
+    """Translate some pairs, to be shown beside their references; ``options`` are translate's."""
+    hypotheses = translator.translate([pair.source for pair in pairs], **options)
+    scores = sentence_chrf(hypotheses, [pair.target for pair in pairs], evaluation)
     return [
-        Sample(pair.source, pair.target, hypothesis)
-        for pair, hypothesis in zip(pairs, hypotheses, strict=True)
+        Sample(pair.source, pair.target, hypothesis, score)
+        for pair, hypothesis, score in zip(pairs, hypotheses, scores, strict=True)
     ]
 
 
@@ -157,9 +210,10 @@ def _cleaning(run: Path) -> dict[str, PartReport]:
         return {}
 
 
-def _spread(pairs: list[Pair], count: int) -> list[Pair]:
-    """So many pairs, from beginning to end."""
-    return pairs[:: max(1, len(pairs) // count)][:count]
+def _drawn(generator: random.Random, items: list[Item], count: int) -> list[Item]:
+    """At most so many, in the order in which they were."""
+    numbers = generator.sample(range(len(items)), min(count, len(items)))
+    return [items[number] for number in sorted(numbers)]
 
 
 def _readable(piece: str) -> str:

@@ -6,17 +6,20 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
-from tqdm import tqdm
 
+from dragoman.apps.progress import TrainingProgress, counting, is_quiet, tell, write_line
+from dragoman.apps.results import print_json
 from dragoman.errors import MissingExtraError, SavedError
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import begin, claim
 from dragoman.saved import MODEL_DIRECTORY
+from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.training.progress import Observer, ProgressBar
+from dragoman.training.progress import Observer
 from dragoman.validation import Report, figures, read_scores
 
 log = logging.getLogger(__name__)
@@ -24,9 +27,10 @@ log = logging.getLogger(__name__)
 
 def prepare_run(experiment: Experiment) -> Prepared:
     """Prepare with a progress bar, and print what was left out of the text."""
-    with _pair_counter() as count:
+    with counting("preparing", "pairs") as count:
         prepared = experiment.prepare(count)
-    click.echo(prepared.report.table(), err=True)
+    if not is_quiet():
+        write_line(prepared.report.table())
     return prepared
 
 
@@ -46,7 +50,11 @@ def opened_run(run: Path) -> Iterator[Experiment]:
 
 
 def carry_out(
-    run: Path, begun: Callable[[], AbstractContextManager[Experiment]], *, tensorboard: bool
+    run: Path,
+    begun: Callable[[], AbstractContextManager[Experiment]],
+    *,
+    tensorboard: bool,
+    as_json: bool,
 ) -> None:
     """Train a run to its end, alone or with the processes started beside this one.
 
@@ -54,6 +62,7 @@ def carry_out(
         run: its directory.
         begun: creates or opens it for this block; called in the leading process alone.
         tensorboard: whether to write TensorBoard's events too.
+        as_json: whether to print the result as JSON.
     """
     world = World.join()
     with ExitStack() as held:
@@ -62,7 +71,7 @@ def carry_out(
         )
         train_run(experiment, world, tensorboard=tensorboard)
         if world.is_leader:
-            conclude_run(experiment)
+            conclude_run(experiment, as_json=as_json)
 
 
 def _begun(run: Path) -> Experiment:
@@ -82,25 +91,51 @@ def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False
     prepared = world.leader_first(
         "prepared", lambda: prepare_run(experiment) if world.is_leader else experiment.prepared()
     )
-    experiment.train(prepared, world, observe)
+    experiment.train(prepared, world, observe, tell)
     world.leave()
 
 
-def conclude_run(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> None:
+def conclude_run(
+    experiment: Experiment,
+    more_scores: Mapping[str, float] | None = None,
+    *,
+    as_json: bool = False,
+) -> None:
     """Print the scores, write the report if what draws it is installed, say where all is."""
-    report = ""
+    report = None
     try:  # before anything is printed, which may fail
         from dragoman.apps.report import write_report
 
-        report = f"\nReport: {write_report(experiment, more_scores)}\n"
+        report = write_report(experiment, more_scores)
     except MissingExtraError as error:
         log.warning("no report was written: %s", error)
-    click.echo(f"{scores_table(read_scores(experiment.run))}\n{report}", nl=False)
+    if as_json:
+        print_json(run_values(experiment, report))
+        return
+    click.echo(scores_table(read_scores(experiment.run)))
+    if report is not None:
+        click.echo(f"\nReport: {report}")
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
     if experiment.config.model.reads_source:
         click.echo(f"Use it: dragoman translate {experiment.run} < input.txt")
     else:
         click.echo(f"Use it: dragoman score {experiment.run} text.txt")
+
+
+def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:
+    """A finished run as plain values: what was made, what it took, and all scores."""
+    run = experiment.run
+    progress = read_progress(checkpoints(run)[-1])
+    return {
+        "run": str(run),
+        "model": str(run / MODEL_DIRECTORY),
+        "report": None if report is None else str(report),
+        "steps": progress.step,
+        "epochs": progress.epoch,
+        "target_tokens": progress.target_tokens,
+        "seconds": round(progress.seconds, 3),
+        "scores": read_scores(run),
+    }
 
 
 def scores_table(scores: Mapping[str, Report]) -> str:
@@ -114,20 +149,9 @@ def scores_table(scores: Mapping[str, Report]) -> str:
     return "\n".join(lines)
 
 
-@contextmanager
-def _pair_counter() -> Iterator[Callable[[int], None]]:
-    # A small corpus is ready before a bar would be worth its line.
-    with tqdm(desc="preparing", unit=" pairs", delay=1.0, leave=False) as bar:
-
-        def count(pairs: int) -> None:
-            bar.update(pairs - bar.n)
-
-        yield count
-
-
 def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], list[Observer]]:
     def observe(step: int) -> list[Observer]:
-        return [ProgressBar(step, experiment.config.training.max_steps)]
+        return [TrainingProgress(step, experiment.config.training.max_steps)]
 
     if not tensorboard:
         return observe

@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from dragoman.apps.in_processes import in_processes
-from dragoman.apps.options import EXISTING, config_argument, default_run, run_option, set_option
+from dragoman.apps.options import (
+    EXISTING,
+    config_argument,
+    default_run,
+    json_option,
+    run_option,
+    set_option,
+)
+from dragoman.apps.results import print_json
 
 tensorboard_option = click.option(
     "--tensorboard", is_flag=True, help="Also write TensorBoard events into the run."
@@ -18,7 +26,10 @@ tensorboard_option = click.option(
 @config_argument
 @run_option
 @set_option
-def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...]) -> None:
+@json_option
+def prepare(
+    config: Path, run_directory: Path | None, settings: tuple[str, ...], as_json: bool
+) -> None:
     """Clean and encode the text of CONFIG without training.
 
     Makes the vocabulary if there is none, and says which sentence pairs were left out and why.
@@ -33,7 +44,10 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
 
     run = run_directory or default_run(config)
     with new_run(read_experiment(config, settings), run) as experiment:
-        prepare_run(experiment)
+        prepared = prepare_run(experiment)
+    if as_json:
+        print_json({"run": str(run), "parts": prepared.report.to_json()})
+        return
     click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
 
 
@@ -42,9 +56,14 @@ def prepare(config: Path, run_directory: Path | None, settings: tuple[str, ...])
 @run_option
 @set_option
 @tensorboard_option
+@json_option
 @in_processes
 def train(
-    config: Path, run_directory: Path | None, settings: tuple[str, ...], tensorboard: bool
+    config: Path,
+    run_directory: Path | None,
+    settings: tuple[str, ...],
+    tensorboard: bool,
+    as_json: bool,
 ) -> None:
     """Train a model as CONFIG describes, and score it.
 
@@ -64,14 +83,16 @@ def train(
         run,
         lambda: new_run(read_experiment(config, settings), run),
         tensorboard=tensorboard,
+        as_json=as_json,
     )
 
 
 @click.command()
 @click.argument("run", type=EXISTING)
 @tensorboard_option
+@json_option
 @in_processes
-def resume(run: Path, tensorboard: bool) -> None:
+def resume(run: Path, tensorboard: bool, as_json: bool) -> None:
     """Go on with an interrupted RUN from its last checkpoint.
 
     \b
@@ -81,7 +102,7 @@ def resume(run: Path, tensorboard: bool) -> None:
     """
     from dragoman.apps.runs import carry_out, opened_run
 
-    carry_out(run, lambda: opened_run(run), tensorboard=tensorboard)
+    carry_out(run, lambda: opened_run(run), tensorboard=tensorboard, as_json=as_json)
 
 
 @click.command()
@@ -95,7 +116,8 @@ def resume(run: Path, tensorboard: bool) -> None:
     help="Checkpoints of a run to average, counted from the newest.",
 )
 @click.option("--output", type=EXISTING, required=True, help="The model directory to make.")
-def average(paths: tuple[Path, ...], last: int, output: Path) -> None:
+@json_option
+def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> None:
     """Make a model whose weights are the mean of several checkpoints.
 
     \b
@@ -106,6 +128,10 @@ def average(paths: tuple[Path, ...], last: int, output: Path) -> None:
     from dragoman.apps.averaging import average_models
 
     chosen = average_models(paths, last, output)
+    if as_json:
+        averaged = [str(path) for path in chosen]
+        print_json({"model": str(output), "averaged": averaged})
+        return
     names = ", ".join(path.name for path in chosen)
     click.echo(f"{output}: the mean of {len(chosen)} ({names})")
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
+import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from dragoman.apps.options import EXISTING, Number, device_option, json_option, model_arguments
+from dragoman.apps.progress import counting
+from dragoman.apps.results import print_json
+from dragoman.apps.translated_lines import Remembered, formatted, objects, write_lines
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -112,12 +115,14 @@ STANDARD_INPUT = "standard input"
     type=click.IntRange(1, 1024),
     help="Processes (ctranslate2: threads) that share the lines.",
 )
+@json_option
 @device_option
 def translate(
     models: tuple[Path, ...],
     inputs: tuple[Path, ...],
     output: Path | None,
     scores: bool,
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Translate lines of text with a MODEL; several translate together, as an ensemble.
@@ -132,10 +137,14 @@ def translate(
       echo "one hundred euros" | dragoman translate runs/demo
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
       dragoman translate runs/demo --nbest 5 < input.txt
+      dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
       dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
     """
     search = _search_options(options)
+    if as_json and scores:
+        raise click.UsageError("--json has the scores; leave --scores out")
+    _keep_sources(inputs, output)
     load = _load_ctranslate2 if options["engine"] == "ctranslate2" else _load
     if load is _load_ctranslate2 and options["early_end"] == "exact":
         raise ConfigError("--early-end exact is pytorch's; leave it out, or --engine ctranslate2")
@@ -147,9 +156,16 @@ def translate(
     with _lines(inputs) as (lines, interactive):
         if interactive and not options["buffer_lines"]:
             search["buffer_lines"] = 1
-        refused = _Refused()
-        translated = refused.watch(translator.stream_nbest(lines, **search))
-        write_lines(output, _formatted(translated, numbered=bool(options["nbest"]), scores=scores))
+        refused, sources = _Refused(), Remembered(lines)
+        with _progress(output, interactive) as progress:
+            wanted = sources if as_json else lines
+            found = translator.stream_nbest(wanted, progress=progress, **search)
+            translated = refused.watch(found)
+            if as_json:
+                written = objects(sources, translated)
+            else:
+                written = formatted(translated, numbered=bool(options["nbest"]), scores=scores)
+            write_lines(output, written)
     refused.complain()
 
 
@@ -187,7 +203,7 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     }
     if as_json:
         lines = [line._asdict() for line in scored]
-        click.echo(json.dumps({**summary, "lines": lines}, indent=2))
+        print_json({**summary, "lines": lines})
         return
     write_lines(None, (f"{line.log_probability:.4f}\t{line.tokens}" for line in scored))
     click.echo(
@@ -205,20 +221,6 @@ def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | Non
     if not before:
         raise click.UsageError("name at least one MODEL and a TARGET")
     return tuple(before), source, target
-
-
-def write_lines(path: Path | None, lines: Iterable[str]) -> None:
-    """Write lines to a file, whole or not at all, or to standard output as they come."""
-    from dragoman.files import atomic_write
-
-    if path is not None:
-        with atomic_write(path) as stream:
-            stream.writelines(line + "\n" for line in lines)
-        return
-    output = sys.stdout.buffer
-    for line in lines:
-        output.write(line.encode("utf-8") + b"\n")
-        output.flush()
 
 
 def _load(
@@ -299,6 +301,25 @@ class _Refused:
             )
 
 
+def _keep_sources(inputs: tuple[Path, ...], output: Path | None) -> None:
+    """See to it that no text is replaced by its own translation.
+
+    Raises:
+        ConfigError: it would be.
+    """
+    if output is None or not output.exists():
+        return
+    read = [path.stat() for path in inputs if path.exists()]
+    if not inputs:
+        with suppress(OSError, ValueError):  # standard input may be no file
+            read.append(os.fstat(sys.stdin.fileno()))
+    if any(os.path.samestat(output.stat(), one) for one in read):
+        raise ConfigError(
+            f"--output {output}: is what is to be translated, and would be replaced; name another "
+            "file"
+        )
+
+
 @contextmanager
 def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
     """What is to be translated, and whether a person is typing it."""
@@ -311,18 +332,11 @@ def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
     yield stream_lines(stream, STANDARD_INPUT), stream.isatty()
 
 
-def _formatted(
-    translated: Iterable[list[Translation]], *, numbered: bool, scores: bool
-) -> Iterator[str]:
-    for number, translations in enumerate(translated, 1):
-        for translation in translations if numbered else translations[:1]:
-            text = one_line(translation.text)
-            if numbered:
-                yield f"{number}\t{translation.score:.4f}\t{text}"
-            else:
-                yield f"{translation.score:.4f}\t{text}" if scores else text
-
-
-def one_line(text: str) -> str:
-    """``text`` without line ends or tabs, which byte pieces can spell, so that lines stay lines."""
-    return text.replace("\n", " ").replace("\t", " ")
+@contextmanager
+def _progress(output: Path | None, interactive: bool) -> Iterator[Callable[[int], None] | None]:
+    """What counts translated lines, unless people see them come."""
+    if interactive or (output is None and sys.stdout.isatty()):
+        yield None
+        return
+    with counting("translating", "lines") as count:
+        yield count

@@ -123,6 +123,25 @@ def score_corpus(
     return scores
 
 
+def sentence_chrf(
+    hypotheses: Sequence[str], references: Sequence[str], config: EvaluationConfig | None = None
+) -> list[float]:
+    """The chrF of each translation by itself, 0 to 100: to look at, not to report.
+
+    Args:
+        hypotheses: the translations, one a sentence.
+        references: as many.
+        config: how chrF counts.
+
+    Raises:
+        DataError: there are no lines, or their numbers differ.
+    """
+    check_parallel(hypotheses, [references])
+    metric = build_metric("chrf", config or EvaluationConfig())
+    pairs = zip(hypotheses, references, strict=True)
+    return [float(metric.sentence_score(one, [reference]).score) for one, reference in pairs]
+
+
 def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
     """The sacrebleu metric of that name.
 

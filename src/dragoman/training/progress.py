@@ -1,4 +1,4 @@
-"""What a run tells while it goes: a progress bar and ``metrics.jsonl``.
+"""What a run tells while it goes: its observers, and ``metrics.jsonl``, which is one.
 
 The trainer hands each :data:`Record` to its observers; a record is a flat mapping with
 ``kind`` (``training``, ``validation`` or ``warning``), ``step`` and figures.
@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, TextIO
-
-from tqdm import tqdm
 
 from dragoman.files import atomic_write, storage_errors
 
@@ -79,41 +75,6 @@ def _step(line: str) -> float:
         return float(json.loads(line)["step"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return float("inf")
-
-
-class ProgressBar:
-    """Step, loss, perplexity, learning rate, target tokens a second and time left."""
-
-    def __init__(self, step: int, max_steps: int | None) -> None:
-        self._bar = tqdm(
-            total=max_steps, initial=step, unit="step", dynamic_ncols=True, file=sys.stderr
-        )
-
-    def record(self, record: Record) -> None:
-        """Move the bar, or print a line above it."""
-        if record["kind"] == "training":
-            self._bar.update(record["step"] - self._bar.n)
-            self._bar.set_postfix_str(
-                f"loss {record['loss']:.3f}, ppl {record['perplexity']:.1f}, "
-                f"lr {record['learning_rate']:.2e}, {record['tokens_per_second']:,.0f} tok/s"
-            )
-        elif record["kind"] == "validation":
-            figures = [f"{k} {v:.4g}" for k, v in record.items() if isinstance(v, float)]
-            self._write(f"step {record['step']}: {', '.join(figures)}")
-        else:
-            self._write(f"step {record['step']}: {record['message']}")
-
-    def _write(self, line: str) -> None:
-        with suppress(OSError):  # the terminal is gone after a hang-up, and the run is to be saved
-            self._bar.write(line, file=sys.stderr)
-
-    def rewind(self, step: int) -> None:
-        """Move the bar back."""
-        self._bar.update(step - self._bar.n)
-
-    def close(self) -> None:
-        """Leave the bar as it stands."""
-        self._bar.close()
 
 
 class Averages:

@@ -6,24 +6,25 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import click
+from typing import Any, NamedTuple
 
 from dragoman.apps.compare.common_text import CommonTest, read_common_test
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.compare.speed import (
+    ROUNDS,
     Machine,
     Speed,
     measure_speeds,
     precision_of,
     this_machine,
 )
+from dragoman.apps.progress import counting, tell
 from dragoman.apps.runs import prepare_run, train_run
 from dragoman.errors import ConfigError, InterruptedRunError, SavedError
 from dragoman.evaluation.metrics import EvaluationConfig, Score, perplexity, score_corpus
 from dragoman.evaluation.significance import Comparison as Difference
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+from dragoman.experiment import Experiment
 from dragoman.files import atomic_write
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import claim
@@ -115,6 +116,7 @@ class Contest:
             ConfigError: the recipes do not go together, or another comparison was begun here.
         """
         test = read_common_test(configs, test_set)
+        tell(f"{len(test.sources):,} sentences of {test.name} are translated by all")
         for members in ensembles:
             _check_members(members, configs)
         if "RANK" in os.environ:
@@ -136,8 +138,9 @@ class Contest:
         Raises:
             InterruptedRunError: a signal came; begin again and go on.
         """
-        for one in self.recipes:
-            _train(one)
+        recipes = self.recipes
+        for number, one in enumerate(recipes, 1):
+            _train(one, f"{one.name} ({number} of {len(recipes)})")
         return _compare(self.systems, self.output, self.budget, self.test)
 
 
@@ -160,11 +163,12 @@ def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
             )
 
 
-def _train(planned: Planned) -> None:
+def _train(planned: Planned, label: str) -> None:
     """Train a run that is not finished."""
     if has_model(planned.experiment.run):
+        tell(f"{label}: trained already")
         return
-    click.echo(f"\n{planned.name}", err=True)
+    tell(f"{label}: training")
     try:
         with claim(planned.experiment.run):
             train_run(planned.experiment, World.join())
@@ -180,38 +184,78 @@ def _compare(
     systems: Mapping[str, Sequence[Planned]], output: Path, budget: Budget, test: CommonTest
 ) -> Comparison:
     runs = {name: [one.experiment for one in members] for name, members in systems.items()}
-    hypotheses, perplexities = {}, {}
-    for name, members in runs.items():
-        translator = Translator.load(*(one.run for one in members))
-        hypotheses[name] = translator.translate(test.sources)
-        with atomic_write(output / TRANSLATIONS / f"{name}.{test.name}") as stream:
-            stream.writelines(f"{line}\n" for line in hypotheses[name])
-        perplexities[name] = perplexity(*total(translator.score(test.sources, test.references)))
+    found = {name: _translate(name, members, output, test) for name, members in runs.items()}
     evaluation = next(iter(runs.values()))[0].config.evaluation
-    differences = _differences(hypotheses, test.references, evaluation)
+    judged = _judge({name: one.hypotheses for name, one in found.items()}, test, evaluation)
     precisions = [precision_of(one.config) for members in runs.values() for one in members]
+    tell("measuring the machine, and how fast all train and translate, in turns")
     machine = this_machine(precisions)
-    speeds = measure_speeds(runs, test.sources)
-    with_intervals = evaluation.model_copy(update={"confidence_samples": _CONFIDENCE_SAMPLES})
-    rows = []
-    for name, group in systems.items():
-        row = _row(name, group, perplexities[name], speeds, machine)
-        scores = score_corpus(hypotheses[name], [test.references], with_intervals)
-        mine = [difference for difference in differences if difference.system == name]
-        rows.append(replace(row, scores=scores, differences=mine))
+    with counting("measuring", "turns", ROUNDS * len(runs)) as count:
+        speeds = measure_speeds(runs, test.sources, progress=count)
+    rows = [
+        replace(
+            _row(name, group, found[name].perplexity, speeds, machine),
+            scores=judged[name].scores,
+            differences=judged[name].differences,
+        )
+        for name, group in systems.items()
+    ]
     return Comparison(str(budget), test.name, len(test.sources), machine, rows)
 
 
-def _differences(
-    hypotheses: Mapping[str, list[str]], references: list[str], evaluation: EvaluationConfig
-) -> list[Difference]:
-    first, *others = hypotheses
-    if not others:
-        return []
-    systems = {name: hypotheses[name] for name in others}
+class _Translated(NamedTuple):
+    """What a system makes of the test set."""
+
+    hypotheses: list[str]
+    perplexity: float
+    """Of the references."""
+
+
+def _translate(
+    name: str, members: Sequence[Experiment], output: Path, test: CommonTest
+) -> _Translated:
+    tell(f"{name}: translating {test.name} for its scores, then reading the references")
+    translator = Translator.load(*(one.run for one in members))
+    with counting(f"{name}: translating", "sentences", len(test.sources)) as count:
+        hypotheses = translator.translate(test.sources, progress=count)
+    with atomic_write(output / TRANSLATIONS / f"{name}.{test.name}") as stream:
+        stream.writelines(f"{line}\n" for line in hypotheses)
+    scored = total(translator.score(test.sources, test.references))
+    return _Translated(hypotheses, perplexity(*scored))
+
+
+class _Judged(NamedTuple):
+    """What the metrics say of a system."""
+
+    scores: list[Score]
+    differences: list[Difference]
+
+
+def _judge(
+    hypotheses: Mapping[str, list[str]], test: CommonTest, evaluation: EvaluationConfig
+) -> dict[str, _Judged]:
+    """Scores with intervals, and differences to the first system, which itself has none."""
+    with_intervals = evaluation.model_copy(update={"confidence_samples": _CONFIDENCE_SAMPLES})
     # Finds fewer differences that are not there than the bootstrap, see docs/evaluation.md.
-    test = SignificanceConfig(test="randomization")
-    return compare_systems(hypotheses[first], systems, [references], evaluation, test)
+    significance = SignificanceConfig(test="randomization")
+    tell(
+        f"scoring: intervals from {_CONFIDENCE_SAMPLES:,} resamples, significance of each "
+        "difference by paired approximate randomisation"
+    )
+    first, references, judged = next(iter(hypotheses)), [test.references], {}
+    with counting("scoring", "systems", len(hypotheses)) as count:
+        for number, (name, lines) in enumerate(hypotheses.items(), 1):
+            scores = score_corpus(lines, references, with_intervals)
+            differences = (
+                compare_systems(
+                    hypotheses[first], {name: lines}, references, evaluation, significance
+                )
+                if name != first
+                else []
+            )
+            judged[name] = _Judged(scores, differences)
+            count(number)
+    return judged
 
 
 def _row(

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from dragoman.apps.compare.speed import Rehearsal
+from dragoman.apps.progress import tell
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, Prepared
 from dragoman.files import read_json, storage_errors, write_json
@@ -121,9 +122,12 @@ def _plan(
             _check_same(experiment.config, config, budget, run)
         else:
             experiment = Experiment(config, run)
+        tell(f"{name}: preparing its text")
         prepared = prepare(experiment)
         tokens, found = _tokens_per_step(experiment, prepared), _cost(config, prepared)
         if not begun:
+            if budget.minutes is not None:
+                tell(f"{name}: a trial of {CALIBRATION_SECONDS:g} seconds tells how fast it trains")
             steps = _steps(experiment, prepared, budget, found, tokens)
             write_json(output / BUDGET_FILE, asdict(budget))
             experiment = Experiment.create(_limited(config, steps) if steps else config, run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from statistics import median
@@ -89,7 +89,11 @@ class _Rounds:
 
 
 def measure_speeds(
-    systems: Mapping[str, Sequence[Experiment]], sources: Sequence[str], rounds: int = ROUNDS
+    systems: Mapping[str, Sequence[Experiment]],
+    sources: Sequence[str],
+    rounds: int = ROUNDS,
+    *,
+    progress: Callable[[int], object],
 ) -> dict[str, Speed]:
     """Let every system train and translate for a moment, one after another, several times.
 
@@ -99,8 +103,9 @@ def measure_speeds(
         systems: finished runs by name; several are an ensemble, which is not trained.
         sources: sentences, of which some are translated.
         rounds: how often each has its turn.
+        progress: called with the number of turns after each of them.
     """
-    found = {name: _Rounds() for name in systems}
+    found, turns = {name: _Rounds() for name in systems}, count(1)
     for _ in range(rounds):
         for name, runs in systems.items():
             if len(runs) == 1:
@@ -109,6 +114,7 @@ def measure_speeds(
                 del rehearsal
             translator = Translator.load(*(one.run for one in runs))
             found[name].translating.append(_translate(translator, sources[:_SENTENCES]))
+            progress(next(turns))
     return {
         name: Speed(median(f.training) if f.training else None, median(f.translating))
         for name, f in found.items()

@@ -15,6 +15,7 @@ import torch
 from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.pieces import Encoded
+from dragoman.apps.progress import duration
 from dragoman.data.batches import Batch, make_batch
 from dragoman.device import best_device, decide_precision, is_emulated, working_precision
 from dragoman.models.cost import cost
@@ -118,7 +119,7 @@ def _check_time(
     epoch = sampled * texts.kept / len(texts.train)
     speed = measured.tokens_per_second
     where = f"{speed:,.0f} target tokens a second on this {device.type}"
-    yield ok("time", f"{where}: an epoch of {epoch:,.0f} takes {_duration(epoch / speed)}")
+    yield ok("time", f"{where}: an epoch of {epoch:,.0f} takes {duration(epoch / speed)}")
     limits = [
         training.max_steps and training.max_steps * _tokens_a_step(config),
         training.max_epochs and training.max_epochs * epoch,
@@ -128,7 +129,7 @@ def _check_time(
     if planned is None:
         yield ok("time", "when training ends is left to training.patience")
         return
-    text = f"at most {_duration(planned / speed)} for {planned / epoch:,.1f} epochs"
+    text = f"at most {duration(planned / speed)} for {planned / epoch:,.1f} epochs"
     if planned > _MANY_EPOCHS * epoch and training.patience is None:
         yield warning(
             "time",
@@ -216,10 +217,3 @@ def _of(available: float) -> str:
 
 def _size(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
-
-
-def _duration(seconds: float) -> str:
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 1.5 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} seconds"

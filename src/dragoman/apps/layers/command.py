@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from dragoman.apps.options import EXISTING, device_option, json_option, rising_numbers
+from dragoman.apps.progress import counting, tell
+from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:
     from dragoman.apps.layers.measurement import Plan
@@ -115,14 +117,16 @@ def layers(
     if output is not None:
         from dragoman.apps.layers import picture  # noqa: F401 - what is missing is said at once
     result = _run(plan, device, threads)
-    click.echo(json.dumps(result.values(), indent=2) if as_json else tables(result))
+    if as_json:
+        print_json(result.values())
+    else:
+        click.echo(tables(result))
     if output is not None:
         _write(result, output)
 
 
 def _run(plan: Plan, device: str | None, threads: int | None) -> Result:
     import torch
-    from tqdm import tqdm
 
     from dragoman.apps.layers.measurement import steps
     from dragoman.apps.layers.result import produce
@@ -134,8 +138,9 @@ def _run(plan: Plan, device: str | None, threads: int | None) -> Result:
     before = torch.get_num_threads()
     torch.set_num_threads(threads or before)
     try:
-        with tqdm(total=steps(plan, LAYER_TYPES), desc="layers", delay=1.0, leave=False) as bar:
-            return produce(plan, where, bar.update)
+        with counting("layers", "measurements", steps(plan, LAYER_TYPES)) as show:
+            done = count(1)
+            return produce(plan, where, lambda: show(next(done)))
     finally:
         torch.set_num_threads(before)
 
@@ -149,4 +154,4 @@ def _write(result: Result, directory: Path) -> None:
     with atomic_write(directory / "layers.svg") as stream:
         stream.write(picture(result))
     write_page(directory / "layers.md", result, "layers.svg")
-    click.echo(f"Written: {directory / 'layers.json'}, layers.md and layers.svg", err=True)
+    tell(f"written: {directory / 'layers.json'}, layers.md and layers.svg")

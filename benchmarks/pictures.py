@@ -1,0 +1,63 @@
+"""Pictures of the docs, drawn again from the figures that the docs publish.
+
+``python benchmarks/pictures.py`` after a change of how they are drawn; a new measurement draws its
+own.  ``variations.json`` was read back from the first ``variations.svg``, as the runs are gone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from dragoman.apps.plots import comparison_picture, to_svg
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+SPEED, MEMORY = "tab:blue", "tab:gray"
+
+Curves = Mapping[str, Sequence[tuple[float, float, float]]]
+"""By what grows: its size, how many a second, and memory in GiB."""
+
+
+def growth_picture(curves: Curves) -> str:
+    """One small plot for each thing that grows: speed, and memory beside it."""
+    figure = Figure(figsize=(3.2 * len(curves), 3.4), layout="constrained")
+    for axes, (label, rows) in zip(figure.subplots(1, len(curves)), curves.items(), strict=True):
+        sizes, rates, memory = zip(*rows, strict=True)
+        speed = axes.plot(sizes, rates, "o-", color=SPEED, label="speed, a second (left)")
+        unit = "target tokens a second" if label.startswith("training") else "sentences a second"
+        axes.set(xscale="log", xlabel=label, ylim=(0, 1.15 * max(rates)))
+        axes.set_ylabel(unit, color=SPEED)
+        beside = axes.twinx()
+        used = beside.plot(sizes, memory, "s--", color=MEMORY, label="memory, GiB (right)")
+        beside.set(ylim=(0, 1.3 * max(memory)))
+        beside.set_ylabel("memory, GiB", color=MEMORY)
+    figure.legend(handles=[*speed, *used], loc="outside upper center", ncols=2, frameon=False)
+    return to_svg(figure, text_as_paths=True)
+
+
+def published_growth() -> Curves:
+    """The table of docs/performance.md."""
+    text = (DOCS / "performance.md").read_text(encoding="utf-8")
+    _, table = text.split("| what | size | a second | memory, GiB |", 1)
+    curves: dict[str, list[tuple[float, float, float]]] = {}
+    for label, *cells in re.findall(r"^\| (\w+: .+?) \| (.+?) \| (.+?) \| (.+?) \|$", table, re.M):
+        size, rate, memory = (float(cell.replace(",", "")) for cell in cells)
+        curves.setdefault(label, []).append((size, rate, memory))
+    return curves
+
+
+def main() -> None:
+    """Draw all."""
+    images = DOCS / "images"
+    (images / "growth.svg").write_text(growth_picture(published_growth()), encoding="utf-8")
+    found = json.loads((images / "variations.json").read_text(encoding="utf-8"))
+    picture = to_svg(comparison_picture(found), text_as_paths=True)
+    (images / "variations.svg").write_text(picture, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

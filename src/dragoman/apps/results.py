@@ -1,0 +1,33 @@
+"""Results for scripts: what ``--json`` prints, and nothing else on standard output beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+
+def to_json(values: Any, *, indent: int | None = None) -> str:
+    """``values`` as JSON that every reader takes: what is infinite or no number becomes null.
+
+    Text stays as it is, in UTF-8; only half a character, as the name of a file may hold, is
+    escaped.
+    """
+    text = json.dumps(_finite(values), ensure_ascii=False, indent=indent, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def print_json(values: Mapping[str, Any]) -> None:
+    """Print one object, in UTF-8 whatever the terminal's encoding is."""
+    sys.stdout.buffer.write((to_json(values, indent=2) + "\n").encode("utf-8"))
+    sys.stdout.buffer.flush()
+
+
+def _finite(values: Any) -> Any:
+    if isinstance(values, float):
+        return values if math.isfinite(values) else None
+    if isinstance(values, Mapping):
+        return {key: _finite(value) for key, value in values.items()}
+    return [_finite(value) for value in values] if isinstance(values, (list, tuple)) else values
