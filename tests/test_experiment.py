@@ -56,7 +56,7 @@ def configuration(corpus: Path, **training: Any) -> Path:
             "heads": 2,
         },
         "training": {
-            "batches": {"batch_tokens": 500},
+            "step_tokens": 500,
             "schedule": {"warmup_steps": 5, "peak_learning_rate": 0.01},
             "max_steps": 8,
             "checkpoint_steps": 2,

@@ -43,6 +43,7 @@ from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, path_of, read_progress, step_of
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
+from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.validation import Report, Validation, figures, write_scores
 
@@ -195,7 +196,7 @@ class Experiment:
             one.check_lengths(model)
         trainer = Trainer(
             model,
-            self.batches(prepared, world),
+            self.tasks(prepared, world),
             sets[0],
             config.training,
             self.run,
@@ -243,17 +244,20 @@ class Experiment:
                 self.run / CONFIG_FILE,
             )
 
-    def batches(self, prepared: Prepared, world: World) -> Batches:
-        """What one of the processes that train together learns from."""
-        return Batches(
+    def tasks(self, prepared: Prepared, world: World) -> list[Task]:
+        """What the model learns; one of the processes that train together sees its share of it."""
+        training = self.config.training
+        pairs = Batches(
             prepared.store,
-            self.config.training.batches,
+            training.step_tokens,
+            training.device_tokens,
             seed=self.config.seed,
             rank=world.rank,
             world_size=world.size,
             vocabularies=prepared.vocabularies,
             sampling=self.config.vocabulary.sampling,
         )
+        return [Task("translation", pairs, training.objective())]
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
         return Validation(part, vocabularies, self.config.search, self.config.evaluation, world)

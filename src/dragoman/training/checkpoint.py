@@ -39,23 +39,31 @@ class Best:
     step: Count
 
 
+@dataclass(frozen=True)
+class Place:
+    """How far a task's stream of batches has been read."""
+
+    epoch: Count = 0
+    """Passes over the data completed."""
+    window: Count = 0
+    """The present window of the epoch."""
+    step: Count = 0
+    """Steps taken of the present window."""
+
+
 @dataclass
 class Progress:
     """How far a run has come: with weights and moments, all that resuming needs.
 
-    There is no generator state: batches and dropout are functions of seed, epoch and step.
+    There is no generator state: batches and dropout are functions of seed, place and step.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     step: Count = 0
     """Optimizer steps taken, skipped ones included."""
-    epoch: Count = 0
-    """Passes over the data completed."""
-    window: Count = 0
-    """Windows of the present epoch completed."""
-    batch: Count = 0
-    """Batches of the present window already used, by each process."""
+    places: dict[str, Place] = field(default_factory=dict)
+    """How far each task's stream was read, by the task's name."""
     target_tokens: Count = 0
     """Target tokens learned from, padding left out."""
     seconds: Finite = 0.0
