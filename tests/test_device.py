@@ -115,7 +115,7 @@ def test_a_step_of_training_stays_on_the_device_of_the_model(
         optimizer.collect()
         norm = optimizer.scale(1 / batch.target_tokens)
         optimizer.step(1e-3)
-    assert math.isfinite(norm) and loss.nll.device == CPU
+    assert math.isfinite(norm) and loss["nll"].device == CPU
     assert all(tensor.device == CPU for tensor in optimizer.weights().values())
 
 

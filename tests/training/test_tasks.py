@@ -12,7 +12,7 @@ from reversal import Records, Reversal, assert_same, tiny_model, translation, we
 from dragoman.data.batches import Batch, make_batch
 from dragoman.errors import DataError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved import read_tensors
+from dragoman.saved import load_weights, read_tensors
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scorer import ModelScorer
 from dragoman.search.strategy import SearchConfig, search
@@ -141,7 +141,7 @@ def test_a_stream_may_ask_the_model_in_training(trainer: MakeTrainer, tmp_path: 
     assert len(whole.made) == 8
     for step in range(1, 8):
         model = tiny_model()
-        model.load_state_dict(weights(tmp_path / "whole", step))
+        load_weights(model, weights(tmp_path / "whole", step), tmp_path)
         again = BackTranslating()
         batch = list(again.all_batches(step // 3))[step % 3]
         again.completed(batch, model.train())
