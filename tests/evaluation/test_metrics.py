@@ -13,6 +13,7 @@ from dragoman.errors import ConfigError, DataError, MissingExtraError
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
     exact_match,
+    is_better,
     perplexity,
     score_corpus,
 )
@@ -252,3 +253,12 @@ def test_sacrebleu_waits_until_it_is_needed():
         "sys.exit('sacrebleu' in sys.modules or 'torch' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("ter", -1), ("loss", -1)])
+def test_which_way_is_better(metric, sign):
+    assert is_better(metric, 10.0 + sign, 10.0)
+    assert not is_better(metric, 10.0 - sign, 10.0)
+    assert not is_better(metric, 10.0, 10.0)
+    assert not is_better(metric, 10.0 + sign, 10.0, margin=0.2)
+    assert is_better(metric, 10.0 + 3 * sign, 10.0, margin=0.2)

@@ -211,7 +211,7 @@ def test_figures_of_the_first_step_are_pytorchs(trainer: MakeTrainer) -> None:
     assert run.progress.early_losses == [figures["nll"]]
 
 
-@pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("loss", -1)])
+@pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("ter", -1), ("loss", -1)])
 def test_an_equal_score_is_no_better(trainer: MakeTrainer, metric: str, sign: int) -> None:
     """Higher ones are, but for the loss."""
     scores = iter([3.0, 5.0, 5.0, 4.0, 9.0])

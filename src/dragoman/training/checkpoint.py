@@ -19,6 +19,7 @@ from torch import Tensor
 from dragoman.errors import SavedError
 from dragoman.files import atomic_directory, remove_directory
 from dragoman.saved import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE, read_tensors, write_tensors
+from dragoman.training.optimizer import AVERAGE
 
 MOMENTS_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
@@ -152,6 +153,20 @@ def read_progress(path: Path) -> Progress:
         return progress
     except (OSError, ValueError) as error:
         raise SavedError(f"{path / STATE_FILE}: missing or damaged; {_remedy(path)}") from error
+
+
+def moving_average(path: Path) -> dict[str, Tensor]:
+    """The moving average of weights that a checkpoint holds, by the names of the weights.
+
+    Raises:
+        SavedError: the file is missing or damaged; the message says how to go on.
+    """
+    try:
+        moments = read_tensors(path / MOMENTS_FILE)
+    except SavedError as error:
+        raise SavedError(f"{error}; or {_remedy(path)}") from error
+    prefix = len(AVERAGE)
+    return {name[prefix:]: t for name, t in moments.items() if name.startswith(AVERAGE)}
 
 
 def _remedy(path: Path) -> str:

@@ -52,8 +52,11 @@ class TrainingConfig(Config):
     average_checkpoints: int = Field(5, ge=0)
     """Newest checkpoints whose mean becomes the model (5 for base, 20 for big in the paper);
     0 takes the best one."""
-    best_metric: Literal["bleu", "chrf", "loss"] = "bleu"
-    """What tells the best checkpoint: BLEU or chrF of the dev set, or its loss a token."""
+    ema_decay: float | None = Field(None, gt=0, lt=1)
+    """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
+    what is validated, and becomes the model instead of the mean of checkpoints."""
+    best_metric: Literal["bleu", "chrf", "ter", "loss"] = "bleu"
+    """What tells the best checkpoint: a score of the dev set, or its loss per token."""
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without a better one."""
     log_steps: int = Field(20, ge=1)

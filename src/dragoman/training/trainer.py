@@ -18,6 +18,7 @@ from torch import Tensor
 from dragoman.data.batches import Batch
 from dragoman.device import keep_freed_memory, working_precision
 from dragoman.errors import InterruptedRunError, TrainingError
+from dragoman.evaluation.metrics import is_better
 from dragoman.files import sweep
 from dragoman.models.dropout import seed_dropout
 from dragoman.models.interface import TranslationModel
@@ -81,7 +82,10 @@ class Trainer:
         keep_freed_memory()
         self.model = model.to(world.device)
         self.optimizer = FlatOptimizer(
-            self.model, config.optimizer, working_precision(config.precision, world.device)
+            self.model,
+            config.optimizer,
+            working_precision(config.precision, world.device),
+            config.ema_decay,
         )
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
@@ -308,13 +312,11 @@ class Trainer:
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
         self.model.eval()
-        figures = self._validate(self.model)
+        with self.optimizer.averaged():
+            figures = self._validate(self.model)
         self._tell({"kind": "validation", "step": progress.step, **figures})
         value = figures[metric]
-        better = progress.best is None or (
-            value < progress.best.value if metric == "loss" else value > progress.best.value
-        )
-        if better:
+        if progress.best is None or is_better(metric, value, progress.best.value):
             progress.best = Best(metric, value, progress.step)
             progress.stale_validations = 0
         else:
