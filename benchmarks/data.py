@@ -18,7 +18,7 @@ import time
 
 from material import BATCH_TOKENS
 
-from dragoman.data.batches import BatchConfig, Batches
+from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
 from dragoman.text.cleaning import CleaningConfig
@@ -55,7 +55,7 @@ def resume(store: str) -> float:
     """As a resumed run does it, in a process that has seen nothing of the epoch."""
     opened = Store.open(store)
     start = time.perf_counter()
-    batches = Batches(opened, BatchConfig(batch_tokens=BATCH_TOKENS), seed=1)
+    batches = Batches(opened, BATCH_TOKENS, seed=1)
     next(batches.window(0, batches.windows(0) // 2, 1000))
     return time.perf_counter() - start
 

@@ -33,6 +33,7 @@ from dragoman.models.cost import cost
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
 from dragoman.search import SearchConfig
+from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 from dragoman.translator import _batches
@@ -169,7 +170,7 @@ def train(model: TranslationModel, batches: list[PlainBatch], steps: int) -> flo
             begin, tokens = time.perf_counter(), 0
         real, rows = int((gold != PAD).sum()), torch.arange(len(source))
         batch = Batch(source, source != PAD, given, gold, rows, real)
-        take_step(model, optimizer, batch, 0.1, 1e-4)
+        take_step(model, optimizer, CrossEntropy(0.1), [batch], 1e-4)
         tokens += real
     return tokens / (time.perf_counter() - begin)
 

@@ -22,6 +22,7 @@ from dragoman.data.batches import make_batch
 from dragoman.models.cost import cost
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, search
+from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 
@@ -49,7 +50,7 @@ def train(size: str, tokens: str, compiled: str = "") -> float:
     batch = make_batch(lines, lines).to(DEVICE)
 
     def step() -> None:
-        take_step(model, optimizer, batch, 0.1, 1e-4)
+        take_step(model, optimizer, CrossEntropy(0.1), [batch], 1e-4)
 
     return batch.target_tokens / seconds(step, warm=5, repeats=20)
 

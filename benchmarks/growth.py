@@ -15,6 +15,7 @@ from dragoman.device import keep_freed_memory, working_precision
 from dragoman.engine import SourceBatch, TorchEngine
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.search import SearchConfig
+from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 
@@ -43,7 +44,7 @@ def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VO
     batch = make_batch(lines, lines)
 
     def step() -> None:
-        take_step(model, optimizer, batch, 0.1, 1e-4)
+        take_step(model, optimizer, CrossEntropy(0.1), [batch], 1e-4)
 
     return batch.target_tokens / _best(step, 5)
 

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
 
 from dragoman.config import to_yaml
@@ -111,7 +111,7 @@ def _experiment(material: Material, size: str) -> dict[str, object]:
         "vocabulary": {"size": VOCABULARY},
         "model": {"family": "transformer", **transformer(size)},
         "training": {
-            "batches": {"batch_tokens": BATCH_TOKENS},
+            "step_tokens": BATCH_TOKENS,
             "log_steps": 5,
             "validation_steps": 1_000_000,
             "checkpoint_steps": 1_000_000,
@@ -143,11 +143,11 @@ def _write_batches(material: Material, run: Path, count: int = 60) -> None:
     import torch
     from safetensors.torch import save_file
 
-    from dragoman.data.batches import BatchConfig, Batches
+    from dragoman.data.batches import Batches
     from dragoman.experiment import Experiment
 
     prepared = Experiment.open(run).prepare()
-    epoch = Batches(prepared.store, BatchConfig(batch_tokens=BATCH_TOKENS), seed=1).epoch(0)
+    epoch = chain.from_iterable(Batches(prepared.store, BATCH_TOKENS, seed=1).epoch(0))
     tensors: dict[str, torch.Tensor] = {}
     for number, batch in zip(range(count), epoch, strict=False):
         tensors[f"{number}.source"] = batch.source

@@ -66,7 +66,7 @@ def experiment() -> dict[str, Any]:
             "heads": 2,
         },
         "training": {
-            "batches": {"batch_tokens": 500},
+            "step_tokens": 500,
             "schedule": {"warmup_steps": 5},
             "precision": "float32",
             "max_steps": STEPS,

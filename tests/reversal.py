@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from dragoman.data.batches import Batch, BatchConfig, make_batch
+from dragoman.data.batches import Batch, make_batch
 from dragoman.models import FAMILIES, TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.saved import read_tensors
 from dragoman.training.checkpoint import path_of
 from dragoman.training.distributed import World
+from dragoman.training.objectives import CrossEntropy
 from dragoman.training.progress import Record
-from dragoman.training.trainer import Trainer, TrainingConfig
+from dragoman.training.settings import TrainingConfig
+from dragoman.training.tasks import Objective, Stream, Task
+from dragoman.training.trainer import Trainer
 
 VOCABULARY = 19
 
@@ -25,19 +29,30 @@ class Reversal:
     """Batches of random sentences and their reversal, the same for an epoch each time.
 
     Args:
-        batches: in each window.
+        steps: in each window.
         sentences: in each batch.
         parts: windows of an epoch.
+        passes: batches of each step.
     """
 
-    def __init__(self, batches: int = 5, sentences: int = 16, parts: int = 1) -> None:
-        self.batches, self.sentences, self.parts = batches, sentences, parts
+    def __init__(
+        self, steps: int = 5, sentences: int = 16, parts: int = 1, passes: int = 1
+    ) -> None:
+        self.steps, self.sentences, self.parts, self.passes = steps, sentences, parts, passes
 
     def windows(self, epoch: int) -> int:
         return self.parts
 
-    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-        for index in range(start, self.batches):
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        batches = self.all_batches(epoch, window, start * self.passes)
+        while step := list(islice(batches, self.passes)):
+            yield step
+
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        return batch
+
+    def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
+        for index in range(start, self.steps * self.passes):
             random = np.random.default_rng([epoch, window, index])
             sources = [
                 random.integers(4, VOCABULARY, size=random.integers(2, 7)).tolist()
@@ -53,8 +68,8 @@ class SharedReversal(Reversal):
         super().__init__()
         self.world = world
 
-    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-        for batch in super().window(epoch, window, start):
+    def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
+        for batch in super().all_batches(epoch, window, start):
             rows = torch.arange(self.world.rank, batch.sentences, self.world.size)
             target_output = batch.target_output[rows]
             yield Batch(
@@ -76,7 +91,6 @@ def tiny_model(dropout: float = 0.1, **choices: Any) -> TranslationModel:
 
 def tiny_config(**values: Any) -> TrainingConfig:
     defaults = {
-        "batches": BatchConfig(batch_tokens=1000),
         "schedule": {"warmup_steps": 10, "peak_learning_rate": 0.01},
         "precision": "float32",
         "max_steps": 12,
@@ -88,6 +102,10 @@ def tiny_config(**values: Any) -> TrainingConfig:
     return TrainingConfig.model_validate({**defaults, **values})
 
 
+def translation(stream: Stream, objective: Objective | None = None) -> Task:
+    return Task("translation", stream, objective or CrossEntropy(0.1))
+
+
 def shared_trainer(
     run: Path,
     world: World,
@@ -96,7 +114,7 @@ def shared_trainer(
     """A trainer of this process' share of the tiny task."""
     return Trainer(
         tiny_model(dropout=0.0),
-        SharedReversal(world),
+        [translation(SharedReversal(world))],
         validate,
         tiny_config(max_steps=7, validation_steps=3, checkpoint_steps=100),
         run,

@@ -67,7 +67,6 @@ def test_whole_numbers_beyond_64_bits_are_no_value_of_anything() -> None:
         "model.encoder_layers=100000000",
         "model.heads=100000000",
         "model.mixture.experts=100000000",
-        "training.accumulation=100000000",
         "vocabulary.size=100000000",
         "data.processes=100000000",
         "evaluation.confidence_samples=100000000",

@@ -18,7 +18,7 @@ from dragoman.device import (
 )
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, score_targets, search
-from dragoman.training.loss import backward
+from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 
 CPU = torch.device("cpu")
@@ -111,11 +111,11 @@ def test_a_step_of_training_stays_on_the_device_of_the_model(
     model = build(config).float().train()
     with ELSEWHERE:
         optimizer = FlatOptimizer(model, OptimizerConfig(clip_norm=1.0), torch.bfloat16)
-        loss = backward(model, batch.to(CPU), smoothing=0.1)
+        loss = CrossEntropy(0.1).backward(model, batch.to(CPU))
         optimizer.collect()
         norm = optimizer.scale(1 / batch.target_tokens)
         optimizer.step(1e-3)
-    assert math.isfinite(norm) and loss.nll.device == CPU
+    assert math.isfinite(norm) and loss["nll"].device == CPU
     assert all(tensor.device == CPU for tensor in optimizer.weights().values())
 
 

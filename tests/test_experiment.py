@@ -19,10 +19,10 @@ from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
-from dragoman.saved import load_model
+from dragoman.saved import load_model, read_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
-from dragoman.training.checkpoint import checkpoints
+from dragoman.training.checkpoint import checkpoints, moving_average
 from dragoman.training.distributed import World
 from dragoman.translator import Translator
 from dragoman.validation import Validation
@@ -56,7 +56,7 @@ def configuration(corpus: Path, **training: Any) -> Path:
             "heads": 2,
         },
         "training": {
-            "batches": {"batch_tokens": 500},
+            "step_tokens": 500,
             "schedule": {"warmup_steps": 5, "peak_learning_rate": 0.01},
             "max_steps": 8,
             "checkpoint_steps": 2,
@@ -283,6 +283,24 @@ def test_the_best_checkpoint_instead_of_a_mean(corpus: Path, tmp_path: Path) -> 
     (chosen,) = experiment.chosen_checkpoints()
     progress = json.loads((checkpoints(tmp_path / "run")[-1] / "state.json").read_text())
     assert chosen.name == f"step-{progress['best']['step']:06d}"
+
+
+def test_the_moving_average_is_validated_and_becomes_the_model(
+    corpus: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    experiment = begin(corpus, run, ema_decay=0.7, best_metric="loss")
+    train(experiment)
+    average = moving_average(checkpoints(run)[-1])
+    saved = read_tensors(run / "model" / "model.safetensors")
+    assert average.keys() <= saved.keys()
+    assert all(torch.equal(values, saved[name]) for name, values in average.items())
+    last = read_tensors(checkpoints(run)[-1] / "model.safetensors")
+    assert not all(torch.equal(values, last[name]) for name, values in average.items())
+    scores = json.loads((run / "scores.json").read_text())
+    lines = (run / "metrics.jsonl").read_text().splitlines()
+    validated = [json.loads(line) for line in lines if '"validation"' in line]
+    assert validated[-1]["loss"] == pytest.approx(scores["dev"]["loss"], rel=0.02)
 
 
 def test_a_mean_worse_than_the_best_checkpoint_is_told(

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.training import loss as loss_module
-from dragoman.training.loss import smoothed_cross_entropy
+from dragoman.training.objectives import cross_entropy as objective_module
+from dragoman.training.objectives.cross_entropy import smoothed_cross_entropy
 
 SOURCE = Path(__file__).parents[1] / "src" / "dragoman"
 
@@ -27,7 +27,9 @@ def cross_entropy(smoothing: float) -> Case:
 
 
 CASES: dict[str, list[Case]] = {
-    "training/loss.py: _SmoothedCrossEntropy": [cross_entropy(s) for s in (0.0, 0.1, 1.0)],
+    "training/objectives/cross_entropy.py: _SmoothedCrossEntropy": [
+        cross_entropy(s) for s in (0.0, 0.1, 1.0)
+    ],
 }
 
 
@@ -50,6 +52,6 @@ def test_none_is_left_out() -> None:
 def test_gradients_are_the_numerical_ones(
     name: str, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loss_module, "CACHED_SCORES", 5 * rows_at_once)
+    monkeypatch.setattr(objective_module, "CACHED_SCORES", 5 * rows_at_once)
     for function, inputs in CASES[name]:
         assert torch.autograd.gradcheck(function, inputs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 import torch
@@ -98,10 +98,10 @@ def main(run: Path, steps: int) -> None:
         betas=(adam.beta1, adam.beta2),
         eps=adam.epsilon,
     )
-    batches = Batches(prepared.store, config.training.batches, seed=config.seed)
+    batches = Batches(prepared.store, config.training.step_tokens, seed=config.seed)
     curve: list[tuple[float, int]] = []
     for epoch in count():
-        for batch in batches.epoch(epoch):
+        for batch in chain.from_iterable(batches.epoch(epoch)):
             step = len(curve) + 1
             peak, warmup = schedule.peak(config.model.d_model), schedule.warmup_steps
             rate = peak * min(step / warmup, (warmup / step) ** 0.5)

@@ -22,6 +22,7 @@ from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.errors import ConfigError, SavedError
+from dragoman.evaluation.metrics import is_better
 from dragoman.files import atomic_write, check_replaceable
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import begin, claim
@@ -40,9 +41,16 @@ from dragoman.saved import (
 from dragoman.text.cleaning import CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.checkpoint import checkpoints, path_of, read_progress, step_of
+from dragoman.training.checkpoint import (
+    checkpoints,
+    moving_average,
+    path_of,
+    read_progress,
+    step_of,
+)
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
+from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.validation import Report, Validation, figures, write_scores
 
@@ -200,7 +208,7 @@ class Experiment:
             one.check_lengths(model)
         trainer = Trainer(
             model,
-            self.batches(prepared, world),
+            self.tasks(prepared, world),
             sets[0],
             config.training,
             self.run,
@@ -248,17 +256,20 @@ class Experiment:
                 self.run / CONFIG_FILE,
             )
 
-    def batches(self, prepared: Prepared, world: World) -> Batches:
-        """What one of the processes that train together learns from."""
-        return Batches(
+    def tasks(self, prepared: Prepared, world: World) -> list[Task]:
+        """What the model learns; one of the processes that train together sees its share of it."""
+        training = self.config.training
+        pairs = Batches(
             prepared.store,
-            self.config.training.batches,
+            training.step_tokens,
+            training.device_tokens,
             seed=self.config.seed,
             rank=world.rank,
             world_size=world.size,
             vocabularies=prepared.vocabularies,
             sampling=self.config.vocabulary.sampling,
         )
+        return [Task("translation", pairs, training.objective())]
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
         return Validation(part, vocabularies, self.config.search, self.config.evaluation, world)
@@ -279,6 +290,8 @@ class Experiment:
         steps = world.broadcast(lambda: [step_of(path) for path in self.chosen_checkpoints()])
         chosen = [path_of(self.run, step) for step in steps]
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
+        if self.config.training.ema_decay is not None:
+            weights |= moving_average(chosen[-1])
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
         model.to(world.device)
@@ -308,7 +321,7 @@ class Experiment:
             return
         value = dev[best.metric]
         # Within 2 % lies what bfloat16 in training and float32 here make of the same weights.
-        if value > best.value * 1.02 if best.metric == "loss" else value < best.value * 0.98:
+        if is_better(best.metric, best.value, value, margin=0.02):
             log.warning(
                 "the mean of %d checkpoints has a dev %s of %.4g, the checkpoint of step %d alone "
                 "%.4g; make a model of that one with: dragoman average %s --output MODEL",
@@ -321,7 +334,7 @@ class Experiment:
             )
 
     def chosen_checkpoints(self) -> list[Path]:
-        """Those whose mean is the model: the newest few, or the best one.
+        """Those whose mean is the model: the newest few, the newest, or the best one.
 
         Raises:
             SavedError: the run has none yet.
@@ -329,7 +342,8 @@ class Experiment:
         found = checkpoints(self.run)
         if not found:
             raise SavedError(f"{self.run}: no checkpoint yet; train first")
-        count = self.config.training.average_checkpoints
+        training = self.config.training
+        count = training.average_checkpoints if training.ema_decay is None else 1
         if count:
             return found[-count:]
         best = read_progress(found[-1]).best

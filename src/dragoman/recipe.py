@@ -21,7 +21,7 @@ from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, relocate_part
 from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.training.trainer import TrainingConfig
+from dragoman.training.settings import TrainingConfig
 
 
 class DataConfig(Config):
@@ -124,7 +124,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
 
     Args:
         path: the file.
-        settings: overrides such as ``training.batches.batch_tokens=4096``.
+        settings: overrides such as ``training.step_tokens=4096``.
 
     Raises:
         ConfigError: the file or a setting is wrong; one line names the key and the remedy.

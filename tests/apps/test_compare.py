@@ -100,7 +100,7 @@ class TestBudget:
         assert "less than one step of training; raise it" in one_error(outcome, 2)
         assert dragoman(*arguments, "--flops", FLOPS).code == 0
 
-    @pytest.mark.parametrize("setting", ["vocabulary.sampling=0.3", "training.accumulation=7"])
+    @pytest.mark.parametrize("setting", ["vocabulary.sampling=0.3", "training.device_tokens=100"])
     def test_steps_are_as_large_as_in_training(
         self, setting: str, recipes: list[Path], tmp_path: Path
     ) -> None:

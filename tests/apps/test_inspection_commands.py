@@ -290,10 +290,10 @@ def test_too_little_memory(patient: Patient, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(machine, "available_memory", lambda _: 1e6)
     assert "weights and moments alone" in patient.findings("error", 3)
     monkeypatch.setattr(machine, "available_memory", lambda _: 2e9)
-    large = ("--set", "training.batches.batch_tokens=100000000")
+    large = ("--set", "training.step_tokens=100000000")
     found = patient.findings("error", 3, *large)
-    fitting = int(re.findall(r"batch_tokens to (\d+) or less", found)[0])
-    fits = ("--set", f"training.batches.batch_tokens={fitting}")
+    fitting = int(re.findall(r"device_tokens to (\d+) or less", found)[0])
+    fits = (*large, "--set", f"training.device_tokens={fitting}")
     assert patient.findings("error", 0, *fits) == ""
 
 
@@ -312,7 +312,7 @@ def test_too_little_disk(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> N
 def test_memory_of_the_backward_pass_grows_with_depth(patient: Patient) -> None:
     def taken(layers: int) -> int:
         options = ("--set", f"model.encoder_layers={layers}", "--set", "model.d_ff=2048")
-        batch = ("--set", "training.batches.batch_tokens=100000")
+        batch = ("--set", "training.step_tokens=100000")
         out = patient.examine(*options, *batch).out
         number, unit = re.findall(r"training takes about ([\d.]+) (GB|MB)", out)[0]
         return int(float(number) * (1000 if unit == "GB" else 1))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.data import batches as batches_module
-from dragoman.data.batches import Batch, BatchConfig, Batches, make_batch, pad_sources, prefetch
+from dragoman.data.batches import Batch, Batches, make_batch, pad_sources, prefetch
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError
 from dragoman.text.corpus import CorpusPart, read_pairs
@@ -30,8 +31,13 @@ def equal(one: Batch, other: Batch) -> bool:
     return all(torch.equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-def rows_of(batches: list[Batch]) -> list[list[int]]:
-    return [batch.rows.tolist() for batch in batches]
+def rows_of(steps: Iterable[list[Batch]]) -> list[list[int]]:
+    """Of each step, whatever it is divided into."""
+    return [[row for batch in step for row in batch.rows.tolist()] for step in steps]
+
+
+def flat(steps: Iterable[list[Batch]]) -> list[Batch]:
+    return list(chain.from_iterable(steps))
 
 
 @given(some_pairs)
@@ -72,71 +78,56 @@ def test_moving_a_batch_keeps_its_content() -> None:
 class TestAnEpoch:
     @settings(deadline=None)
     @given(
-        st.integers(0, 60),
-        st.integers(1, 200),
-        st.integers(0, 2**40),
-        st.integers(0, 5),
-        st.integers(1, 4),
+        size=st.integers(0, 60),
+        step_tokens=st.integers(1, 200),
+        device_tokens=st.none() | st.integers(1, 200),
+        seed=st.integers(0, 2**40),
+        epoch=st.integers(0, 5),
+        world_size=st.integers(1, 4),
     )
     def test_shows_every_row_once_over_all_ranks(
         self,
         store_of: Callable[..., Store],
         pairs_of: Callable[..., Pairs],
         size: int,
-        batch_tokens: int,
+        step_tokens: int,
+        device_tokens: int | None,
         seed: int,
         epoch: int,
         world_size: int,
     ) -> None:
+        """And the sentences of a step are those of one process, whatever divides them."""
         pairs = pairs_of(size)
         store = store_of(pairs)
-        config = BatchConfig(batch_tokens=batch_tokens)
+        alone = rows_of(Batches(store, step_tokens, seed=seed).epoch(epoch))
         ranks = [
-            Batches(store, config, seed=seed, rank=rank, world_size=world_size)
+            list(
+                Batches(
+                    store, step_tokens, device_tokens, seed=seed, rank=rank, world_size=world_size
+                ).epoch(epoch)
+            )
             for rank in range(world_size)
         ]
-        shown = [list(rank.epoch(epoch)) for rank in ranks]
-        assert len({len(batches) for batches in shown}) == 1
-        assert len({len(batches) for batches in shown}) == 1
-        seen = sorted(row for batches in shown for batch in batches for row in batch.rows.tolist())
-        assert set(seen) == set(range(size))
-        if world_size == 1:
-            assert len(seen) == size
-        for batch in (batch for batches in shown for batch in batches):
+        together = [flat(step) for step in zip(*ranks, strict=True)]
+        assert [sorted(rows) for rows in rows_of(together)] == [sorted(rows) for rows in alone]
+        assert sorted(chain.from_iterable(alone)) == list(range(size))
+        at_once = min(step_tokens, device_tokens or step_tokens)
+        for batch in flat(together):
             width = max(batch.source.shape[1], batch.target_output.shape[1])
-            assert batch.sentences == 1 or batch.sentences * width <= batch_tokens
+            assert batch.sentences == 1 or batch.sentences * width <= at_once
             for i, row in enumerate(batch.rows.tolist()):
                 assert batch.source[i][batch.source_mask[i]].tolist() == [*pairs[row][0], EOS]
                 target = batch.target_output[i]
                 assert target[target != PAD].tolist() == [*pairs[row][1], EOS]
 
-    def test_repeats_nothing_when_ranks_divide_a_larger_store(
-        self, store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
-    ) -> None:
-        store = store_of(pairs_of(1000))
-        for world_size in (2, 3, 7):
-            seen = [
-                row
-                for rank in range(world_size)
-                for batch in Batches(
-                    store,
-                    BatchConfig(batch_tokens=500),
-                    seed=1,
-                    rank=rank,
-                    world_size=world_size,
-                ).epoch(0)
-                for row in batch.rows.tolist()
-            ]
-            assert sorted(seen) == list(range(1000))
-
     def test_weights_say_how_often_rows_are_seen(
         self, store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
     ) -> None:
         store = store_of(pairs_of(90), [(30, 2.0), (30, 0.5), (30, 1.0)])
-        batches = Batches(store, BatchConfig(batch_tokens=100), seed=1)
+        batches = Batches(store, 100, seed=1)
         shown = [
             np.bincount(
-                np.concatenate([batch.rows.numpy() for batch in batches.epoch(epoch)]),
+                np.concatenate([batch.rows.numpy() for batch in flat(batches.epoch(epoch))]),
                 minlength=90,
             )
             for epoch in (0, 1)
@@ -151,10 +142,9 @@ class TestAnEpoch:
 def test_weights_that_leave_an_epoch_empty_are_refused(
     store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
 ) -> None:
-    config = BatchConfig(batch_tokens=100)
-    Batches(store_of(pairs_of(50), [(25, 0.02), (25, 0.021)]), config, seed=1)
+    Batches(store_of(pairs_of(50), [(25, 0.02), (25, 0.021)]), 100, seed=1)
     with pytest.raises(ConfigError, match=r"an epoch shows 0.95 of 50 pairs; raise them"):
-        Batches(store_of(pairs_of(50), [(25, 0.02), (25, 0.018)]), config, seed=1)
+        Batches(store_of(pairs_of(50), [(25, 0.02), (25, 0.018)]), 100, seed=1)
 
 
 class TestOrder:
@@ -169,13 +159,13 @@ class TestOrder:
             monkeypatch.setattr(batches_module, "_BLOCK_ROWS", 17)
 
     def batches(self, store: Store, **changes: int) -> Batches:
-        return Batches(store, BatchConfig(batch_tokens=200), **{"seed": 1, **changes})
+        return Batches(store, 200, **{"seed": 1, **changes})
 
     def test_is_a_pure_function_of_its_arguments(self, store: Store, windows: None) -> None:
         one = self.batches(store)
         list(one.epoch(7))
         again = self.batches(Store.open(store.directory))
-        for a, b in zip(one.epoch(3), again.epoch(3), strict=True):
+        for a, b in zip(flat(one.epoch(3)), flat(again.epoch(3)), strict=True):
             assert equal(a, b)
 
     def test_start_skips(self, store: Store, windows: None) -> None:
@@ -200,16 +190,19 @@ class TestOrder:
             assert len(together) < len(first) / 2  # most batches have other members
 
     def test_is_not_by_length(self, store: Store, windows: None) -> None:
-        widths = [batch.source.shape[1] for batch in self.batches(store).epoch(0)]
+        widths = [batch.source.shape[1] for batch in flat(self.batches(store).epoch(0))]
         assert abs(np.corrcoef(np.arange(len(widths)), widths)[0, 1]) < 0.5
 
-    def test_ranks_get_batches_of_similar_size_together(self, store: Store) -> None:
-        ranks = [self.batches(store, rank=rank, world_size=2).epoch(0) for rank in (0, 1)]
-        spread = [
-            abs(a.target_output.shape[1] - b.target_output.shape[1])
-            for a, b in zip(*ranks, strict=True)
-        ]
-        assert np.mean(spread) < 2
+
+def pieces(step: list[Batch]) -> list[tuple[int, list[int], list[int]]]:
+    """Row, source and target of each sentence, by row, without padding."""
+    return sorted(
+        (row, [i for i in source if i != PAD], [i for i in target if i != PAD])
+        for batch in step
+        for row, source, target in zip(
+            batch.rows.tolist(), batch.source.tolist(), batch.target_output.tolist(), strict=True
+        )
+    )
 
 
 class TestSampling:
@@ -222,15 +215,13 @@ class TestSampling:
             for vocabulary, text in zip(vocabularies, self.texts, strict=True)
         )
         store = store_of([(source, target)] * 20)
-        return Batches(
-            store, BatchConfig(batch_tokens=100), seed=1, vocabularies=vocabularies, sampling=0.5
-        )
+        return Batches(store, 100, seed=1, vocabularies=vocabularies, sampling=0.5)
 
     def test_changes_pieces_and_keeps_text(
         self, batches: Batches, vocabularies: Vocabularies
     ) -> None:
         splits = set()
-        for batch in batches.epoch(0):
+        for batch in flat(batches.epoch(0)):
             for source, target in zip(batch.source, batch.target_output, strict=True):
                 assert vocabularies.source.decode(source.tolist()) == self.texts[0]
                 assert vocabularies.target.decode(target.tolist()) == self.texts[1]
@@ -238,12 +229,29 @@ class TestSampling:
         assert len(splits) > 5
 
     def test_is_deterministic_and_differs_by_epoch(self, batches: Batches) -> None:
-        first = list(batches.epoch(0))
-        assert all(map(equal, batches.epoch(0), first))
-        assert all(map(equal, batches.window(0, 0, 3), first[3:]))
+        first = flat(batches.epoch(0))
+        assert all(map(equal, flat(batches.epoch(0)), first))
+        assert all(map(equal, flat(batches.window(0, 0, 3)), first[3:]))
         assert not all(
-            torch.equal(a.source, b.source) for a, b in zip(first, batches.epoch(1), strict=False)
+            torch.equal(a.source, b.source)
+            for a, b in zip(first, flat(batches.epoch(1)), strict=False)
         )
+
+    def test_ranks_share_the_pieces_of_one_process(
+        self, store_of: Callable[..., Store], vocabularies: Vocabularies
+    ) -> None:
+        words = ("hund", "katze", "läuft", "schläft")
+        ids = vocabularies.source.encode_batch(
+            [" ".join(words[: 1 + i % 4] * (1 + i % 5)) for i in range(200)]
+        )
+        store = store_of(list(zip(ids, ids, strict=True)))
+        sampled = {"seed": 1, "vocabularies": vocabularies, "sampling": 0.3}
+        (alone,) = ([pieces(step) for step in Batches(store, 300, **sampled).epoch(0)],)
+        ranks = [
+            Batches(store, 300, 70, rank=rank, world_size=3, **sampled).epoch(0)
+            for rank in range(3)
+        ]
+        assert [pieces(flat(step)) for step in zip(*ranks, strict=True)] == alone
 
     def test_keeps_rows_count_and_budget(
         self, store_of: Callable[..., Store], vocabularies: Vocabularies
@@ -252,15 +260,13 @@ class TestSampling:
         texts = [" ".join(words[: 1 + i % 4] * (1 + i % 5)) for i in range(600)]
         ids = vocabularies.source.encode_batch(texts)
         store = store_of(list(zip(ids, ids, strict=True)))
-        batches = Batches(
-            store, BatchConfig(batch_tokens=300), seed=1, vocabularies=vocabularies, sampling=0.3
-        )
+        batches = Batches(store, 300, seed=1, vocabularies=vocabularies, sampling=0.3)
         shown = list(batches.epoch(0))
         assert len(shown) > 64  # several pools
         assert sorted(row for rows in rows_of(shown) for row in rows) == list(range(600))
-        for batch in shown:
+        for batch in flat(shown):
             assert max(batch.source.numel(), batch.target_output.numel()) <= 300
-        tokens = sum(batch.target_tokens for batch in shown)
+        tokens = sum(batch.target_tokens for batch in flat(shown))
         assert tokens > 1.2 * (sum(map(len, ids)) + len(ids))  # most pools were split anew
         for start in (1, 50, 64, 65, len(shown) - 1):
             assert rows_of(list(batches.window(0, 0, start))) == rows_of(shown[start:])
@@ -271,21 +277,21 @@ class TestSampling:
         ids = vocabularies.source.encode("ein ☃ hund")
         batches = Batches(
             store_of([(ids, ids)]),
-            BatchConfig(),
+            1000,
             seed=1,
             vocabularies=vocabularies,
             sampling=0.5,
         )
-        (batch,) = batches.epoch(0)
+        (batch,) = flat(batches.epoch(0))
         assert batch.source[0].tolist() == [*ids, EOS]
 
 
 def test_batches_can_be_prefetched(
     store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
 ) -> None:
-    batches = Batches(store_of(pairs_of(200)), BatchConfig(batch_tokens=100), seed=1)
+    batches = Batches(store_of(pairs_of(200)), 100, seed=1)
     with prefetch(batches.epoch(0), depth=2) as ahead:
-        assert all(map(equal, ahead, batches.epoch(0)))
+        assert all(map(equal, flat(ahead), flat(batches.epoch(0))))
 
 
 def test_padding_on_multi30k_is_under_five_percent(store_of: Callable[..., Store]) -> None:
@@ -298,9 +304,9 @@ def test_padding_on_multi30k_is_under_five_percent(store_of: Callable[..., Store
     targets = vocabulary.encode_batch([pair.target for pair in pairs])
     store = store_of(list(zip(sources, targets, strict=True)))
     for batch_tokens in (4096, 8000):
-        batches = Batches(store, BatchConfig(batch_tokens=batch_tokens), seed=1)
+        batches = Batches(store, batch_tokens, seed=1)
         positions = tokens = 0
-        for batch in batches.epoch(0):
+        for batch in flat(batches.epoch(0)):
             positions += batch.source.numel() + batch.target_output.numel()
             tokens += int(batch.source_mask.sum()) + batch.target_tokens
         assert 1 - tokens / positions < 0.05, batch_tokens

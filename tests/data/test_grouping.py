@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.grouping import group_by_length, share
+from dragoman.data.grouping import divide, group_by_length
 
 lengths = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50)), max_size=80)
 
@@ -27,42 +27,35 @@ def test_every_sentence_is_in_one_batch_within_the_budget(
         assert len(batch) == 1 or len(batch) * widest <= batch_tokens
 
 
-@given(lengths.filter(len), st.integers(1, 300), st.integers(1, 7))
-def test_sharing_gives_each_rank_equally_many_batches(
-    pairs: list[tuple[int, int]], batch_tokens: int, world_size: int
+@given(lengths, st.none() | st.integers(1, 300), st.integers(1, 7))
+def test_every_sentence_of_a_batch_is_in_one_part_of_one_rank(
+    pairs: list[tuple[int, int]], device_tokens: int | None, world_size: int
 ) -> None:
     source, target = sides(pairs)
-    batches = group_by_length(source, target, batch_tokens)
-    steps = share(batches, world_size)
-    assert all(len(step) == world_size for step in steps)
-    assert all(len(batch) for step in steps for batch in step)
-    assert len(steps) == -(-len(batches) // world_size)
-    seen = sorted(np.concatenate([batch for step in steps for batch in step]).tolist())
-    assert set(seen) == set(range(len(pairs)))
-    if batch_tokens >= 50 * world_size and len(pairs) >= world_size * world_size:
-        assert len(seen) == len(pairs)
-    for step in steps:
-        for batch in step:
-            widest = max(source[batch].max(), target[batch].max())
-            assert len(batch) == 1 or len(batch) * widest <= batch_tokens
+    shares = [
+        divide(source, target, rank=rank, world_size=world_size, device_tokens=device_tokens)
+        for rank in range(world_size)
+    ]
+    parts = [part for share in shares for part in share]
+    assert sorted(np.concatenate([np.array([], int), *parts]).tolist()) == list(range(len(pairs)))
+    assert np.ptp([sum(map(len, share)) for share in shares]) <= 1
+    for part in parts:
+        widest = max(source[part].max(), target[part].max())
+        assert device_tokens is None or len(part) == 1 or len(part) * widest <= device_tokens
 
 
-def test_remainder_is_halved_not_dropped() -> None:
-    batches = [np.arange(0, 10), np.arange(10, 14), np.arange(14, 17)]
-    steps = share(batches, 2)
-    assert [[len(batch) for batch in step] for step in steps] == [[5, 5], [4, 3]]
+def test_a_batch_that_needs_no_dividing_keeps_its_order() -> None:
+    source = np.array([5, 2, 9, 4])
+    (part,) = divide(source, source, device_tokens=36)
+    assert part.tolist() == [0, 1, 2, 3]
+    assert len(divide(source, source, device_tokens=35)) == 2
 
 
-def test_fewer_sentences_than_ranks_are_repeated() -> None:
-    (step,) = share([np.array([7])], 3)
-    assert [batch.tolist() for batch in step] == [[7], [7], [7]]
-
-
-def test_ranks_take_batches_of_similar_width_together() -> None:
-    source = np.random.default_rng(0).integers(1, 100, 3000)
-    steps = share(group_by_length(source, source, 400), 4)
-    spreads = [np.ptp([source[batch].max() for batch in step]) for step in steps]
-    assert np.mean(spreads) < 3
+def test_ranks_have_about_equally_much_to_do() -> None:
+    source = np.random.default_rng(0).integers(1, 100, 1000)
+    shares = [divide(source, source, rank=rank, world_size=4)[0] for rank in range(4)]
+    assert np.ptp([source[share].sum() for share in shares]) < 100
+    assert np.ptp([source[share].max() for share in shares]) <= 1
 
 
 @pytest.mark.parametrize("batch_tokens", [2048, 8192])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.data.batches import BatchConfig, Batches
+from dragoman.data.batches import Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import FILE_NAMES, Store
 from dragoman.errors import DataError, StorageError, WorkerError
@@ -93,10 +93,8 @@ class TestContent:
             assert [len(store.source(row)) for row in range(len(store))] == [0, 0]
             assert (report.dropped("empty"), report.dropped("duplicate")) == (1, 1)
         for sampling in (0.0, 0.5):
-            batches = Batches(
-                store, BatchConfig(), seed=1, vocabularies=vocabularies, sampling=sampling
-            )
-            (batch,) = batches.epoch(0)
+            batches = Batches(store, 100, seed=1, vocabularies=vocabularies, sampling=sampling)
+            ((batch,),) = batches.epoch(0)
             assert batch.source.tolist() == [[EOS], [EOS]]
             assert batch.source_mask.all()
 

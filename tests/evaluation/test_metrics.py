@@ -13,6 +13,7 @@ from dragoman.errors import ConfigError, DataError, MissingExtraError
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
     exact_match,
+    is_better,
     perplexity,
     score_corpus,
     sentence_chrf,
@@ -264,3 +265,12 @@ def test_chrf_of_sentences_is_that_of_a_corpus_of_one() -> None:
             for one, reference in zip(hypotheses, references, strict=True)
         ]
         assert sentence_chrf(hypotheses, references, config) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("ter", -1), ("loss", -1)])
+def test_which_way_is_better(metric, sign):
+    assert is_better(metric, 10.0 + sign, 10.0)
+    assert not is_better(metric, 10.0 - sign, 10.0)
+    assert not is_better(metric, 10.0, 10.0)
+    assert not is_better(metric, 10.0 + sign, 10.0, margin=0.2)
+    assert is_better(metric, 10.0 + 3 * sign, 10.0, margin=0.2)

@@ -14,7 +14,7 @@ from torch import nn
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models import TransformerConfig
 from dragoman.models.mixture import Mixture, MixtureConfig, expert_figures
-from dragoman.training.loss import backward
+from dragoman.training.objectives import CrossEntropy
 
 D_MODEL, EXPERTS, K = 5, 4, 2
 CONFIG = MixtureConfig(experts=EXPERTS, experts_per_token=K, importance_loss=0.3, load_loss=0.7)
@@ -112,7 +112,7 @@ def test_training_minimises_the_balancing_loss_too() -> None:
     config = TransformerConfig(**sizes, dropout=0.0, mixture=strong)
     model = build(config).train()
     torch.manual_seed(1)
-    loss = backward(model, batch(), 0.1)
+    loss = CrossEntropy(0.1).backward(model, batch())
     torch.manual_seed(1)
     b = batch()
     memory = model.encode(b.source, b.source_mask)
@@ -125,7 +125,7 @@ def test_training_minimises_the_balancing_loss_too() -> None:
     assert auxiliary is not None
     assert auxiliary > 0.1
     whole = whole + 8 * auxiliary
-    torch.testing.assert_close(loss.smoothed.double(), whole.detach(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(loss["loss"].double(), whole.detach(), rtol=1e-5, atol=1e-5)
     parameters = dict(model.named_parameters())
     expected = torch.autograd.grad(whole, list(parameters.values()))
     for (name, parameter), gradient in zip(parameters.items(), expected, strict=True):
@@ -158,7 +158,7 @@ def test_balancing_losses_are_of_each_batch_and_all_else_adds_up(
 
         monkeypatch.setattr(model, "auxiliary_loss", overheard)
         for one in batches:
-            whole += backward(model, one, 0.1).smoothed.item()
+            whole += CrossEntropy(0.1).backward(model, one)["loss"].item()
         gradients = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
         return whole, torch.cat(gradients), told
 
@@ -211,7 +211,7 @@ def test_the_figures_of_a_model_are_of_its_training_passes() -> None:
     sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 10, "d_ff": 13, "heads": 2}
     config = TransformerConfig(**sizes, dropout=0.0, mixture=MixtureConfig(experts=3))
     model = build(config)
-    backward(model.train(), batch(), 0.1)
+    CrossEntropy(0.1).backward(model.train(), batch())
     figures = model.figures()
     assert 0 <= figures["least_used_expert"] <= 2 / 3 <= figures["most_used_expert"] <= 1
     with torch.no_grad():

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from reversal import Reversal, tiny_config, tiny_model
+from reversal import Reversal, tiny_config, tiny_model, translation
 
 from dragoman.models.interface import TranslationModel
 from dragoman.training.distributed import World
+from dragoman.training.tasks import Stream, Task
 from dragoman.training.trainer import Trainer
 
 
@@ -20,16 +21,18 @@ def trainer(tmp_path: Path) -> Callable[..., Trainer]:
     def make(
         run: Path | None = None,
         validate: Callable[[TranslationModel], dict[str, float]] = lambda model: {"loss": 1.0},
-        batches: Any = None,
+        stream: Stream | None = None,
+        tasks: Sequence[Task] = (),
         dropout: float = 0.1,
         model: dict[str, Any] | None = None,
         **values: Any,
     ) -> Trainer:
+        config = tiny_config(**values)
         return Trainer(
             tiny_model(dropout, **(model or {})),
-            batches or Reversal(),
+            tasks or [translation(stream or Reversal(), config.objective())],
             validate,
-            tiny_config(**values),
+            config,
             run or tmp_path,
             seed=5,
             d_model=16,

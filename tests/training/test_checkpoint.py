@@ -8,6 +8,7 @@ import torch
 from dragoman.errors import SavedError
 from dragoman.training.checkpoint import (
     Best,
+    Place,
     Progress,
     checkpoints,
     prune,
@@ -25,7 +26,9 @@ def write(run: Path, *steps: int) -> None:
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    progress = Progress(step=7, epoch=1, batch=2, best=Best("bleu", 31.5, 6), early_losses=[9.0])
+    progress = Progress(
+        step=7, places={"a": Place(1, 0, 2)}, best=Best("bleu", 31.5, 6), early_losses=[9.0]
+    )
     path = write_checkpoint(tmp_path, progress, WEIGHTS, MOMENTS)
     assert path.name == "step-000007"
     found, weights, moments = read_checkpoint(path)

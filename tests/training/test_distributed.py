@@ -11,16 +11,20 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from reversal import shared_trainer
+from reversal import VOCABULARY, shared_trainer, tiny_config, tiny_model, translation
+from stores import write_store
 from worlds import ALONE, together
 
+from dragoman.data.batches import Batches
 from dragoman.errors import DataError, StorageError, WorkerError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved import read_tensors
-from dragoman.training.checkpoint import checkpoints
+from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
+from dragoman.training.trainer import Trainer
 
 PROGRAM = Path(__file__).with_name("train_shared_reversal.py")
 
@@ -175,3 +179,43 @@ def test_the_leading_process_says_which_checkpoint_is_the_newest(
         return trainer.progress.step
 
     assert [one.result() for one in together(2, work)] == [7, 7]
+
+
+def test_a_run_goes_on_with_any_number_of_processes(tmp_path: Path) -> None:
+    """Saved by four, taken up by one and by three: the same sentences a step, the same weights."""
+    random = np.random.default_rng(1)
+    ids = [random.integers(4, VOCABULARY, random.integers(1, 9)).tolist() for _ in range(90)]
+    store = write_store(tmp_path / "store", [(one, one[::-1]) for one in ids])
+
+    def go(run: Path, size: int, steps: int) -> None:
+        models = [tiny_model(dropout=0.0) for _ in range(size)]  # threads share a generator
+
+        def work(world: World) -> None:
+            stream = Batches(store, 60, 12, seed=3, rank=world.rank, world_size=world.size)
+            trainer = Trainer(
+                models[world.rank],
+                [translation(stream)],
+                lambda model: {"loss": 1.0},
+                tiny_config(max_steps=steps, validation_steps=100, checkpoint_steps=100),
+                run,
+                seed=5,
+                d_model=16,
+                world=world,
+            )
+            trainer.resume()
+            trainer.train()
+
+        for one in together(size, work):
+            one.result()
+
+    go(tmp_path / "alone", 1, 9)
+    expected = read_progress(checkpoints(tmp_path / "alone")[-1])
+    for size in (1, 3):
+        run = tmp_path / str(size)
+        go(run, 4, 5)
+        go(run, size, 9)
+        found = read_progress(checkpoints(run)[-1])
+        assert (found.places, found.target_tokens) == (expected.places, expected.target_tokens)
+        saved = weights(run)
+        for name, values in weights(tmp_path / "alone").items():
+            torch.testing.assert_close(saved[name], values, rtol=1e-3, atol=1e-5)

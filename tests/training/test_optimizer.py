@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from dragoman.errors import SavedError
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizer import AVERAGE, FlatOptimizer, OptimizerConfig
 
 
 def network() -> nn.Module:
@@ -154,3 +154,36 @@ def test_a_step_has_its_own_gradient_in_bfloat16_too() -> None:
     assert collect(4.0) == 4
     flat.restore(flat.weights(), flat.moments())
     assert collect(5.0) == 5
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_the_moving_average_is_that_of_the_weights_after_each_step(precision: torch.dtype) -> None:
+    """Beside the recurrence in float64, with the lower decay of TensorFlow's first steps."""
+    model = network()
+    flat = FlatOptimizer(model, OptimizerConfig(), precision, ema_decay=0.3)
+    expected = {name: values.double() for name, values in flat.weights().items()}
+    for step in range(1, 7):
+        backward(model, step)
+        flat.collect()
+        flat.step(0.1)
+        decay = min(0.3, (1 + step) / (10 + step))
+        for name, values in flat.weights().items():
+            expected[name] = decay * expected[name] + (1 - decay) * values.double()
+    assert decay == 0.3
+    average = averages(flat)
+    assert average.keys() == expected.keys()
+    for name, values in average.items():
+        torch.testing.assert_close(values, expected[name].float())
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    with flat.averaged():
+        for name, parameter in model.named_parameters():
+            assert torch.equal(parameter, average[name].to(precision))
+    assert all(map(torch.equal, before, model.parameters()))
+    resumed = FlatOptimizer(network(), OptimizerConfig(), precision, ema_decay=0.3)
+    resumed.restore(flat.weights(), flat.moments())
+    assert all(torch.equal(values, average[name]) for name, values in averages(resumed).items())
+
+
+def averages(optimizer: FlatOptimizer) -> dict[str, torch.Tensor]:
+    named = optimizer.moments().items()
+    return {name[len(AVERAGE) :]: values for name, values in named if name.startswith(AVERAGE)}

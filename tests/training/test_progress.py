@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+from reversal import Reversal, translation
 
 from dragoman.training.progress import Averages, MetricsFile
 
@@ -50,10 +51,11 @@ def test_going_back_drops_later_steps(tmp_path: Path) -> None:
 
 
 def test_averages_are_by_token_or_by_step() -> None:
-    averages = Averages()
+    averages = Averages([translation(Reversal())])
     for tokens, seconds in ((10, 2.0), (30, 3.0)):
         averages.wait(seconds)
-        averages.add(4.0 * tokens, 2.0 * tokens, tokens, norm=tokens / 10, rate=tokens / 100)
+        totals = {"loss": 4.0 * tokens, "nll": 2.0 * tokens, "tokens": tokens}
+        averages.add([totals], norm=tokens / 10, rate=tokens / 100)
     assert averages.figures() == pytest.approx(
         {
             "loss": 4.0,

@@ -19,33 +19,32 @@ from reversal import Reversal, assert_same, weights
 from dragoman.data.batches import Batch
 from dragoman.errors import InterruptedRunError, SavedError
 from dragoman.saved import read_tensors
-from dragoman.training.checkpoint import checkpoints, read_checkpoint
+from dragoman.training.checkpoint import Place, checkpoints, read_checkpoint
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
 
 
 @pytest.mark.parametrize(
-    ("batches", "accumulation", "epochs"),
-    [(Reversal(5), 1, 2), (Reversal(2, parts=3), 1, 1), (Reversal(3, parts=2), 2, 2)],
-    ids=["one window", "windows", "windows that accumulation does not divide"],
+    ("stream", "epochs"),
+    [(Reversal(5), 2), (Reversal(2, parts=3), 1), (Reversal(3, parts=2, passes=2), 1)],
+    ids=["one window", "windows", "windows, several passes"],
 )
 @pytest.mark.parametrize("stop", [1, 4, 5, 10])
 def test_resumed_equals_uninterrupted(
     trainer: MakeTrainer,
     tmp_path: Path,
-    batches: Reversal,
-    accumulation: int,
+    stream: Reversal,
     epochs: int,
     stop: int,
 ) -> None:
     """Also when the stop is at the end of an epoch, of a window or at a checkpoint."""
     whole, parted = tmp_path / "whole", tmp_path / "parted"
-    run = trainer(whole, batches=batches, accumulation=accumulation)
+    run = trainer(whole, stream=stream)
     run.train()
-    assert run.progress.epoch == epochs
-    trainer(parted, batches=batches, accumulation=accumulation, max_steps=stop).train()
-    second = trainer(parted, batches=batches, accumulation=accumulation)
+    assert run.progress.places["translation"].epoch == epochs
+    trainer(parted, stream=stream, max_steps=stop).train()
+    second = trainer(parted, stream=stream)
     assert second.resume()
     second.train()
     assert_same(weights(parted, 12), weights(whole, 12))
@@ -55,12 +54,12 @@ def test_a_step_that_is_done_is_saved_before_the_next_batch(
     trainer: MakeTrainer, tmp_path: Path
 ) -> None:
     class Breaks(Reversal):
-        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-            yield from super().window(epoch, window, start)
+        def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
+            yield from super().all_batches(epoch, window, start)
             raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="gone"):
-        trainer(batches=Breaks(4), checkpoint_steps=4).train()
+        trainer(stream=Breaks(4), checkpoint_steps=4).train()
     assert [path.name for path in checkpoints(tmp_path)] == ["step-000004"]
 
 
@@ -99,8 +98,8 @@ class Signals(Reversal):
         super().__init__()
         self.number = number
 
-    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-        for number, batch in enumerate(super().window(epoch, window, start)):
+    def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
+        for number, batch in enumerate(super().all_batches(epoch, window, start)):
             if number == 2:
                 os.kill(os.getpid(), self.number)
             yield batch
@@ -115,20 +114,21 @@ def test_a_signal_saves_and_says_how_to_go_on(
         with pytest.raises(
             InterruptedRunError, match=rf"{number.name}.*dragoman resume"
         ) as stopped:
-            trainer(batches=Signals(number)).train()
+            trainer(stream=Signals(number)).train()
         assert stopped.value.exit_code == 128 + number
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:
         signal.signal(number, before)
     progress, _, _ = read_checkpoint(checkpoints(tmp_path)[-1])
     assert 1 <= progress.step <= 5
-    assert progress.epoch * 5 + progress.batch == progress.step
+    place = progress.places["translation"]
+    assert place.epoch * 5 + place.step == progress.step
 
 
 def test_a_hang_up_that_nohup_ignores_stays_ignored(trainer: MakeTrainer) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        assert trainer(batches=Signals(signal.SIGHUP)).train().step == 12
+        assert trainer(stream=Signals(signal.SIGHUP)).train().step == 12
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -138,10 +138,11 @@ def test_a_place_beyond_the_data_is_the_next_epoch(trainer: MakeTrainer, tmp_pat
     trainer(max_steps=3).train()
     (newest,) = checkpoints(tmp_path)
     state = json.loads((newest / "state.json").read_text())
-    (newest / "state.json").write_text(json.dumps(state | {"window": 7, "batch": 2}))
-    resumed = trainer()
+    state["places"]["translation"] |= {"window": 7, "step": 2}
+    (newest / "state.json").write_text(json.dumps(state))
+    resumed = trainer(max_steps=4)
     assert resumed.resume()
-    assert (resumed.progress.epoch, resumed.progress.window, resumed.progress.batch) == (1, 0, 0)
+    assert resumed.train().places == {"translation": Place(1, 0, 1)}
 
 
 def test_a_checkpoint_of_another_config_is_refused(trainer: MakeTrainer, tmp_path: Path) -> None:

@@ -49,24 +49,18 @@ def test_learns_in_bfloat16_what_it_learns_in_float32(trainer: MakeTrainer, tmp_
     assert losses["float32"][-1] < 0.9 * losses["float32"][0]
 
 
-def test_accumulation_equals_a_larger_batch(trainer: MakeTrainer, tmp_path: Path) -> None:
+def test_several_passes_equal_one_joint_batch(trainer: MakeTrainer, tmp_path: Path) -> None:
     class Joined(Reversal):
         """Two batches of Reversal at a time, as one."""
 
-        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-            parts = list(Reversal(self.batches).window(epoch, window))
+        def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
+            parts = list(Reversal(2 * self.steps).all_batches(epoch, window))
             for a, b in list(zip(parts[::2], parts[1::2], strict=True))[start:]:
                 yield join(a, b)
 
-    for run, batches, accumulation in (("many", Reversal(4), 2), ("one", Joined(4), 1)):
-        trainer(
-            tmp_path / run,
-            batches=batches,
-            accumulation=accumulation,
-            dropout=0.0,
-            max_steps=6,
-            checkpoint_steps=6,
-        ).train()
+    for run, stream in (("many", Reversal(2, passes=2)), ("one", Joined(2))):
+        settings = {"dropout": 0.0, "max_steps": 6, "checkpoint_steps": 6}
+        trainer(tmp_path / run, stream=stream, **settings).train()
     many, one = weights(tmp_path / "many", 6), weights(tmp_path / "one", 6)
     for name, values in many.items():
         torch.testing.assert_close(values, one[name], rtol=1e-3, atol=1e-5)
@@ -129,7 +123,7 @@ def test_figures_of_a_step(trainer: MakeTrainer) -> None:
     assert [record["step"] for record in figures] == [1, 2, 3]
     assert figures[0]["learning_rate"] == pytest.approx(0.001)
     assert json.dumps(figures)
-    tokens = sum(batch.target_tokens for batch in list(Reversal().window(0, 0))[:3])
+    tokens = sum(batch.target_tokens for batch in list(Reversal().all_batches())[:3])
     assert figures[-1]["target_tokens"] == tokens
 
 
@@ -166,11 +160,11 @@ def test_dropout_differs_by_step_and_by_process(trainer: MakeTrainer, tmp_path: 
     class Same(Reversal):
         """One batch again and again."""
 
-        def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-            (batch,) = Reversal(1).window(0, 0)
-            yield from [batch] * (self.batches - start)
+        def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
+            (batch,) = Reversal(1).all_batches()
+            yield from [batch] * (self.steps - start)
 
-    runs = [trainer(tmp_path / name, batches=Same(), max_steps=3) for name in ("first", "second")]
+    runs = [trainer(tmp_path / name, stream=Same(), max_steps=3) for name in ("first", "second")]
     runs[1]._world = World(1, 1, torch.device("cpu"))  # another rank; there is no one to sum with
     kept = [mask for run in runs for mask in masks_of(run)]
     assert len(kept) == 6
@@ -196,7 +190,7 @@ def test_figures_of_the_first_step_are_pytorchs(trainer: MakeTrainer) -> None:
     run = trainer(dropout=0.0, label_smoothing=0.3, schedule=schedule, max_steps=1)
     run.observers = [records := Records()]
     reference = copy.deepcopy(run.model).double()
-    (batch,) = Reversal(1).window(0, 0)
+    (batch,) = Reversal(1).all_batches()
     memory = reference.encode(batch.source, batch.source_mask)
     hidden, _ = reference.decode(batch.target_input, memory, reference.start(memory))
     logits, gold = reference.logits(hidden).flatten(0, 1), batch.target_output.flatten()
@@ -217,7 +211,7 @@ def test_figures_of_the_first_step_are_pytorchs(trainer: MakeTrainer) -> None:
     assert run.progress.early_losses == [figures["nll"]]
 
 
-@pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("loss", -1)])
+@pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("ter", -1), ("loss", -1)])
 def test_an_equal_score_is_no_better(trainer: MakeTrainer, metric: str, sign: int) -> None:
     """Higher ones are, but for the loss."""
     scores = iter([3.0, 5.0, 5.0, 4.0, 9.0])

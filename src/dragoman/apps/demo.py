@@ -49,7 +49,7 @@ EXPERIMENT: dict[str, Any] = {
         "heads": 4,
     },
     "training": {
-        "batches": {"batch_tokens": 1024},
+        "step_tokens": 1024,
         "schedule": {"warmup_steps": 200, "peak_learning_rate": 0.003, "decay": "linear"},
         "precision": "float32",
         "max_steps": 1200,

@@ -99,7 +99,7 @@ def cost(
     found = count(experiment.model, pieces, pieces, source_length, target_length)
     training = experiment.training
     # Batches are filled up to their budget with padding, so that this is an upper bound.
-    step = training.batches.batch_tokens * training.accumulation
+    step = training.step_tokens
     planned = training.max_steps * step if training.max_steps else None
     figures = {
         "parameters": found.parameters,

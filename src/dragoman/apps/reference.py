@@ -67,8 +67,8 @@ model:
   dropout: 0.1
 
 training:
-  batches: {batch_tokens: 8192}
-  accumulation: 3
+  step_tokens: 24576
+  device_tokens: 8192
   schedule: {warmup_steps: 4000}
   max_steps: 50000
   validation_steps: 1000

@@ -1,4 +1,8 @@
-"""Rows of a store as batches of tensors: by token budget, in an order that an epoch fixes."""
+"""Rows of a store as batches of tensors: by token budget, in an order that an epoch fixes.
+
+What a step of training learns from is fixed by text, settings, seed and step; the processes that
+train together, and what fits on a device at once, only divide it.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,18 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import Field
 from torch import Tensor
 
-from dragoman.config import Config
-from dragoman.data.grouping import group_by_length, share
+from dragoman.data.grouping import divide, group_by_length
 from dragoman.data.mixing import rows_in_epoch
 from dragoman.data.prefetch import prefetch
-from dragoman.data.resampling import POOL_BATCHES, Sampler, Sentences
-from dragoman.data.store import Store
+from dragoman.data.resampling import POOL_BATCHES, SampledBatch, Sampler, Sentences
+from dragoman.data.store import Store, take
 from dragoman.errors import ConfigError
+from dragoman.models.interface import TranslationModel
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
 
-__all__ = ["Batch", "BatchConfig", "Batches", "make_batch", "pad_sources", "prefetch"]
+__all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -100,27 +103,20 @@ def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
     return _assemble(rows, _flatten(sources), _flatten(targets))
 
 
-class BatchConfig(Config):
-    """How sentence pairs are put together."""
-
-    batch_tokens: int = Field(default=25_000, gt=0)
-    """Most padded tokens of a batch, on either side, end symbols counted: sentences times the
-    longest of them (Vaswani et al. 2017, 5.1: about 25,000 source and 25,000 target tokens).
-    A single pair that is longer is a batch of its own."""
-
-
 class Batches:
     """The batches of any epoch, as one of several ranks sees them.
 
-    They are a pure function of (store, config, seed, epoch, rank, world size).  Every epoch
-    groups and orders the pairs anew.  Over all ranks an epoch shows every row as often as its
-    part's weight says; each rank gets equally many batches, and those of the same index are of
-    similar size.  Where the batches do not divide among the ranks, some are halved until they do;
-    see :func:`~dragoman.data.grouping.share`.
+    The sentences of a step are a pure function of (store, step_tokens, seed, epoch, vocabularies,
+    sampling).  Every epoch groups and orders the pairs again, and shows every row as often as its
+    part's weight says.  Ranks and ``device_tokens`` divide each step, see
+    :func:`~dragoman.data.grouping.divide`.
 
     Args:
         store: the sentence pairs.
-        config: the token budget.
+        step_tokens: maximum padded tokens of a step, over all ranks, on either side, end symbols
+            counted: sentences times the longest of them.  A single pair that is longer is a step
+            of its own.
+        device_tokens: maximum padded tokens of a batch, on either side.
         seed: of the order and of subword sampling.
         rank: which of the processes that train together this is.
         world_size: how many they are.
@@ -135,7 +131,8 @@ class Batches:
     def __init__(
         self,
         store: Store,
-        config: BatchConfig,
+        step_tokens: int,
+        device_tokens: int | None = None,
         *,
         seed: int,
         rank: int = 0,
@@ -155,20 +152,21 @@ class Batches:
         self._seed = seed
         self._rank = rank
         self._world_size = world_size
+        self._device_tokens = device_tokens
         self._sampler: Sampler | None = None
-        self._planned_tokens = config.batch_tokens
+        self._planned_tokens = step_tokens
         if vocabularies is not None and sampling and len(store):
             self._sampler = Sampler(
                 store,
                 vocabularies,
                 sampling=sampling,
-                batch_tokens=config.batch_tokens,
+                batch_tokens=step_tokens,
                 seed=seed % 2**30,
             )
             self._planned_tokens = self._sampler.planned_tokens
 
-    def epoch(self, epoch: int) -> Iterator[Batch]:
-        """All batches of ``epoch`` (from 0), as many on every rank."""
+    def epoch(self, epoch: int) -> Iterator[list[Batch]]:
+        """All steps of ``epoch`` (from 0), as many on every rank."""
         for window in range(self.windows(epoch)):
             yield from self.window(epoch, window)
 
@@ -176,10 +174,12 @@ class Batches:
         """In how many parts the epoch is grouped and ordered, one after another."""
         return len(self._windows(epoch))
 
-    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of one window from index ``start`` on; those before are not assembled.
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        """This rank's batches of each step of one window, from step ``start`` on.
 
-        So an epoch is taken up in its middle without a look at the rest, however long it is.
+        Steps before ``start`` are not assembled: so an epoch is taken up in its middle without a
+        look at the rest, however long it is.  A step of fewer sentences than ranks has no batch
+        for some of them.
         """
         plan = self._plan(epoch, window)
         if self._sampler is None:
@@ -187,23 +187,56 @@ class Batches:
         else:
             yield from self._sample(self._sampler, plan, start, epoch, window)
 
-    def _read(self, rows: IntArray) -> Batch:
-        source, target = self._store.gather("source", rows), self._store.gather("target", rows)
-        return _assemble(rows, source, target)
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        """The batch as it is: nothing in it depends on the model in training."""
+        return batch
+
+    def _divide(self, source_lengths: IntArray, target_lengths: IntArray) -> list[IntArray]:
+        """Which sentences of a step are in each of this rank's batches; lengths without end."""
+        return divide(
+            source_lengths + 1,
+            target_lengths + 1,
+            rank=self._rank,
+            world_size=self._world_size,
+            device_tokens=self._device_tokens,
+        )
+
+    def _read(self, rows: IntArray) -> list[Batch]:
+        """This rank's batches of the step that learns from ``rows``."""
+        store = self._store
+        parts = self._divide(store.lengths("source", rows), store.lengths("target", rows))
+        return [
+            _assemble(part, store.gather("source", part), store.gather("target", part))
+            for part in (rows[part] for part in parts)
+        ]
 
     def _sample(
         self, sampler: Sampler, plan: list[IntArray], skipped: int, epoch: int, window: int
-    ) -> Iterator[Batch]:
-        """The batches of a window in new pieces, pool by pool."""
+    ) -> Iterator[list[Batch]]:
+        """The steps of a window in new pieces, pool by pool.
+
+        Every rank samples for all, so that the pieces do not depend on their number.
+        """
         pools = -(-len(plan) // POOL_BATCHES)
         for pool in range(pools):  # of equal size: a small last one would be hard to group
             first, end = len(plan) * pool // pools, len(plan) * (pool + 1) // pools
             if skipped >= end:
                 continue
-            random = self._random(_PIECES, epoch, window, first, self._rank, self._world_size)
-            batches = sampler.sample(plan[first:end], int(random.integers(2**30)))
-            for batch in batches[max(0, skipped - first) :]:
-                yield _assemble(batch.rows, batch.source, batch.target)
+            random = self._random(_PIECES, epoch, window, first)
+            steps = sampler.sample(plan[first:end], int(random.integers(2**30)))
+            yield from map(self._sampled, steps[max(0, skipped - first) :])
+
+    def _sampled(self, step: SampledBatch) -> list[Batch]:
+        """This rank's batches of a step in new pieces."""
+        sides = step.source, step.target
+        starts = [np.concatenate([[0], np.cumsum(lengths)]) for _, lengths in sides]
+        return [
+            _assemble(
+                step.rows[part],
+                *(take(ids, start, part) for (ids, _), start in zip(sides, starts, strict=True)),
+            )
+            for part in self._divide(step.source[1], step.target[1])
+        ]
 
     def _random(self, purpose: int, *place: int) -> np.random.Generator:
         entropy = np.random.SeedSequence(self._seed, spawn_key=(purpose, *place))
@@ -230,7 +263,7 @@ class Batches:
         return windows
 
     def _plan(self, epoch: int, window: int) -> list[IntArray]:
-        """The rows of this rank's batches in one window, in order."""
+        """The rows of each step in one window, in order."""
         random = self._random(_ORDER, epoch, window)
         blocks = self._windows(epoch)[window]
         rows = np.concatenate(
@@ -245,13 +278,7 @@ class Batches:
             self._store.lengths("target", rows) + 1,
             self._planned_tokens,
         )
-        steps = share(groups, self._world_size)
-        plan = []
-        for step in random.permutation(len(steps)):
-            # No rank always gets the longest of a step.
-            turn = int(random.integers(self._world_size))
-            plan.append(rows[steps[step][(self._rank + turn) % self._world_size]])
-        return plan
+        return [rows[groups[step]] for step in random.permutation(len(groups))]
 
 
 def _flatten(sentences: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:

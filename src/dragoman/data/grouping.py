@@ -1,4 +1,4 @@
-"""Which sentences form a batch, and which batches the ranks take together.
+"""Which sentences form a batch, and how a batch is divided among devices and passes.
 
 Source and target lengths span a plane; a batch should be a small patch of it, so that little is
 padded on either side.  The plane is cut in two again and again, each time where the two parts'
@@ -77,25 +77,38 @@ def _cut(
     return best[1]
 
 
-def share(batches: list[IntArray], world_size: int) -> list[list[IntArray]]:
-    """Deal batches, sorted by width, into steps of one batch a rank.
+def divide(
+    source: IntArray,
+    target: IntArray,
+    *,
+    rank: int = 0,
+    world_size: int = 1,
+    device_tokens: int | None = None,
+) -> list[IntArray]:
+    """One rank's share of a batch, in parts that its device takes one after another.
 
-    Ranks wait for each other, so all must have equally many batches, of about the same size.
-    Batches that do not fill the last step are halved until they do; nothing is dropped.  Only
-    if these hold fewer sentences than there are ranks, some sentences are seen twice.
+    Sentences are dealt by length, so that all ranks have about equally much to do.  Over all ranks
+    each sentence is in one part; where there are fewer sentences than ranks, some have none.
+
+    Args:
+        source: tokens of each source sentence of the batch, ``(sentences,)``.
+        target: tokens of each target sentence, ``(sentences,)``.
+        rank: which of the ranks.
+        world_size: how many they are.
+        device_tokens: bound of sentences times longest in a part, for either side.
 
     Returns:
-        Steps, each a list of ``world_size`` batches.
+        Positions of each part's sentences.  A sentence longer than the bound is a part of its own.
     """
-    remainder = len(batches) % world_size
-    if remainder:
-        sizes = np.array([len(batch) for batch in batches])
-        # The neighbours with the most sentences are the easiest to cut evenly.
-        sums = np.convolve(sizes, np.ones(remainder, dtype=np.int64), mode="valid")
-        first = int(sums.argmax())
-        split = halve_until(batches[first : first + remainder], world_size)
-        batches = batches[:first] + split + batches[first + remainder :]
-    return [batches[i : i + world_size] for i in range(0, len(batches), world_size)]
+    share = np.arange(len(source))
+    if world_size > 1:
+        share = np.argsort(np.maximum(source, target), kind="stable")[rank::world_size]
+    if not len(share):
+        return []
+    widest = max(int(source[share].max()), int(target[share].max()))
+    if device_tokens is None or len(share) * widest <= device_tokens:
+        return [share]
+    return [share[part] for part in group_by_length(source[share], target[share], device_tokens)]
 
 
 def halve_until(batches: list[IntArray], count: int) -> list[IntArray]:

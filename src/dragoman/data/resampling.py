@@ -74,7 +74,7 @@ class Sampler:
         if len(groups) > len(planned):
             return [self._stored(batch) for batch in planned]
         groups = halve_until(groups, len(planned))
-        # Ranks take batches of similar width together: the new ones follow the planned order.
+        # Groups come sorted by width; laid over the plan, their order is as random as the plan's.
         widths = [
             max(int(self._store.lengths(side, batch).max()) for side in _SIDES) for batch in planned
         ]

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 MetricName = Literal["bleu", "chrf", "ter"]
 
+HIGHER_IS_BETTER = {"bleu": True, "chrf": True, "ter": False, "loss": False}
+"""Of every figure that a model can be chosen by."""
+
+
+def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> bool:
+    """Whether ``value`` is better than ``other`` by more than the share ``margin`` of it."""
+    if HIGHER_IS_BETTER[metric]:
+        return value > other * (1 + margin)
+    return value < other * (1 - margin)
+
 
 class EvaluationConfig(Config):
     """Which scores to compute, and how the text is taken apart for them."""

@@ -19,6 +19,7 @@ from torch import Tensor
 from dragoman.errors import SavedError
 from dragoman.files import atomic_directory, remove_directory
 from dragoman.saved import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE, read_tensors, write_tensors
+from dragoman.training.optimizer import AVERAGE
 
 MOMENTS_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
@@ -39,23 +40,31 @@ class Best:
     step: Count
 
 
+@dataclass(frozen=True)
+class Place:
+    """How far a task's stream of batches has been read."""
+
+    epoch: Count = 0
+    """Passes over the data completed."""
+    window: Count = 0
+    """The present window of the epoch."""
+    step: Count = 0
+    """Steps taken of the present window."""
+
+
 @dataclass
 class Progress:
     """How far a run has come: with weights and moments, all that resuming needs.
 
-    There is no generator state: batches and dropout are functions of seed, epoch and step.
+    There is no generator state: batches and dropout are functions of seed, place and step.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     step: Count = 0
     """Optimizer steps taken, skipped ones included."""
-    epoch: Count = 0
-    """Passes over the data completed."""
-    window: Count = 0
-    """Windows of the present epoch completed."""
-    batch: Count = 0
-    """Batches of the present window already used, by each process."""
+    places: dict[str, Place] = field(default_factory=dict)
+    """How far each task's stream was read, by the task's name; the first task comes first."""
     target_tokens: Count = 0
     """Target tokens learned from, padding left out."""
     seconds: Finite = 0.0
@@ -71,6 +80,11 @@ class Progress:
     """Lowered by each rollback."""
     early_losses: list[float] = field(default_factory=list)
     """Losses a token of the first steps, to tell later whether anything was learned."""
+
+    @property
+    def epoch(self) -> int:
+        """Passes over the data of the first task that are completed."""
+        return next(iter(self.places.values()), Place()).epoch
 
 
 _PROGRESS = TypeAdapter(Progress)
@@ -144,6 +158,20 @@ def read_progress(path: Path) -> Progress:
         return progress
     except (OSError, ValueError) as error:
         raise SavedError(f"{path / STATE_FILE}: missing or damaged; {_remedy(path)}") from error
+
+
+def moving_average(path: Path) -> dict[str, Tensor]:
+    """The moving average of weights that a checkpoint holds, by the names of the weights.
+
+    Raises:
+        SavedError: the file is missing or damaged; the message says how to go on.
+    """
+    try:
+        moments = read_tensors(path / MOMENTS_FILE)
+    except SavedError as error:
+        raise SavedError(f"{error}; or {_remedy(path)}") from error
+    prefix = len(AVERAGE)
+    return {name[prefix:]: t for name, t in moments.items() if name.startswith(AVERAGE)}
 
 
 def _remedy(path: Path) -> str:

@@ -8,6 +8,8 @@ small updates would vanish in bfloat16's 8 bits.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import torch
@@ -18,6 +20,8 @@ from dragoman.config import Config
 from dragoman.errors import SavedError
 from dragoman.models.interface import fixed_tensors
 
+AVERAGE = "average."
+"""What the names of averaged weights begin with, among the moments."""
 _MOMENTS = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}
 
 
@@ -59,10 +63,18 @@ class FlatOptimizer:
         model: its parameters become views of this object's vectors; buffers are converted.
         config: Adam's constants.
         precision: what the model works in, float32 or bfloat16.
+        ema_decay: of an exponential moving average of the weights; None for none.
     """
 
-    def __init__(self, model: nn.Module, config: OptimizerConfig, precision: torch.dtype) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        config: OptimizerConfig,
+        precision: torch.dtype,
+        ema_decay: float | None = None,
+    ) -> None:
         self.config = config
+        self._ema_decay = ema_decay
         named = list(model.named_parameters())
         # Decayed parameters first, so that either kind is one slice.
         named.sort(key=lambda item: not _is_matrix(item[1]))
@@ -108,6 +120,7 @@ class FlatOptimizer:
             fused=True,
         )
         self._slices = slices
+        self._average = None if ema_decay is None else self.master.clone()
 
     def collect(self) -> None:
         """Add the gradients of one backward pass to :attr:`gradient`, in float32."""
@@ -139,6 +152,27 @@ class FlatOptimizer:
         self.clear()
         if self._working is not self.master:
             self._working.copy_(self.master)
+        if self._average is not None:
+            self._average.lerp_(self.master, 1 - self._present_decay())
+
+    def _present_decay(self) -> float:
+        """Lower in the first steps, so that fresh weights are soon forgotten."""
+        assert self._ema_decay is not None
+        steps = float(self._adam.state[self._slices[0]]["step"])
+        return min(self._ema_decay, (1 + steps) / (10 + steps))
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Let the model work with the average of its weights, if there is one, for a while."""
+        if self._average is None:
+            yield
+            return
+        kept = self._working.clone()
+        self._working.copy_(self._average)
+        try:
+            yield
+        finally:
+            self._working.copy_(kept)
 
     def clear(self) -> None:
         """Forget the gradient."""
@@ -150,11 +184,17 @@ class FlatOptimizer:
         return self._by_name(self.master) | self._exact
 
     def moments(self) -> dict[str, Tensor]:
-        """Adam's moments as ``first_moment.NAME`` and ``second_moment.NAME``, and its step."""
+        """Adam's moments as ``first_moment.NAME`` and ``second_moment.NAME``, and its step.
+
+        The average of the weights, if there is one, is beside them as ``average.NAME``.
+        """
         state = [self._adam.state[part] for part in self._slices]
         if not state[0]:
             return {}
         tensors = {"step": state[0]["step"].reshape(1)}
+        if self._average is not None:
+            named = self._by_name(self._average)
+            tensors |= {f"{AVERAGE}{name}": tensor for name, tensor in named.items()}
         for ours, theirs in _MOMENTS.items():
             flat = torch.cat([part[theirs] for part in state])
             tensors |= {f"{ours}.{name}": t for name, t in self._by_name(flat).items()}
@@ -172,6 +212,10 @@ class FlatOptimizer:
         self._working.copy_(self.master)
         self.clear()
         self._adam.state.clear()
+        if self._average is not None:
+            prefix = len(AVERAGE)
+            kept = {name[prefix:]: t for name, t in moments.items() if name.startswith(AVERAGE)}
+            self._average.copy_(self._flat(kept) if kept else self.master)
         if not moments:
             return
         sizes = [len(part) for part in self._slices]

@@ -7,11 +7,13 @@ The trainer hands each :data:`Record` to its observers; a record is a flat mappi
 from __future__ import annotations
 
 import json
-import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from dragoman.files import atomic_write, storage_errors
+from dragoman.training.tasks import TOKENS, Task
 
 Record = dict[str, Any]
 
@@ -78,13 +80,19 @@ def _step(line: str) -> float:
 
 
 class Averages:
-    """Means over the steps since the figures were last asked for."""
+    """Means over the steps since the figures were last asked for.
 
-    def __init__(self) -> None:
+    Args:
+        tasks: what is learned; figures of all but the first are named after their task.
+    """
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
         self._clear()
 
     def _clear(self) -> None:
-        self._smoothed = self._nll = self._tokens = self._norm = self._rate = 0.0
+        self._totals: list[dict[str, float]] = [defaultdict(float) for _ in self._tasks]
+        self._norm = self._rate = 0.0
         self._steps = 0
         self._seconds = 0.0
 
@@ -92,11 +100,11 @@ class Averages:
         """Count the time of a step, validation and checkpoints left out."""
         self._seconds += seconds
 
-    def add(self, smoothed: float, nll: float, tokens: float, norm: float, rate: float) -> None:
-        """Count one step: summed losses, target tokens, gradient norm, learning rate."""
-        self._smoothed += smoothed
-        self._nll += nll
-        self._tokens += tokens
+    def add(self, totals: Sequence[Mapping[str, float]], norm: float, rate: float) -> None:
+        """Count one step: each task's totals, gradient norm, learning rate."""
+        for sums, one in zip(self._totals, totals, strict=True):
+            for name, value in one.items():
+                sums[name] += value
         self._norm += norm
         self._rate = rate
         self._steps += 1
@@ -105,14 +113,16 @@ class Averages:
         """Means since the last call; empty if there was no step."""
         if not self._steps:
             return {}
-        nll = self._nll / self._tokens
-        figures = {
-            "loss": self._smoothed / self._tokens,
-            "nll": nll,
-            "perplexity": math.exp(min(nll, 100.0)),
+        figures: dict[str, float] = {}
+        for number, (task, sums) in enumerate(zip(self._tasks, self._totals, strict=True)):
+            prefix = f"{task.name}_" if number else ""
+            found = task.objective.figures(sums)
+            figures |= {f"{prefix}{name}": value for name, value in found.items()}
+        tokens = sum(sums[TOKENS] for sums in self._totals)
+        figures |= {
             "learning_rate": self._rate,
             "gradient_norm": self._norm / self._steps,
-            "tokens_per_second": self._tokens / max(self._seconds, 1e-9),
+            "tokens_per_second": tokens / max(self._seconds, 1e-9),
         }
         self._clear()
         return figures

@@ -1,30 +1,38 @@
-"""One whole step of training on one batch, for whoever measures speed."""
+"""One whole step of training on given batches, for whoever measures speed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer
+from dragoman.training.tasks import Objective
 
 
 def take_step(
     model: TranslationModel,
     optimizer: FlatOptimizer,
-    batch: Batch,
-    smoothing: float,
+    objective: Objective,
+    batches: Sequence[Batch],
     learning_rate: float = 0.0,
-) -> None:
+) -> int:
     """Loss, gradient and update, as in training; the device has finished when this returns.
 
     Args:
         model: in training mode, owned by ``optimizer``.
         optimizer: of the model.
-        batch: on the model's device.
-        smoothing: label smoothing.
+        objective: what is minimised.
+        batches: of the step, on the model's device.
         learning_rate: 0 takes all the work and changes nothing.
+
+    Returns:
+        The target tokens learned from.
     """
-    backward(model, batch, smoothing)
-    optimizer.collect()
-    optimizer.scale(1 / batch.target_tokens)  # reads a number back, so the device has finished
+    for batch in batches:
+        objective.backward(model, batch, 1.0)
+        optimizer.collect()
+    tokens = sum(batch.target_tokens for batch in batches)
+    optimizer.scale(1 / tokens)  # reads a number back, so the device has finished
     optimizer.step(learning_rate)
+    return tokens

@@ -1,6 +1,6 @@
 """The training loop: steps, validation, checkpoints, and what to do when something goes wrong.
 
-Everything random is a function of (seed, epoch, step, rank), so that a run which was killed and
+Everything random is a function of (seed, place, step, rank), so that a run which was killed and
 resumed gives the same weights as one that was not.
 """
 
@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor
 
-from dragoman.config import Config
-from dragoman.data.batches import Batch, BatchConfig
-from dragoman.data.prefetch import prefetch
-from dragoman.device import Precision, keep_freed_memory, working_precision
+from dragoman.data.batches import Batch
+from dragoman.device import keep_freed_memory, working_precision
 from dragoman.errors import InterruptedRunError, TrainingError
+from dragoman.evaluation.metrics import is_better
 from dragoman.files import sweep
 from dragoman.models.dropout import seed_dropout
 from dragoman.models.interface import TranslationModel
 from dragoman.saved import CHECKPOINTS_DIRECTORY
 from dragoman.training.checkpoint import (
     Best,
+    Place,
     Progress,
     checkpoints,
     path_of,
@@ -40,73 +37,13 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
-from dragoman.training.loss import backward
-from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+from dragoman.training.optimizer import FlatOptimizer
 from dragoman.training.progress import Averages, Observer, Record
-from dragoman.training.schedule import ScheduleConfig, learning_rate
+from dragoman.training.schedule import learning_rate
+from dragoman.training.settings import TrainingConfig
+from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
 
 MAX_ROLLBACKS = 3
-
-
-class TrainingConfig(Config):
-    """How a model is trained; the defaults are the paper's base model (section 5)."""
-
-    batches: BatchConfig = BatchConfig()
-    """Size of batches."""
-    accumulation: int = Field(1, ge=1, le=10_000)
-    """Batches a step on each device: more of them stand in for more memory or more devices."""
-    optimizer: OptimizerConfig = OptimizerConfig()
-    """Adam's constants."""
-    schedule: ScheduleConfig = ScheduleConfig()
-    """Learning rate over the steps."""
-    label_smoothing: float = Field(0.1, ge=0, lt=1)
-    """Probability mass given to all pieces alike (section 5.4)."""
-    precision: Precision = "auto"
-    """What the model computes in; auto is bfloat16 where the hardware has it, decided once when
-    training begins and written into the run."""
-    max_steps: int | None = Field(100_000, ge=1)
-    """Stop after this many steps."""
-    max_epochs: int | None = Field(None, ge=1)
-    """Stop after this many passes over the data."""
-    max_minutes: float | None = Field(None, gt=0)
-    """Stop after this much time of training, validation left out."""
-    validation_steps: int = Field(1000, ge=1)
-    """Validate each time this many steps have passed, and at the end."""
-    checkpoint_steps: int = Field(1000, ge=1)
-    """Write a checkpoint each time this many steps have passed."""
-    keep_checkpoints: int = Field(5, ge=1)
-    """Newest checkpoints to keep; the best one is kept besides."""
-    average_checkpoints: int = Field(5, ge=0)
-    """Newest checkpoints whose mean becomes the model (5 for base, 20 for big in the paper);
-    0 takes the best one."""
-    best_metric: Literal["bleu", "chrf", "loss"] = "bleu"
-    """What tells the best checkpoint: BLEU or chrF of the dev set, or its loss a token."""
-    patience: int | None = Field(None, ge=1)
-    """Stop after this many validations without a better one."""
-    log_steps: int = Field(20, ge=1)
-    """Write training figures each time this many steps have passed."""
-    non_finite_steps: int = Field(10, ge=1)
-    """Go back to the last checkpoint after this many non-finite steps in a row."""
-
-    def conflicts(self) -> Iterator[str]:
-        """An end that the schedule needs, and checkpoints that are not kept."""
-        if self.max_steps is None and self.schedule.decay in {"linear", "cosine"}:
-            yield f"schedule.decay: {self.schedule.decay} needs max_steps"
-        if self.average_checkpoints > self.keep_checkpoints:
-            yield (
-                f"average_checkpoints {self.average_checkpoints} is more than keep_checkpoints "
-                f"{self.keep_checkpoints}; raise the latter"
-            )
-
-
-class BatchSource(Protocol):
-    """Batches of any epoch, as :class:`dragoman.data.batches.Batches` gives them."""
-
-    def windows(self, epoch: int) -> int:
-        """In how many parts ``epoch`` comes."""
-
-    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[Batch]:
-        """Batches of one part from index ``start`` on."""
 
 
 Validate = Callable[[TranslationModel], dict[str, float]]
@@ -119,7 +56,7 @@ class Trainer:
 
     Args:
         model: with fresh weights; moved to the device.
-        batches: the training data.
+        tasks: what it learns; an epoch is one of the first.
         validate: gives figures of the dev set, among them ``config.best_metric``.
         config: how to train.
         run: directory that holds ``checkpoints/``.
@@ -132,7 +69,7 @@ class Trainer:
     def __init__(
         self,
         model: TranslationModel,
-        batches: BatchSource,
+        tasks: Sequence[Task],
         validate: Validate,
         config: TrainingConfig,
         run: Path,
@@ -145,14 +82,18 @@ class Trainer:
         keep_freed_memory()
         self.model = model.to(world.device)
         self.optimizer = FlatOptimizer(
-            self.model, config.optimizer, working_precision(config.precision, world.device)
+            self.model,
+            config.optimizer,
+            working_precision(config.precision, world.device),
+            config.ema_decay,
         )
         self.progress = Progress()
-        self._batches, self._validate, self._config = batches, validate, config
+        self._tasks, self._validate, self._config = tasks, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
         self._world, self.observers = world, observers
         self._interruption = Interruption()
-        self._averages = Averages()
+        self._averages = Averages(tasks)
+        self._readers = self._at(self.progress.places)
         self._non_finite = 0
         self._saved_step: int | None = None
         self._step_seconds = 0.0
@@ -170,9 +111,19 @@ class Trainer:
         progress, weights, moments = read_checkpoint(path_of(self._run, newest))
         self.optimizer.restore(weights, moments)
         self.progress, self._saved_step = progress, progress.step
-        if progress.window >= self._batches.windows(progress.epoch):  # the text has become less
-            progress.epoch, progress.window, progress.batch = progress.epoch + 1, 0, 0
+        self._close_readers()
+        self._readers = self._at(progress.places)
         return True
+
+    def _at(self, places: Mapping[str, Place]) -> dict[str, Reader]:
+        """A reader of each task's stream from its place on."""
+        return {
+            task.name: Reader(task.stream, places.get(task.name, Place())) for task in self._tasks
+        }
+
+    def _close_readers(self) -> None:
+        for reader in self._readers.values():
+            reader.close()
 
     def _newest_step(self) -> int | None:
         """Of the newest checkpoint, if there is one."""
@@ -190,37 +141,45 @@ class Trainer:
         try:
             with self._interruption.listening():
                 while self._limit_reached() is None:
-                    self._one_window()
+                    self._one_step()
                 if self.progress.step != self.progress.validated_step:
                     self._validate_and_save(validate=True)
         finally:
+            self._close_readers()
             for observer in self.observers:
                 observer.close()
         return self.progress
 
-    def _one_window(self) -> None:
-        """The rest of the present window, or up to a limit, a rollback or a signal."""
-        progress, k = self.progress, self._config.accumulation
+    def _one_step(self) -> None:
+        """A step of every task, or the end of an epoch of the first."""
         started = time.perf_counter()  # a step's time has its wait for data in it
-        present = self._batches.window(progress.epoch, progress.window, progress.batch)
-        with prefetch(present) as batches:
-            while group := list(islice(batches, k)):
-                finite = self._step([batch.to(self._world.device) for batch in group])
-                progress.batch += len(group)
-                self._step_seconds = time.perf_counter() - started
-                self._averages.wait(self._step_seconds)
-                if not finite and self._non_finite >= self._config.non_finite_steps:
-                    self._roll_back()
-                    return
-                self._after_step()
-                if self._limit_reached() is not None:
-                    return
-                started = time.perf_counter()
-        progress.window, progress.batch = progress.window + 1, 0
-        if progress.window >= self._batches.windows(progress.epoch):
-            progress.epoch, progress.window = progress.epoch + 1, 0
+        taken = self._take()
+        if taken is None:
+            return
+        finite = self._step(taken)
+        self.progress.places = {name: reader.place for name, reader in self._readers.items()}
+        self._step_seconds = time.perf_counter() - started
+        self._averages.wait(self._step_seconds)
+        if not finite and self._non_finite >= self._config.non_finite_steps:
+            self._roll_back()
+        else:
+            self._after_step()
 
-    def _step(self, batches: list[Batch]) -> bool:
+    def _take(self) -> list[list[Batch]] | None:
+        """What each task's next step learns from; None where an epoch of the first task ends."""
+        taken = []
+        for number, reader in enumerate(self._readers.values()):
+            batches = reader.take()
+            if batches is None:
+                self.progress.places[self._tasks[number].name] = reader.place
+                if number == 0:
+                    return None
+                batches = reader.take()  # another task goes on with its next epoch
+                assert batches is not None, "an epoch has at least one step"
+            taken.append(batches)
+        return taken
+
+    def _step(self, taken: list[list[Batch]]) -> bool:
         """One optimizer step; False if it was skipped because the loss is not finite."""
         progress, config = self.progress, self._config
         progress.step += 1
@@ -228,47 +187,59 @@ class Trainer:
         seed_dropout(*entropy)
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         self.model.train()
-        sums = torch.zeros(3, dtype=torch.float64, device=self._world.device)
-        for batch in batches:
-            sums += self._backward(batch)
+        sums = [
+            self._backward(task, batches) for task, batches in zip(self._tasks, taken, strict=True)
+        ]
+        if not any(taken):  # fewer sentences than processes: this one has no part in the step
             self.optimizer.collect()
-        smoothed, nll, tokens = self._share(sums)
+        totals = self._share(sums)
         self._world.all_reduce(self.optimizer.gradient)
+        tokens = sum(
+            task.weight * one[TOKENS] for task, one in zip(self._tasks, totals, strict=True)
+        )
         norm = self.optimizer.scale(1 / tokens)
         rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
         rate *= progress.learning_rate_factor
-        finite = math.isfinite(norm) and math.isfinite(smoothed)
+        losses = [one[LOSS] for one in totals]
+        finite = all(map(math.isfinite, (norm, *losses)))
         if finite:
             self.optimizer.step(rate)
             self._non_finite = 0
-            progress.target_tokens += int(tokens)
-            self._averages.add(smoothed, nll, tokens, norm, rate)
+            progress.target_tokens += int(sum(one[TOKENS] for one in totals))
+            self._averages.add(totals, norm, rate)
             if len(progress.early_losses) < EARLY_STEPS:
-                progress.early_losses.append(nll / tokens)
+                progress.early_losses.append(_likelihood(totals[0]) / totals[0][TOKENS])
         else:
             self.optimizer.clear()
             self._non_finite += 1
-            self._warn(f"loss or gradient is not finite ({smoothed}, {norm}); step skipped")
+            told = ", ".join(map(str, (*losses, norm)))
+            self._warn(f"loss or gradient is not finite ({told}); step skipped")
         return finite
 
-    def _share(self, sums: Tensor) -> list[float]:
-        """Add up ``sums`` over all processes, and agree on when to stop.
+    def _backward(self, task: Task, batches: list[Batch]) -> Tensor:
+        """Gradients of this process' share of a task's step, and its totals in their order."""
+        names = task.objective.totals
+        sums = torch.zeros(len(names), dtype=torch.float64, device=self._world.device)
+        for batch in batches:
+            ready = task.stream.completed(batch.to(self._world.device), self.model)
+            found = task.objective.backward(self.model, ready, task.weight)
+            sums += torch.stack([found[name] for name in names]).double()
+            self.optimizer.collect()
+        return sums
+
+    def _share(self, sums: list[Tensor]) -> list[dict[str, float]]:
+        """Add up each task's totals over all processes, and agree on when to stop.
 
         A signal or the clock may say one thing to one process and another to the next; were
         each to act on its own, those that go on would wait for the others for ever.
         """
         lead = self._step_seconds if self._world.is_leader else 0.0
-        common = sums.new_tensor([lead, self._interruption.signal is not None])
-        *totals, seconds, stop = self._world.all_reduce(torch.cat([sums, common])).tolist()
+        common = sums[0].new_tensor([lead, self._interruption.signal is not None])
+        *flat, seconds, stop = self._world.all_reduce(torch.cat([*sums, common])).tolist()
         self.progress.seconds += seconds
         self._stopping = stop > 0
-        return totals
-
-    def _backward(self, batch: Batch) -> Tensor:
-        """Gradients of one batch; its smoothed loss, NLL and tokens, summed."""
-        loss = backward(self.model, batch, self._config.label_smoothing)
-        tokens = loss.nll.new_tensor(batch.target_tokens)
-        return torch.stack([loss.smoothed, loss.nll, tokens]).double()
+        values = iter(flat)
+        return [{name: next(values) for name in task.objective.totals} for task in self._tasks]
 
     def _after_step(self) -> None:
         """Log, validate, save and stop where the time has come."""
@@ -312,7 +283,7 @@ class Trainer:
         record |= self.model.figures()
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
-        if message := learns_nothing(progress.early_losses, figures["nll"], progress.step):
+        if message := learns_nothing(progress.early_losses, _likelihood(figures), progress.step):
             self._warn(message)
         self._tell(record)
 
@@ -336,13 +307,11 @@ class Trainer:
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
         self.model.eval()
-        figures = self._validate(self.model)
+        with self.optimizer.averaged():
+            figures = self._validate(self.model)
         self._tell({"kind": "validation", "step": progress.step, **figures})
         value = figures[metric]
-        better = progress.best is None or (
-            value < progress.best.value if metric == "loss" else value > progress.best.value
-        )
-        if better:
+        if progress.best is None or is_better(metric, value, progress.best.value):
             progress.best = Best(metric, value, progress.step)
             progress.stale_validations = 0
         else:
@@ -360,7 +329,7 @@ class Trainer:
             )
         self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
         self._non_finite = 0
-        self._averages = Averages()
+        self._averages = Averages(self._tasks)
         self.model.figures()  # which forgets them
         for observer in self.observers:
             observer.rewind(self.progress.step)
@@ -376,3 +345,8 @@ class Trainer:
         if self._world.is_leader:
             for observer in self.observers:
                 observer.record(record)
+
+
+def _likelihood(figures: Mapping[str, float]) -> float:
+    """The negative log-likelihood where an objective gives one, else what it minimises."""
+    return figures.get("nll", figures[LOSS])

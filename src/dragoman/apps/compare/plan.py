@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from dragoman.apps.compare.speed import Rehearsal
@@ -164,7 +165,8 @@ def _steps(
     if budget.flops is not None:
         steps = budget.flops / (found.flops_per_target_token * tokens)
     elif budget.minutes is not None:
-        speed = Rehearsal(experiment, prepared).tokens_per_second(CALIBRATION_SECONDS)
+        with closing(Rehearsal(experiment, prepared)) as rehearsal:
+            speed = rehearsal.tokens_per_second(CALIBRATION_SECONDS)
         steps = 60 * budget.minutes * speed / tokens
     else:
         return None
@@ -175,14 +177,9 @@ def _steps(
 
 def _tokens_per_step(experiment: Experiment, prepared: Prepared) -> float:
     """Mean over the first steps of an epoch, whose windows may end with smaller ones."""
-    batches = experiment.batches(prepared, World.alone())
-    sizes: list[int] = []
-    for window in range(batches.windows(0)):
-        present = iter(batches.window(0, window))
-        while group := list(islice(present, experiment.config.training.accumulation)):
-            sizes.append(sum(batch.target_tokens for batch in group))
-            if len(sizes) == _COUNTED_STEPS:
-                return sum(sizes) / len(sizes)
+    stream = experiment.tasks(prepared, World.alone())[0].stream
+    steps = chain.from_iterable(stream.window(0, window) for window in range(stream.windows(0)))
+    sizes = [sum(b.target_tokens for b in step) for step in islice(steps, _COUNTED_STEPS)]
     return sum(sizes) / len(sizes)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count
 from statistics import median
 
 import torch
 
-from dragoman.data.batches import Batch
 from dragoman.device import (
     best_device,
     decide_precision,
@@ -20,9 +20,11 @@ from dragoman.device import (
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved import build_model
+from dragoman.training.checkpoint import Place
 from dragoman.training.distributed import World
 from dragoman.training.optimizer import FlatOptimizer
 from dragoman.training.step import take_step
+from dragoman.training.tasks import Reader
 from dragoman.translator import Translator
 
 ROUNDS = 3
@@ -62,16 +64,20 @@ class Rehearsal:
         self._model = build_model(config.model, prepared.vocabularies).to(device).train()
         precision = working_precision(config.training.precision, device)
         self._optimizer = FlatOptimizer(self._model, config.training.optimizer, precision)
-        self._smoothing = config.training.label_smoothing
-        source = experiment.batches(prepared, World.alone())
-        epochs = (source.epoch(epoch) for epoch in count())
-        self._batches: Iterator[Batch] = (batch.to(device) for epoch in epochs for batch in epoch)
+        (task,) = experiment.tasks(prepared, World.alone())
+        self._objective, self._device = task.objective, device
+        self._steps = Reader(task.stream, Place())
 
     def step(self) -> int:
         """Take one and give its target tokens."""
-        batch = next(self._batches)
-        take_step(self._model, self._optimizer, batch, self._smoothing)
-        return batch.target_tokens
+        batches = self._steps.take() or self._steps.take()  # there is none where an epoch ends
+        assert batches, "one process has a part in every step"
+        ready = [batch.to(self._device) for batch in batches]
+        return take_step(self._model, self._optimizer, self._objective, ready)
+
+    def close(self) -> None:
+        """Prepare no more batches."""
+        self._steps.close()
 
     def tokens_per_second(self, seconds: float) -> float:
         """Target tokens learned from in a second, over so many of them and after a warm-up."""
@@ -109,9 +115,9 @@ def measure_speeds(
     for _ in range(rounds):
         for name, runs in systems.items():
             if len(runs) == 1:
-                rehearsal = Rehearsal(runs[0], runs[0].prepare())
-                found[name].training.append(rehearsal.tokens_per_second(SECONDS))
-                del rehearsal
+                with closing(Rehearsal(runs[0], runs[0].prepare())) as rehearsal:
+                    found[name].training.append(rehearsal.tokens_per_second(SECONDS))
+                del rehearsal  # only one system is in memory
             translator = Translator.load(*(one.run for one in runs))
             found[name].translating.append(_translate(translator, sources[:_SENTENCES]))
             progress(next(turns))

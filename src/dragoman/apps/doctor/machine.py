@@ -22,7 +22,8 @@ from dragoman.models.cost import cost
 from dragoman.models.memory import activation_bytes
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved import build_model
-from dragoman.training.loss import CACHED_SCORES, CHUNK_SCORES
+from dragoman.training.objectives.chunks import CHUNK_SCORES
+from dragoman.training.objectives.cross_entropy import CACHED_SCORES
 from dragoman.training.optimizer import FlatOptimizer
 from dragoman.training.step import take_step
 
@@ -95,14 +96,16 @@ def _static_memory(parameters: int) -> float:
 def _check_memory(
     config: ExperimentConfig, static: float, measured: Measured, available: float
 ) -> Finding:
-    batch = measured.bytes_per_token * config.training.batches.batch_tokens
+    training = config.training
+    batch = measured.bytes_per_token * min(
+        training.step_tokens, training.device_tokens or training.step_tokens
+    )
     text = f"training takes about {_size(static + batch)}, {_of(available)}"
     if static + batch > available:
         fitting = int((available - static) / measured.bytes_per_token)
         return error(
             "memory",
-            f"{text}; set training.batches.batch_tokens to {max(fitting, 0) // 100 * 100} or less "
-            "and training.accumulation so much higher",
+            f"{text}; set training.device_tokens to {max(fitting, 0) // 100 * 100} or less",
         )
     return ok("memory", text)
 
@@ -141,8 +144,8 @@ def _check_time(
 
 
 def _tokens_a_step(config: ExperimentConfig) -> float:
-    """Target tokens, of which batches are nine tenths full."""
-    return 0.9 * config.training.batches.batch_tokens * config.training.accumulation
+    """Target tokens, of which a step is nine tenths full."""
+    return 0.9 * config.training.step_tokens
 
 
 def _measure(config: ExperimentConfig, encoded: Encoded, device: torch.device) -> Measured:
@@ -153,10 +156,10 @@ def _measure(config: ExperimentConfig, encoded: Encoded, device: torch.device) -
     precision = working_precision(config.training.precision, device)
     optimizer = FlatOptimizer(model, config.training.optimizer, precision)
     batch = _typical_batch(config, encoded).to(device)
-    smoothing = config.training.label_smoothing
+    objective = config.training.objective()
 
     def step() -> None:
-        take_step(model, optimizer, batch, smoothing)
+        take_step(model, optimizer, objective, [batch])
 
     kept = activation_bytes(step, model.parameters())  # this step also warms up
     best = float("inf")
@@ -178,7 +181,7 @@ def _typical_batch(config: ExperimentConfig, encoded: Encoded) -> Batch:
     drawn = random.Random(config.seed).choices(pairs, k=4096)
     drawn.sort(key=lambda pair: len(pair[1]))
     middle = drawn[len(drawn) // 2 :]  # from the median on
-    wanted = min(_MEASURED_TOKENS, config.training.batches.batch_tokens)
+    wanted = min(_MEASURED_TOKENS, config.training.step_tokens)
     count = max(1, wanted // (len(middle[0][1]) + 1))
     return make_batch([pair[0] for pair in middle[:count]], [pair[1] for pair in middle[:count]])
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 import torch
 from families import build, teacher_force
@@ -11,9 +14,11 @@ from torch.nn import functional
 
 from dragoman.data.batches import make_batch
 from dragoman.models import TransformerConfig
+from dragoman.models.interface import TranslationModel
 from dragoman.text.vocabulary import PAD
-from dragoman.training import loss as loss_module
-from dragoman.training.loss import backward, chunked_backward, smoothed_cross_entropy
+from dragoman.training.objectives import CrossEntropy, chunks, cross_entropy
+from dragoman.training.objectives.chunks import chunked_backward
+from dragoman.training.objectives.cross_entropy import smoothed_cross_entropy
 
 smoothings = st.sampled_from([0.0, 0.1, 0.5])
 
@@ -39,8 +44,11 @@ def test_equals_pytorch(positions: int, vocabulary: int, smoothing: float) -> No
     chunk=st.integers(1, 15),
     cached=st.integers(1, 15),
     smoothing=smoothings,
+    scale=st.sampled_from([1.0, 0.25]),
 )
-def test_chunks_change_nothing(positions: int, chunk: int, cached: int, smoothing: float) -> None:
+def test_chunks_change_nothing(
+    positions: int, chunk: int, cached: int, smoothing: float, scale: float
+) -> None:
     """Loss, gradients of the projection and of what lies before it, whatever the chunk."""
     torch.manual_seed(positions)
     vocabulary = 7
@@ -54,12 +62,22 @@ def test_chunks_change_nothing(positions: int, chunk: int, cached: int, smoothin
     parameters = [*first.parameters(), *projection.parameters()]
     expected = torch.autograd.grad(whole, parameters)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loss_module, "CHUNK_SCORES", chunk * vocabulary)
-        patch.setattr(loss_module, "CACHED_SCORES", cached * vocabulary)
-        found = chunked_backward(first(x), gold, projection, smoothing)
-    torch.testing.assert_close(found.smoothed, whole.detach())
+        patch.setattr(chunks, "CHUNK_SCORES", chunk * vocabulary)
+        patch.setattr(cross_entropy, "CACHED_SCORES", cached * vocabulary)
+        found = chunked_backward(
+            first(x),
+            projecting(projection),
+            lambda part, rows: smoothed_cross_entropy(projection(part), gold[rows], smoothing),
+            scale=scale,
+        )
+    torch.testing.assert_close(found[0], whole.detach())
     for parameter, gradient in zip(parameters, expected, strict=True):
-        torch.testing.assert_close(parameter.grad, gradient)
+        torch.testing.assert_close(parameter.grad, scale * gradient)
+
+
+def projecting(projection: torch.nn.Module) -> TranslationModel:
+    """What the backward pass knows of a model."""
+    return cast(TranslationModel, SimpleNamespace(logits=projection))
 
 
 def test_bfloat16_scores_are_summed_in_float32() -> None:
@@ -76,8 +94,12 @@ def test_without_gradient_only_figures() -> None:
     hidden, gold = torch.randn(5, 3), torch.randint(7, (5,))
     projection = torch.nn.Linear(3, 7)
     with torch.no_grad():
-        found = chunked_backward(hidden, gold, projection, 0.0)
-    torch.testing.assert_close(found.smoothed, found.nll)
+        smoothed, nll = chunked_backward(
+            hidden,
+            projecting(projection),
+            lambda part, rows: smoothed_cross_entropy(projection(part), gold[rows], 0.0),
+        )
+    torch.testing.assert_close(smoothed, nll)
     assert projection.weight.grad is None
 
 
@@ -99,7 +121,8 @@ def test_padding_is_left_out() -> None:
     ]
     parameters = dict(model.named_parameters())
     gradients = torch.autograd.grad(expected[0], list(parameters.values()))
-    found = backward(model, batch, 0.1)
-    torch.testing.assert_close((found.smoothed, found.nll), tuple(x.detach() for x in expected))
+    found = CrossEntropy(0.1).backward(model, batch)
+    torch.testing.assert_close((found["loss"], found["nll"]), tuple(x.detach() for x in expected))
+    assert found["tokens"] == batch.target_tokens
     for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, msg=name)

@@ -1,0 +1,87 @@
+"""Teacher forcing, and the projection to the vocabulary chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from dragoman.data.batches import Batch
+from dragoman.models.interface import TranslationModel
+from dragoman.text.vocabulary import PAD
+
+CHUNK_SCORES = 1 << 23
+"""Scores (positions times vocabulary) held at once on a CPU."""
+GPU_CHUNK_SCORES = 1 << 27
+"""Scores held at once on a GPU, where each chunk costs the start of a dozen kernels; not tuned
+on one yet."""
+
+
+def read_target(model: TranslationModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
+    """One pass with the whole target as input.
+
+    Args:
+        model: in training mode.
+        batch: on the model's device.
+
+    Returns:
+        Hidden vectors of the positions that are no padding, ``(positions, d_model)``; what should
+        follow each of them, ids ``(positions,)``; the model's auxiliary loss for each position.
+    """
+    memory = model.encode(batch.source, batch.source_mask)
+    hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
+    real = batch.target_output != PAD
+    auxiliary = model.auxiliary_loss(batch.source_mask, real)
+    return hidden[real], batch.target_output[real], auxiliary
+
+
+def chunked_backward(
+    hidden: Tensor,
+    model: TranslationModel,
+    loss: Callable[[Tensor, slice], tuple[Tensor, ...]],
+    *,
+    scale: float = 1.0,
+    auxiliary: Tensor | None = None,
+) -> tuple[Tensor, ...]:
+    """Loss of all positions and, if ``hidden`` carries a gradient, its backward pass.
+
+    The projection to the vocabulary goes forward and backward chunk by chunk, so that no
+    ``(positions, vocabulary)`` tensor exists; then one backward pass runs through the rest.
+
+    Args:
+        hidden: ``(positions, ..., d_model)``, padding already left out.
+        model: whose :meth:`~dragoman.models.interface.TranslationModel.logits` the loss takes.
+        loss: from a chunk of ``hidden`` and its place to its summed loss and further sums.
+        scale: what the gradients are multiplied by; the sums are not.
+        auxiliary: added to the loss of each position, from ``TranslationModel.auxiliary_loss``.
+
+    Returns:
+        What ``loss`` gave, summed over all chunks and without gradient; the first with
+        ``auxiliary``.
+    """
+    training = hidden.requires_grad
+    leaf = hidden.detach().requires_grad_(training)
+    sums: tuple[Tensor, ...] | None = None
+    for rows in _chunks(leaf, model):
+        found = loss(leaf[rows], rows)
+        if training:
+            (found[0] * scale).backward()
+        parts = tuple(part.detach() for part in found)
+        sums = parts if sums is None else tuple(map(torch.add, sums, parts))
+    assert sums is not None, "a batch has at least one position"
+    others = [] if auxiliary is None else [auxiliary * (scale * len(hidden))]
+    if training:
+        torch.autograd.backward([hidden, *others], [leaf.grad, *(None for _ in others)])
+    if auxiliary is not None:
+        sums = (sums[0] + auxiliary.detach() * len(hidden), *sums[1:])
+    return sums
+
+
+def _chunks(leaf: Tensor, model: TranslationModel) -> list[slice]:
+    """Where to cut, so that the scores of a chunk fit into memory."""
+    with torch.no_grad():
+        scores_of_one = model.logits(leaf[:1]).numel()
+    at_once = CHUNK_SCORES if leaf.device.type == "cpu" else GPU_CHUNK_SCORES
+    size = max(1, at_once // scores_of_one)
+    return [slice(start, start + size) for start in range(0, len(leaf), size)]

@@ -1,0 +1,104 @@
+"""Cross-entropy with label smoothing (Szegedy et al. 2016; Vaswani et al. 2017, section 5.4).
+
+The target distribution is ``q(k) = (1 - s) [k = y] + s / V`` for smoothing ``s`` and a
+vocabulary of ``V``; the loss of a position is ``-sum_k q(k) log p(k)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+from dragoman.data.batches import Batch
+from dragoman.models.interface import TranslationModel
+from dragoman.training.objectives.chunks import chunked_backward, read_target
+
+CACHED_SCORES = 1 << 20
+"""Scores (positions times vocabulary) that become probabilities at once: few enough to stay in a
+CPU's cache."""
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """The summed loss of a chunk, with the gradient ``p - q`` made while ``p`` is at hand."""
+
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, logits: Tensor, gold: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        accurate = torch.promote_types(logits.dtype, torch.float32)
+        vocabulary = logits.shape[-1]
+        at_once = CACHED_SCORES if logits.device.type == "cpu" else logits.numel()
+        gradient = torch.empty_like(logits) if ctx.needs_input_grad[0] else None  # type: ignore[attr-defined]
+        nll = uniform = logits.new_zeros((), dtype=accurate)
+        for start in range(0, len(logits), rows := max(1, at_once // vocabulary)):
+            part = slice(start, start + rows)
+            index = gold[part].unsqueeze(-1)
+            log_p = logits[part].log_softmax(-1, dtype=accurate)
+            nll = nll - log_p.gather(-1, index).sum()
+            uniform = uniform - log_p.sum() / vocabulary
+            if gradient is not None:
+                p_minus_q = log_p.exp_().sub_(smoothing / vocabulary)
+                p_minus_q.scatter_add_(-1, index, log_p.new_full(index.shape, smoothing - 1))
+                gradient[part] = p_minus_q
+        if gradient is not None:
+            ctx.save_for_backward(gradient)
+        ctx.mark_non_differentiable(nll)
+        return (1 - smoothing) * nll + smoothing * uniform, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, upstream: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = ctx.saved_tensors  # type: ignore[attr-defined]
+        return gradient * upstream, None, None
+
+
+def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """Summed smoothed loss and summed negative log-likelihood.
+
+    Args:
+        logits: ``(positions, vocabulary)``, any float type; summed in float32 or better.
+        gold: ids ``(positions,)``.
+        smoothing: ``s``, between 0 and 1.
+    """
+    apply: Callable[..., tuple[Tensor, Tensor]] = _SmoothedCrossEntropy.apply
+    return apply(logits, gold, smoothing)
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    """Smoothed cross-entropy of the target, with the model's auxiliary loss.
+
+    Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats; ``tokens``.
+    """
+
+    smoothing: float
+    """Probability mass given to all pieces alike."""
+    totals = ("loss", "nll", "tokens")
+
+    def backward(
+        self, model: TranslationModel, batch: Batch, scale: float = 1.0
+    ) -> Mapping[str, Tensor]:
+        """Gradients and totals of a batch; see :class:`~dragoman.training.tasks.Objective`."""
+        hidden, gold, auxiliary = read_target(model, batch)
+
+        def loss(part: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
+            return smoothed_cross_entropy(model.logits(part), gold[rows], self.smoothing)
+
+        smoothed, nll = chunked_backward(hidden, model, loss, scale=scale, auxiliary=auxiliary)
+        return {"loss": smoothed, "nll": nll, "tokens": nll.new_tensor(batch.target_tokens)}
+
+    def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
+        """Loss and negative log-likelihood per token, and perplexity."""
+        return per_token(totals)
+
+
+def per_token(totals: Mapping[str, float]) -> dict[str, float]:
+    """Every total per token, and the perplexity that ``nll`` stands for."""
+    tokens = totals["tokens"]
+    figures = {name: total / tokens for name, total in totals.items() if name != "tokens"}
+    return figures | {"perplexity": math.exp(min(figures["nll"], 100.0))}

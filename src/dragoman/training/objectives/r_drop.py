@@ -1,0 +1,81 @@
+"""R-Drop: two passes under different dropout should say the same (Liang et al. 2021).
+
+"R-Drop: Regularized Dropout for Neural Networks", arXiv:2106.14448, equations 2 to 4: for the
+distributions ``p1`` and ``p2`` that two passes give for a position with the piece ``y``,
+
+    loss = -log p1(y) - log p2(y) + alpha / 2 * (KL(p1 || p2) + KL(p2 || p1)).
+
+Half of it is minimised here, so that with alpha 0 it is the mean of the two cross-entropies.  As
+in their program both passes are one, of the batch beside its copy, and the likelihood is smoothed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from dragoman.data.batches import Batch
+from dragoman.models.interface import TranslationModel
+from dragoman.training.objectives.chunks import chunked_backward, read_target
+from dragoman.training.objectives.cross_entropy import per_token, smoothed_cross_entropy
+
+
+@dataclass(frozen=True)
+class RDrop:
+    """Smoothed cross-entropy of two passes, and how much they differ.
+
+    Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats, the mean of both
+    passes; ``divergence``, the mean of both Kullback-Leibler divergences; ``tokens``.
+    """
+
+    smoothing: float
+    """Probability mass given to all pieces alike."""
+    alpha: float
+    """What the divergence counts; 5 in the paper for translation."""
+    totals = ("loss", "nll", "divergence", "tokens")
+
+    def backward(
+        self, model: TranslationModel, batch: Batch, scale: float = 1.0
+    ) -> Mapping[str, Tensor]:
+        """Gradients and totals of a batch; see :class:`~dragoman.training.tasks.Objective`."""
+        hidden, gold, auxiliary = read_target(model, _twice(batch))
+        # (positions, passes, d_model)
+        pairs = hidden.unflatten(0, (2, -1)).transpose(0, 1)
+        gold = gold.unflatten(0, (2, -1)).T
+
+        def loss(part: Tensor, rows: slice) -> tuple[Tensor, Tensor, Tensor]:
+            logits = model.logits(part)
+            smoothed, nll = smoothed_cross_entropy(
+                logits.flatten(0, 1), gold[rows].flatten(), self.smoothing
+            )
+            divergence = symmetric_divergence(logits)
+            return (smoothed + self.alpha * divergence) / 2, nll / 2, divergence
+
+        totals = chunked_backward(pairs, model, loss, scale=scale, auxiliary=auxiliary)
+        tokens = totals[0].new_tensor(batch.target_tokens)
+        return dict(zip(self.totals, (*totals, tokens), strict=True))
+
+    def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
+        """Loss, negative log-likelihood and divergence per token, and perplexity."""
+        return per_token(totals)
+
+
+def symmetric_divergence(logits: Tensor) -> Tensor:
+    """``(KL(p1 || p2) + KL(p2 || p1)) / 2``, summed over positions.
+
+    Args:
+        logits: ``(positions, 2, vocabulary)``, any float type; summed in float32 or better.
+    """
+    accurate = torch.promote_types(logits.dtype, torch.float32)
+    first, second = logits.log_softmax(-1, dtype=accurate).unbind(1)
+    # Both divergences at once: sum p1 (log p1 - log p2) + p2 (log p2 - log p1).
+    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
+
+
+def _twice(batch: Batch) -> Batch:
+    """Every sentence and, after all of them, its copy."""
+    names = ("source", "source_mask", "target_input", "target_output")
+    return replace(batch, **{name: getattr(batch, name).repeat(2, 1) for name in names})

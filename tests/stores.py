@@ -1,0 +1,55 @@
+"""Stores of given pairs of ids, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.data.store import Manifest, Store, StoredPart, StoreWriter, write_manifest
+
+Pairs = Sequence[tuple[Sequence[int], Sequence[int]]]
+
+
+def write_store(directory: Path, pairs: Pairs, weights: Sequence[tuple[int, float]] = ()) -> Store:
+    """Write a store of ``pairs``; ``weights`` gives each part's size and weight."""
+
+    def flat(sentences: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+        ids = np.array([i for sentence in sentences for i in sentence], dtype=np.int32)
+        return ids, np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+
+    directory.mkdir(parents=True, exist_ok=True)
+    with StoreWriter(directory) as writer:
+        for first in range(0, len(pairs), 7):  # several appends, not of equal size
+            sources, targets = zip(*pairs[first : first + 7], strict=True)
+            writer.append(*flat(sources), *flat(targets))
+    parts = []
+    start = 0
+    for size, weight in weights or [(len(pairs), 1.0)]:
+        parts.append(StoredPart(name="part", start=start, stop=start + size, weight=weight))
+        start += size
+    manifest = Manifest(
+        format=1,
+        pairs=writer.pairs,
+        max_pieces=1000,
+        parts=parts,
+        fingerprint="f",
+        settings="s",
+        inputs=[],
+        files=writer.files(),
+    )
+    write_manifest(directory, manifest)
+    return Store.open(directory)
+
+
+def random_pairs(count: int, seed: int = 0, longest: int = 60) -> list[tuple[list[int], list[int]]]:
+    """Pairs whose lengths are spread and related as those of real sentences are."""
+    chance = np.random.default_rng(seed)
+    sources = chance.lognormal(2.5, 0.5, count)
+    targets = sources * chance.lognormal(0, 0.15, count)
+
+    def ids(length: float) -> list[int]:
+        return chance.integers(4, 1000, int(np.clip(length, 1, longest))).tolist()
+
+    return [(ids(s), ids(t)) for s, t in zip(sources, targets, strict=True)]
