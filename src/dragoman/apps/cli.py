@@ -21,6 +21,7 @@ import click
 import dragoman
 from dragoman.apps.comparison_commands import compare
 from dragoman.apps.evaluation_commands import evaluate
+from dragoman.apps.init.command import init
 from dragoman.apps.inspection_commands import cost, doctor
 from dragoman.apps.layers.command import layers
 from dragoman.apps.streams import discard, guarded_streams, open_closed_streams
@@ -75,7 +76,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    *(demo, doctor, prepare, train, resume, translate, evaluate, score, average),
+    *(demo, init, doctor, prepare, train, resume, translate, evaluate, score, average),
     *(compare, cost, layers),
 ):
     commands.add_command(_command)

@@ -11,6 +11,7 @@ import click
 from tqdm import tqdm
 
 from dragoman.errors import MissingExtraError, SavedError
+from dragoman.evaluation.metrics import check_installed
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import begin, claim
@@ -79,8 +80,13 @@ def _begun(run: Path) -> Experiment:
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
     """Prepare if need be, and train."""
     observe = _observers(experiment, tensorboard and world.is_leader)
+
+    def prepared_by_leader() -> Prepared:
+        check_installed(experiment.config.evaluation)  # or it is missed hours later
+        return prepare_run(experiment)
+
     prepared = world.leader_first(
-        "prepared", lambda: prepare_run(experiment) if world.is_leader else experiment.prepared()
+        "prepared", lambda: prepared_by_leader() if world.is_leader else experiment.prepared()
     )
     experiment.train(prepared, world, observe)
     world.leave()

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from dragoman.apps.compare.speed import Rehearsal
+from dragoman.apps.compare.speed import rehearsal_of
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, Prepared
 from dragoman.files import read_json, storage_errors, write_json
@@ -160,7 +160,7 @@ def _steps(
     if budget.flops is not None:
         steps = budget.flops / (found.flops_per_target_token * tokens)
     elif budget.minutes is not None:
-        speed = Rehearsal(experiment, prepared).tokens_per_second(CALIBRATION_SECONDS)
+        speed = rehearsal_of(experiment, prepared).tokens_per_second(CALIBRATION_SECONDS)
         steps = 60 * budget.minutes * speed / tokens
     else:
         return None

@@ -5,24 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from statistics import median
 
 import torch
 
+from dragoman.apps.rehearsal import Rehearsal
 from dragoman.data.batches import Batch
-from dragoman.device import (
-    best_device,
-    decide_precision,
-    keep_freed_memory,
-    working_precision,
-)
+from dragoman.device import best_device, decide_precision
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved import build_model
 from dragoman.training.distributed import World
-from dragoman.training.optimizer import FlatOptimizer
-from dragoman.training.step import take_step
 from dragoman.translator import Translator
 
 ROUNDS = 3
@@ -52,34 +45,13 @@ class Machine:
     """Operations a second of a large matrix product, by the precisions that recipes train in."""
 
 
-class Rehearsal:
+def rehearsal_of(experiment: Experiment, prepared: Prepared) -> Rehearsal:
     """Steps of training with a fresh model that is thrown away, on the real batches."""
-
-    def __init__(self, experiment: Experiment, prepared: Prepared) -> None:
-        keep_freed_memory()
-        config, device = experiment.config, best_device()
-        torch.manual_seed(config.seed)
-        self._model = build_model(config.model, prepared.vocabularies).to(device).train()
-        precision = working_precision(config.training.precision, device)
-        self._optimizer = FlatOptimizer(self._model, config.training.optimizer, precision)
-        self._smoothing = config.training.label_smoothing
-        source = experiment.batches(prepared, World.alone())
-        epochs = (source.epoch(epoch) for epoch in count())
-        self._batches: Iterator[Batch] = (batch.to(device) for epoch in epochs for batch in epoch)
-
-    def step(self) -> int:
-        """Take one and give its target tokens."""
-        batch = next(self._batches)
-        take_step(self._model, self._optimizer, batch, self._smoothing)
-        return batch.target_tokens
-
-    def tokens_per_second(self, seconds: float) -> float:
-        """Target tokens learned from in a second, over so many of them and after a warm-up."""
-        self.step()
-        started, tokens = time.perf_counter(), 0
-        while (taken := time.perf_counter() - started) < seconds:
-            tokens += self.step()
-        return tokens / taken
+    source = experiment.batches(prepared, World.alone())
+    epochs = (source.epoch(epoch) for epoch in count())
+    config = experiment.config
+    batches: Iterator[Batch] = chain.from_iterable(epochs)
+    return Rehearsal(config.model, config.training, prepared.vocabularies, batches, config.seed)
 
 
 @dataclass
@@ -104,7 +76,7 @@ def measure_speeds(
     for _ in range(rounds):
         for name, runs in systems.items():
             if len(runs) == 1:
-                rehearsal = Rehearsal(runs[0], runs[0].prepare())
+                rehearsal = rehearsal_of(runs[0], runs[0].prepare())
                 found[name].training.append(rehearsal.tokens_per_second(SECONDS))
                 del rehearsal
             translator = Translator.load(*(one.run for one in runs))
