@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
 
 import regex
 
@@ -16,12 +15,8 @@ SCRIPTS = (
     *("Armenian", "Ethiopic", "Mongolian", "Thaana", "Cherokee", "Canadian_Aboriginal"),
 )
 _LETTER = regex.compile(r"(?V1)[\p{L}\p{M}--[\p{Script=Common}\p{Script=Inherited}]]")
+_SCRIPT = regex.compile("|".join(rf"(?P<{name}>\p{{Script={name}}})" for name in SCRIPTS))
 _OTHER = "other"
-
-
-@cache
-def _patterns() -> dict[str, regex.Pattern[str]]:
-    return {name: regex.compile(rf"\p{{Script={name}}}") for name in SCRIPTS}
 
 
 def script_shares(characters: Mapping[str, int]) -> dict[str, float]:
@@ -38,9 +33,9 @@ def script_shares(characters: Mapping[str, int]) -> dict[str, float]:
     return {script: count / total for script, count in counts.most_common()}
 
 
-@cache
 def _script(letter: str) -> str:
-    return next((name for name, one in _patterns().items() if one.fullmatch(letter)), _OTHER)
+    found = _SCRIPT.match(letter)
+    return found.lastgroup or _OTHER if found else _OTHER
 
 
 def overlap(one: Mapping[str, float], other: Mapping[str, float]) -> float:

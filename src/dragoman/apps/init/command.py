@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_REASONS = {"held out": "repeats dev or test"}
 FORMATS = ("tsv", "jsonl", "tmx", "po")
 
 
@@ -92,7 +93,7 @@ def _summary(started: Started) -> str:
 
     chosen = started.chosen
     facts, plan, vocabulary = chosen.facts, chosen.plan, chosen.vocabulary
-    out = ", ".join(f"{reason} {count:,}" for reason, count in facts.dropped.items())
+    out = ", ".join(f"{_REASONS.get(why, why)} {n:,}" for why, n in facts.dropped.items())
     left_out = f" (of {facts.read:,}; left out: {out})" if out else ""
     sides = [
         f"{side.language} in {script_names(side)}, {side.length / facts.pairs:.0f}"

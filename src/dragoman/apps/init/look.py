@@ -38,7 +38,7 @@ class Facts:
     read: int
     """Those that are there."""
     dropped: dict[str, int]
-    """Why others are left out."""
+    """Why others are left out, besides those that were split off."""
     source: Side
     target: Side
     dev_pairs: int

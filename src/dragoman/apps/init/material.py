@@ -155,5 +155,6 @@ def _chosen(offered: Sequence[str], choice: _Choice, path: Path) -> tuple[str, s
 
 
 def _example(languages: Sequence[str], choice: _Choice) -> str:
-    source, target = [*languages, "en", "de"][:2]
-    return f"such as --source {choice.source or source} --target {choice.target or target}"
+    left = iter([*languages, "en", "de"])
+    source, target = (name or next(left) for name in (choice.source, choice.target))
+    return f"such as --source {source} --target {target}"

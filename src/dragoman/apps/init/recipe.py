@@ -19,7 +19,7 @@ from dragoman.text.corpus import CorpusPart
 from dragoman.text.vocabulary import VocabularyConfig
 
 _COLUMNS = 96
-_SAMPLED_EPOCHS = 20
+_SAMPLED_EPOCHS = 40
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.apps.init import measure
@@ -142,7 +142,13 @@ def _split(
             write_set(place / f"{name}.tsv", pairs, languages)
     with atomic_write(place / "train.tsv") as stream:
         file = SetFile(stream, languages)
-        return look_at(material.train, languages, [dev, test], file.add)
+        facts, sample = look_at(material.train, languages, [dev, test], file.add)
+    # The pairs themselves are found in the text again; only what repeats them is a loss.
+    itself = sum(
+        len(pairs) for part, pairs in ((material.dev, dev), (material.test, test)) if part is None
+    )
+    dropped = facts.dropped | {"held out": facts.dropped.get("held out", 0) - itself}
+    return replace(facts, dropped={why: n for why, n in dropped.items() if n > 0}), sample
 
 
 def _written(
