@@ -331,7 +331,9 @@ def test_a_tokenizer_that_is_not_installed(korean: Patient, dragoman: CommandLin
 @pytest.mark.parametrize("metric", ["blue", "comet"])
 def test_a_metric_that_there_is_not(metric: str, patient: Patient) -> None:
     line = one_error(patient.examine("--set", f"evaluation.metrics=[chrf, {metric}]"), 2)
-    assert f"evaluation.metrics.1: Input should be 'bleu', 'chrf' or 'ter', found '{metric}'" in line
+    assert (
+        f"evaluation.metrics.1: Input should be 'bleu', 'chrf' or 'ter', found '{metric}'" in line
+    )
 
 
 def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:

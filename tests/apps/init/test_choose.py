@@ -108,9 +108,7 @@ def test_what_a_speed_means() -> None:
 def test_warnings_of_little_text_and_little_time() -> None:
     def said(pairs: int, speed: float) -> str:
         text, sample = facts(pairs), pieces(pairs)
-        plan = plan_training(
-            text, sample, SIZES[0], batch_tokens=2000, speed=speed, minutes=10
-        )
+        plan = plan_training(text, sample, SIZES[0], batch_tokens=2000, speed=speed, minutes=10)
         return " ".join(choose.warnings(text, plan, 10))
 
     assert "500 pairs are few" in said(500, 5000.0)
