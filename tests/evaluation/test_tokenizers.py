@@ -38,7 +38,8 @@ def test_the_usual_tokenizer_is_blind_without_spaces() -> None:
         name: score_corpus([said], [[meant]], EvaluationConfig(bleu_tokenize=name))[0].value
         for name in ("13a", "zh")
     }
-    assert values["13a"] < 1 < 50 < values["zh"]
+    assert values["13a"] < 1
+    assert values["zh"] > 50
 
 
 @pytest.mark.parametrize("language", ["ja", "ko"])

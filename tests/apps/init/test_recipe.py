@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from invented import facts, pieces
 
 from dragoman.apps.init.choose import choose_batch, plan_training
-from dragoman.apps.init.recipe import Chosen, notes_of, render, values_of
+from dragoman.apps.init.recipe import Chosen, Parts, notes_of, render, values_of
 from dragoman.apps.init.sizes import SIZES, Size, plan_vocabulary, smaller_vocabularies
 from dragoman.config import parse
 from dragoman.evaluation.metrics import BleuTokenizer
@@ -39,11 +39,10 @@ def chosen_for(
         sample,
         plan_vocabulary(text),
         plan_training(text, sample, size, batch_tokens=batch_tokens, speed=speed, minutes=minutes),
-        minutes,
         speed,
         "cpu",
         tokenizer,
-        *parts,
+        Parts(*parts),
         was_split=True,
     )
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_blocks_of_neighbours_without_leakage(tmp_path: Path) -> None:
         assert 0.8 * wanted <= len(one) < wanted + BLOCK_PAIRS
         lines = [pair.line for pair in one]
         assert lines == sorted(lines)
-        neighbours = sum(b - a <= 2 for a, b in zip(lines, lines[1:], strict=False))
+        neighbours = sum(b - a <= 2 for a, b in pairwise(lines))
         assert neighbours >= 0.8 * len(lines)  # random lines have a third
     assert not any("please" in pair.source or pair.target in {"Nein", "nein"} for pair in train)
     assert [pair.line for pair in sample] == [pair.line for pair in train]

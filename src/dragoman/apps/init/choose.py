@@ -21,7 +21,7 @@ _PREPARED_PER_SECOND = 8000.0  # pairs that are cleaned, put into a vocabulary a
 # step for each, for four hypotheses.  `dragoman compare` measured 14,940 tokens a second in
 # training and 208 sentences of 15 in translation (docs/results.md, Table 2).
 _TRANSLATED_TOKEN = 6.0
-_MOST_EPOCHS = 150  # beyond, models of this kind no longer got better (docs/results.md)
+_MOST_EPOCHS = 150  # as the recipes for 9,500 and 29,000 pairs have (131 and 145)
 _WANTED_STEPS = 1500  # fewer, larger steps learn less from the same text
 _FEWEST_BATCH_TOKENS = 1000
 _VALIDATIONS = 5

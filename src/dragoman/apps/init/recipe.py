@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.apps.init.choose import Pieces, Plan
 from dragoman.apps.init.look import Facts
@@ -22,6 +22,14 @@ _COLUMNS = 96
 _SAMPLED_EPOCHS = 40
 
 
+class Parts(NamedTuple):
+    """Where the text lies."""
+
+    train: CorpusPart
+    dev: CorpusPart
+    test: CorpusPart
+
+
 @dataclass(frozen=True)
 class Chosen:
     """All that a configuration says."""
@@ -30,14 +38,11 @@ class Chosen:
     pieces: Pieces
     vocabulary: VocabularyConfig
     plan: Plan
-    minutes: float
     speed: float
     """Target tokens a second."""
     device: str
     tokenizer: BleuTokenizer
-    train: CorpusPart
-    dev: CorpusPart
-    test: CorpusPart
+    parts: Parts
     was_split: bool
     """Whether a set was split off."""
 
@@ -75,9 +80,9 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
         "source_language": chosen.facts.source.language,
         "target_language": chosen.facts.target.language,
         "data": {
-            "train": [_part(chosen.train, folder)],
-            "dev": _part(chosen.dev, folder),
-            "test": {"test": _part(chosen.test, folder)},
+            "train": [_part(chosen.parts.train, folder)],
+            "dev": _part(chosen.parts.dev, folder),
+            "test": {"test": _part(chosen.parts.test, folder)},
             "max_pieces": chosen.pieces.limit,
         },
         "vocabulary": pieces,

@@ -19,7 +19,7 @@ from dragoman.apps.init.choose import (
 )
 from dragoman.apps.init.look import Facts, look_at
 from dragoman.apps.init.material import Material
-from dragoman.apps.init.recipe import Chosen, notes_of, render, values_of
+from dragoman.apps.init.recipe import Chosen, Parts, notes_of, render, values_of
 from dragoman.apps.init.split import SetFile, hold_out, write_set
 from dragoman.device import best_device
 from dragoman.errors import ConfigError, DataError
@@ -65,60 +65,101 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
         StorageError: the disk refuses.
     """
     needs_split = material.dev is None or material.test is None
-    folder = text_folder(config)
-    for path in (config, folder) if needs_split else (config,):
+    folder = text_folder(config) if needs_split else None
+    for path in filter(None, (config, folder)):
         if path.exists() or path.is_symlink():
             raise ConfigError(
                 f"{path}: is there already; move it away or choose another name with --output"
             )
     tell(f"reading {material.train.name}")
-    dev, test = (None if part is None else _filled(part) for part in (material.dev, material.test))
-    with atomic_directory(folder) if needs_split else nullcontext() as place:
-        if place is None:
-            assert dev is not None
-            assert test is not None
-            facts, sample = look_at(material.train, _languages(material), [dev, test])
-            parts = material.train, material.dev, material.test
-        else:
-            dev, test = hold_out(material.train, dev=dev, test=test)
-            facts, sample = _split(material, dev, test, place)
-            parts = _written(material, folder)
-        if not sample:
-            raise DataError(
-                f"{material.train.name}: none of {facts.read:,} pairs stays after cleaning "
-                f"({_counts(facts)}); look at the text"
-            )
+    with atomic_directory(folder) if folder else nullcontext() as place:
+        text = _split_off(material, place, folder) if place and folder else _as_given(material)
         tell("measuring how fast models learn from it here")
-        encoded = measure.encode(facts, sample)
-        pieces = measure.lengths(facts, encoded, dev, test)
-        plan, speed = _planned(facts, encoded, pieces, minutes)
-    train_part, dev_part, test_part = parts
-    assert dev_part is not None
-    assert test_part is not None
+        encoded = measure.encode(text.facts, text.sample)
+        pieces = measure.lengths(text.facts, encoded, text.dev, text.test)
+        plan, speed = _planned(text.facts, encoded, pieces, minutes)
     chosen = Chosen(
-        facts,
-        pieces,
-        encoded.config,
-        plan,
-        minutes,
-        speed,
-        best_device().type,
-        best_tokenizer(facts.target.scripts),
-        train_part,
-        dev_part,
-        test_part,
-        needs_split,
+        facts=text.facts,
+        pieces=pieces,
+        vocabulary=encoded.config,
+        plan=plan,
+        speed=speed,
+        device=best_device().type,
+        tokenizer=best_tokenizer(text.facts.target.scripts),
+        parts=text.parts,
+        was_split=needs_split,
     )
     _write(chosen, config)
     model = measure.model_of(plan.size, joint=encoded.config.joint, dropout=plan.dropout)
     built = build_model(model, encoded.vocabularies)
-    return Started(
-        chosen,
-        config,
-        folder if needs_split else None,
-        sum(parameter.numel() for parameter in built.parameters()),
-        warnings(facts, plan, minutes),
+    parameters = sum(parameter.numel() for parameter in built.parameters())
+    return Started(chosen, config, folder, parameters, warnings(text.facts, plan, minutes))
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What was read, and where it lies."""
+
+    facts: Facts
+    sample: list[Pair]
+    dev: list[Pair]
+    test: list[Pair]
+    parts: Parts
+
+
+def _as_given(material: Material) -> _Text:
+    assert material.dev is not None
+    assert material.test is not None
+    dev, test = _filled(material.dev), _filled(material.test)
+    facts, sample = look_at(material.train, _languages(material), [dev, test])
+    _check_not_empty(material, facts)
+    return _Text(facts, sample, dev, test, Parts(material.train, material.dev, material.test))
+
+
+def _split_off(material: Material, place: Path, folder: Path) -> _Text:
+    """Write the sets that are not given, and the rest as the training text.
+
+    Args:
+        material: the text.
+        place: where to write.
+        folder: what that will be called.
+    """
+    languages = _languages(material)
+    given = [None if part is None else _filled(part) for part in (material.dev, material.test)]
+    dev, test = hold_out(material.train, dev=given[0], test=given[1])
+    split_off = {
+        name: pairs
+        for name, pairs, there in (("dev", dev, given[0]), ("test", test, given[1]))
+        if there is None
+    }
+    for name, pairs in split_off.items():
+        write_set(place / f"{name}.tsv", pairs, languages)
+    with atomic_write(place / "train.tsv") as stream:
+        file = SetFile(stream, languages)
+        facts, sample = look_at(material.train, languages, [dev, test], file.add)
+    _check_not_empty(material, facts)
+    # The pairs themselves are found in the text again; only what repeats them is a loss.
+    itself = sum(map(len, split_off.values()))
+    dropped = facts.dropped | {"held out": facts.dropped.get("held out", 0) - itself}
+    facts = replace(facts, dropped={why: n for why, n in dropped.items() if n > 0})
+
+    def written(name: str) -> CorpusPart:
+        path = str((folder / f"{name}.tsv").absolute())
+        return CorpusPart(path=path, source=languages[0], target=languages[1])
+
+    parts = Parts(
+        written("train"), material.dev or written("dev"), material.test or written("test")
     )
+    return _Text(facts, sample, dev, test, parts)
+
+
+def _check_not_empty(material: Material, facts: Facts) -> None:
+    if not facts.pairs:
+        why = ", ".join(f"{reason} {count:,}" for reason, count in facts.dropped.items())
+        raise DataError(
+            f"{material.train.name}: none of {facts.read:,} pairs stays after cleaning ({why}); "
+            "look at the text"
+        )
 
 
 def _languages(material: Material) -> tuple[str, str]:
@@ -130,38 +171,6 @@ def _filled(part: CorpusPart) -> list[Pair]:
     if not pairs:
         raise DataError(f"{part.name}: no pair has both sides filled; look at the file")
     return pairs
-
-
-def _split(
-    material: Material, dev: list[Pair], test: list[Pair], place: Path
-) -> tuple[Facts, list[Pair]]:
-    """Write what was split off, and the rest as the training text."""
-    languages = _languages(material)
-    for name, part, pairs in (("dev", material.dev, dev), ("test", material.test, test)):
-        if part is None:
-            write_set(place / f"{name}.tsv", pairs, languages)
-    with atomic_write(place / "train.tsv") as stream:
-        file = SetFile(stream, languages)
-        facts, sample = look_at(material.train, languages, [dev, test], file.add)
-    # The pairs themselves are found in the text again; only what repeats them is a loss.
-    itself = sum(
-        len(pairs) for part, pairs in ((material.dev, dev), (material.test, test)) if part is None
-    )
-    dropped = facts.dropped | {"held out": facts.dropped.get("held out", 0) - itself}
-    return replace(facts, dropped={why: n for why, n in dropped.items() if n > 0}), sample
-
-
-def _written(
-    material: Material, folder: Path
-) -> tuple[CorpusPart, CorpusPart | None, CorpusPart | None]:
-    """Training text, dev and test set: as given, or where they are written."""
-    source, target = _languages(material)
-
-    def written(name: str) -> CorpusPart:
-        path = str((folder / f"{name}.tsv").absolute())
-        return CorpusPart(path=path, source=source, target=target)
-
-    return written("train"), material.dev or written("dev"), material.test or written("test")
 
 
 def _planned(
@@ -185,15 +194,13 @@ def _planned(
 
 def _write(chosen: Chosen, config: Path) -> None:
     facts = chosen.facts
+    # A language may be any name of a column.
+    languages = [" ".join(side.language.split()) for side in (facts.source, facts.target)]
     head = (
-        f"{facts.source.language} to {facts.target.language}, for a training of about "
-        f"{max(1, round(chosen.plan.seconds / 60))} minutes on the machine where this was written "
-        "by dragoman init.\nEvery key: docs/configuration.md"
+        f"{languages[0]} to {languages[1]}, by dragoman init, for a training of about "
+        f"{max(1, round(chosen.plan.seconds / 60))} minutes\non the machine where it was written.  "
+        "Every key: docs/configuration.md"
     )
     values = values_of(chosen, config.parent)
     with atomic_write(config) as stream:
-        stream.write(render(values, notes_of(chosen), " ".join(head.split(" "))))
-
-
-def _counts(facts: Facts) -> str:
-    return ", ".join(f"{reason} {count:,}" for reason, count in facts.dropped.items())
+        stream.write(render(values, notes_of(chosen), head))
