@@ -25,7 +25,7 @@ _MOST_EPOCHS = 150  # as the recipes for 9,500 and 29,000 pairs have (131 and 14
 _WANTED_STEPS = 1500  # fewer, larger steps learn less from the same text
 _FEWEST_BATCH_TOKENS = 1000
 _VALIDATIONS = 5
-_SHARE_OF_VALIDATION = 0.25  # of the time, at most
+_SHARE_OF_VALIDATION = 0.15  # of the time, at most
 _LIMITS = (64, 100, 128, 200, 256)  # of pieces
 _FEW_PAIRS = 5000
 
@@ -79,6 +79,12 @@ class Plan:
     """When a training that is slower than expected is cut off."""
     is_cut_by_epochs: bool
     """Whether the text ends the training, not the time."""
+
+    @property
+    def minutes(self) -> str:
+        """The time in words."""
+        count = max(1, round(self.seconds / 60))
+        return "1 minute" if count == 1 else f"{count:,} minutes"
 
 
 def seconds_of_training(facts: Facts, pieces: Pieces, minutes: float, speed: float) -> float:

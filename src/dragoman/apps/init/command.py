@@ -115,17 +115,12 @@ def _summary(started: Started) -> str:
             f"{plan.steps:,} steps, {plan.epochs:.1f} passes over the text, at "
             f"{chosen.speed:,.0f} target tokens a second",
         ),
-        ("Time", f"about {_minutes(plan.seconds)} with scoring, on this machine as busy as now"),
+        ("Time", f"about {plan.minutes} with scoring, on this machine as busy as now"),
         ("Written", f"{started.config}" + (f", {started.text}/" if started.text else "")),
     ]
     name = shlex.quote(str(started.config))
     text = "\n".join(f"{label + ':' if label else '':<11} {said}" for label, said in lines)
     return f"{text}\n\nNext:\n  dragoman doctor {name}\n  dragoman train {name}"
-
-
-def _minutes(seconds: float) -> str:
-    count = max(1, round(seconds / 60))
-    return "1 minute" if count == 1 else f"{count:,} minutes"
 
 
 def _figures(started: Started) -> dict[str, Any]:

@@ -198,7 +198,7 @@ def _write(chosen: Chosen, config: Path) -> None:
     languages = [" ".join(side.language.split()) for side in (facts.source, facts.target)]
     head = (
         f"{languages[0]} to {languages[1]}, by dragoman init, for a training of about "
-        f"{max(1, round(chosen.plan.seconds / 60))} minutes\non the machine where it was written.  "
+        f"{chosen.plan.minutes}\non the machine where it was written.  "
         "Every key: docs/configuration.md"
     )
     values = values_of(chosen, config.parent)
