@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import DataError, SavedError
-from dragoman.evaluation.metrics import EvaluationConfig, perplexity, score_corpus
+from dragoman.evaluation.metrics import (
+    EvaluationConfig,
+    check_installed,
+    perplexity,
+    score_corpus,
+)
 from dragoman.files import read_json, write_json
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
@@ -43,6 +48,7 @@ class Validation:
 
     Raises:
         DataError: no pair has all its sides filled.
+        MissingExtraError: what a metric needs is not installed.
     """
 
     def __init__(
@@ -53,6 +59,7 @@ class Validation:
         evaluation: EvaluationConfig,
         world: World,
     ) -> None:
+        check_installed(evaluation)
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
         self._world = world
         pairs = [pair for pair in read_pairs(part) if part.fills(pair)]

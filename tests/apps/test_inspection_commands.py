@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from command_line import CommandLine, Outcome, call, experiment, one_error, writ
 from dragoman import device
 from dragoman.apps.doctor import corpus, machine, pieces
 from dragoman.apps.inspection_commands import LEVELS
+from dragoman.evaluation import tokenizers
 from dragoman.experiment import Experiment
 from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
@@ -295,6 +298,68 @@ def test_too_little_memory(patient: Patient, monkeypatch: pytest.MonkeyPatch) ->
     fitting = int(re.findall(r"device_tokens to (\d+) or less", found)[0])
     fits = (*large, "--set", f"training.device_tokens={fitting}")
     assert patient.findings("error", 0, *fits) == ""
+
+
+def test_a_model_far_too_large_for_the_text(patient: Patient) -> None:
+    found = patient.findings("warning", 0, "--set", "model.d_ff=20000")
+    folder = patient.folder
+    command = f"dragoman init {folder}/train.en {folder}/train.de --source en --target de"
+    assert re.search(rf"model: .* parameters are far too many for .* {command}", found)
+    assert "far too many" not in patient.findings("warning", 0)
+
+
+def test_a_training_of_many_days(patient: Patient) -> None:
+    table = "en\tde\n" + "".join(
+        f"{pair[0]}\t{pair[1]}\n"
+        for pair in zip(patient.lines("train.en"), patient.lines("train.de"), strict=True)
+    )
+    patient.write("two words.tsv", table)
+    part = {"path": "two words.tsv", "source": "en", "target": "de"}
+    patient.values["data"]["train"] = [part]
+    steps = ("--set", "training.max_steps=10000000000", "--set", "training.patience=5")
+    found = patient.findings("warning", 0, *steps)
+    path = re.escape(str(patient.folder / "two words.tsv"))
+    assert re.search(rf"days .*dragoman init '{path}' --source en --target de --minutes", found)
+
+
+@pytest.fixture
+def korean(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> Iterator[Patient]:
+    """Whose target is in Hangul, where sacrebleu's tokenizer for it is not installed."""
+    lines = [f"{word} 문을 여세요 {n}\n" for n in range(20) for word in ("첫째", "둘째", "셋째")]
+    patient.write("dev.de", "".join(lines))
+    monkeypatch.setitem(sys.modules, "mecab_ko", None)
+    monkeypatch.delitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ko_mecab", raising=False)
+    tokenizers.is_installed.cache_clear()
+    yield patient
+    tokenizers.is_installed.cache_clear()
+
+
+def test_bleu_that_finds_no_words(korean: Patient) -> None:
+    found = korean.findings("warning", 0)
+    assert "bleu_tokenize: 13a finds hardly any words in Hangul" in found
+    assert "set evaluation.bleu_tokenize: char; ko-mecab is usual" in found
+    by_characters = ("--set", "evaluation.bleu_tokenize=char")
+    assert "hardly any words" not in korean.findings("warning", 0, *by_characters)
+    no_bleu = ("--set", "evaluation.metrics=[chrf]")
+    assert "hardly any words" not in korean.findings("warning", 0, *no_bleu)
+
+
+def test_a_tokenizer_that_is_not_installed(korean: Patient, dragoman: CommandLine) -> None:
+    missing = ("--set", "evaluation.bleu_tokenize=ko-mecab")
+    assert "pip install 'sacrebleu[ko]'" in korean.findings("error", 3, *missing)
+    run = korean.folder / "trained"
+    config = write_experiment(korean.folder, korean.values)
+    outcome = dragoman("train", config, "--run", run, *missing)
+    assert "pip install 'sacrebleu[ko]'" in one_error(outcome, 7)
+    assert not (run / "vocabulary.model").exists()  # told before anything is prepared
+
+
+@pytest.mark.parametrize("metric", ["blue", "comet"])
+def test_a_metric_that_there_is_not(metric: str, patient: Patient) -> None:
+    line = one_error(patient.examine("--set", f"evaluation.metrics=[chrf, {metric}]"), 2)
+    assert (
+        f"evaluation.metrics.1: Input should be 'bleu', 'chrf' or 'ter', found '{metric}'" in line
+    )
 
 
 def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:

@@ -21,6 +21,7 @@ import click
 import dragoman
 from dragoman.apps.comparison_commands import compare
 from dragoman.apps.evaluation_commands import evaluate
+from dragoman.apps.init.command import init
 from dragoman.apps.inspection_commands import cost, doctor
 from dragoman.apps.layers.command import layers
 from dragoman.apps.progress import quiet_option, write_line
@@ -80,12 +81,20 @@ def commands(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    *(demo, doctor, prepare, train, resume, translate, evaluate, score, average),
+    *(demo, init, doctor, prepare, train, resume, translate, evaluate, score, average),
     *(compare, cost, layers),
 ):
-    _command.params.append(quiet_option)
     commands.add_command(_command)
-commands.params.append(quiet_option)
+
+
+def _with_quiet(command: click.Command) -> None:
+    """Let the command and all below it be told to be quiet."""
+    command.params.append(quiet_option)
+    for below in getattr(command, "commands", {}).values():
+        _with_quiet(below)
+
+
+_with_quiet(commands)
 
 
 def print_error(error: BaseException, message: str, code: int) -> int:

@@ -13,6 +13,7 @@ import click
 from dragoman.apps.progress import TrainingProgress, counting, is_quiet, tell, write_line
 from dragoman.apps.results import print_json
 from dragoman.errors import MissingExtraError, SavedError
+from dragoman.evaluation.metrics import check_installed
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import begin, claim
@@ -88,8 +89,13 @@ def _begun(run: Path) -> Experiment:
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
     """Prepare if need be, and train."""
     observe = _observers(experiment, tensorboard and world.is_leader)
+
+    def prepared_by_leader() -> Prepared:
+        check_installed(experiment.config.evaluation)  # or it is missed hours later
+        return prepare_run(experiment)
+
     prepared = world.leader_first(
-        "prepared", lambda: prepare_run(experiment) if world.is_leader else experiment.prepared()
+        "prepared", lambda: prepared_by_leader() if world.is_leader else experiment.prepared()
     )
     experiment.train(prepared, world, observe, tell)
     world.leave()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
 MetricName = Literal["bleu", "chrf", "ter"]
+BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
 
 HIGHER_IS_BETTER = {"bleu": True, "chrf": True, "ter": False, "loss": False}
 """Of every figure that a model can be chosen by."""
@@ -40,7 +41,7 @@ class EvaluationConfig(Config):
     """The scores, in the order in which they are reported; with none, nothing is translated in
     validation, and loss and perplexity are all that is measured."""
 
-    bleu_tokenize: Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"] = "13a"
+    bleu_tokenize: BleuTokenizer = "13a"
     """How BLEU finds words: 13a in raw text, none in text that is tokenised already, zh, ja-mecab
     and ko-mecab in Chinese, Japanese and Korean (the last two: sacrebleu[ja], sacrebleu[ko])."""
 
@@ -176,6 +177,16 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
             f"BLEU with the tokenizer {tokenize}: not installed; "
             f"run pip install 'sacrebleu[{language}]' or choose another bleu_tokenize"
         ) from error
+
+
+def check_installed(config: EvaluationConfig) -> None:
+    """See to it that all of ``config.metrics`` can be computed here, before they are needed.
+
+    Raises:
+        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+    """
+    for name in config.metrics:
+        build_metric(name, config)
 
 
 def check_parallel(

@@ -7,6 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError
@@ -19,6 +20,7 @@ from defusedxml.ElementTree import iterparse
 from dragoman.errors import DataError
 from dragoman.text.lines import open_bytes, read_lines
 
+_FIRST_UNITS = 1000  # of a translation memory, which tell its languages
 _NO_ELEMENTS = expat_errors.codes[expat_errors.XML_ERROR_NO_ELEMENTS]
 
 
@@ -127,6 +129,27 @@ def read_po(path: Path) -> Iterator[Pair]:
                 yield Pair(source, target, entry.linenum)
     if not found:
         raise DataError(f"{path}: no translated entries; give a catalogue with translations")
+
+
+def tmx_languages(path: Path) -> list[str]:
+    """The languages of the first units of a translation memory, in the order of appearance.
+
+    Raises:
+        DataError: not well-formed XML.
+    """
+    found: dict[str, None] = {}
+    for unit in islice(_units(path), _FIRST_UNITS):
+        found.update(dict.fromkeys(_segments(unit)))
+    return list(found)
+
+
+def po_language(path: Path) -> str | None:
+    """The language that a catalogue is a translation into, if its header says so.
+
+    Raises:
+        DataError: not a catalogue.
+    """
+    return _catalogue(path).metadata.get("Language") or None
 
 
 def _column(header: list[str], name: str, path: Path) -> int:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from dragoman.apps.compare.speed import Rehearsal
+from dragoman.apps.compare.speed import rehearsal_of
 from dragoman.apps.progress import tell
 from dragoman.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment, Prepared
@@ -165,8 +164,7 @@ def _steps(
     if budget.flops is not None:
         steps = budget.flops / (found.flops_per_target_token * tokens)
     elif budget.minutes is not None:
-        with closing(Rehearsal(experiment, prepared)) as rehearsal:
-            speed = rehearsal.tokens_per_second(CALIBRATION_SECONDS)
+        speed = rehearsal_of(experiment, prepared).tokens_per_second(CALIBRATION_SECONDS)
         steps = 60 * budget.minutes * speed / tokens
     else:
         return None

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count
 from statistics import median
 
 import torch
 
-from dragoman.device import (
-    best_device,
-    decide_precision,
-    keep_freed_memory,
-    working_precision,
-)
+from dragoman.apps.rehearsal import Rehearsal
+from dragoman.device import best_device, decide_precision
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved import build_model
-from dragoman.training.checkpoint import Place
 from dragoman.training.distributed import World
-from dragoman.training.optimizer import FlatOptimizer
-from dragoman.training.step import take_step
-from dragoman.training.tasks import Reader
 from dragoman.translator import Translator
 
 ROUNDS = 3
@@ -54,38 +44,17 @@ class Machine:
     """Operations a second of a large matrix product, by the precisions that recipes train in."""
 
 
-class Rehearsal:
+def rehearsal_of(experiment: Experiment, prepared: Prepared) -> Rehearsal:
     """Steps of training with a fresh model that is thrown away, on the real batches."""
-
-    def __init__(self, experiment: Experiment, prepared: Prepared) -> None:
-        keep_freed_memory()
-        config, device = experiment.config, best_device()
-        torch.manual_seed(config.seed)
-        self._model = build_model(config.model, prepared.vocabularies).to(device).train()
-        precision = working_precision(config.training.precision, device)
-        self._optimizer = FlatOptimizer(self._model, config.training.optimizer, precision)
-        (task,) = experiment.tasks(prepared, World.alone())
-        self._objective, self._device = task.objective, device
-        self._steps = Reader(task.stream, Place())
-
-    def step(self) -> int:
-        """Take one and give its target tokens."""
-        batches = self._steps.take() or self._steps.take()  # there is none where an epoch ends
-        assert batches, "one process has a part in every step"
-        ready = [batch.to(self._device) for batch in batches]
-        return take_step(self._model, self._optimizer, self._objective, ready)
-
-    def close(self) -> None:
-        """Prepare no more batches."""
-        self._steps.close()
-
-    def tokens_per_second(self, seconds: float) -> float:
-        """Target tokens learned from in a second, over so many of them and after a warm-up."""
-        self.step()
-        started, tokens = time.perf_counter(), 0
-        while (taken := time.perf_counter() - started) < seconds:
-            tokens += self.step()
-        return tokens / taken
+    (task,) = experiment.tasks(prepared, World.alone())
+    steps = (
+        step
+        for epoch in count()
+        for window in range(task.stream.windows(epoch))
+        for step in task.stream.window(epoch, window)
+    )
+    config = experiment.config
+    return Rehearsal(config.model, config.training, prepared.vocabularies, steps, config.seed)
 
 
 @dataclass
@@ -115,8 +84,8 @@ def measure_speeds(
     for _ in range(rounds):
         for name, runs in systems.items():
             if len(runs) == 1:
-                with closing(Rehearsal(runs[0], runs[0].prepare())) as rehearsal:
-                    found[name].training.append(rehearsal.tokens_per_second(SECONDS))
+                rehearsal = rehearsal_of(runs[0], runs[0].prepare())
+                found[name].training.append(rehearsal.tokens_per_second(SECONDS))
                 del rehearsal  # only one system is in memory
             translator = Translator.load(*(one.run for one in runs))
             found[name].translating.append(_translate(translator, sources[:_SENTENCES]))

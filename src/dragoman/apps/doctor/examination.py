@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.apps.doctor import corpus, machine, pieces
+from dragoman.apps.doctor import corpus, machine, pieces, scores
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.errors import DragomanError
 from dragoman.recipe import ExperimentConfig
@@ -27,6 +27,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
         yield error("run", str(problem))
     texts = corpus.Texts()
     yield from corpus.check_evaluation(config, texts)
+    yield from scores.check_scores(config, texts)
     yield from corpus.check_training(config, texts)
     if config.model.reads_source:
         yield from corpus.check_sides(texts)

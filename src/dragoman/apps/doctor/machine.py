@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import shutil
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -16,31 +15,20 @@ from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.pieces import Encoded
 from dragoman.apps.progress import duration
+from dragoman.apps.rehearsal import Measured, measure
 from dragoman.data.batches import Batch, make_batch
-from dragoman.device import best_device, decide_precision, is_emulated, working_precision
+from dragoman.device import best_device, decide_precision, is_emulated
 from dragoman.models.cost import cost
-from dragoman.models.memory import activation_bytes
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved import build_model
 from dragoman.training.objectives.chunks import CHUNK_SCORES
 from dragoman.training.objectives.cross_entropy import CACHED_SCORES
-from dragoman.training.optimizer import FlatOptimizer
-from dragoman.training.step import take_step
 
-_TIMED_STEPS = 3
 _MEASURED_TOKENS = 1024
 _LIBRARIES = 400e6  # bytes that PyTorch itself takes
 _MANY_EPOCHS = 300
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a few real steps took."""
-
-    tokens_per_second: float
-    """Target tokens learned from, padding left out."""
-    bytes_per_token: float
-    """Kept for the backward pass, per padded target token."""
+_MANY_SECONDS = 2 * 86400
+# Of an epoch's: the recipes have 0.5 (WMT 2014), 6 (Multi30k) and 27 (Home Assistant, en-ko).
+_MOST_PARAMETERS_PER_TOKEN = 100
 
 
 def check_machine(
@@ -50,7 +38,7 @@ def check_machine(
     assert encoded.vocabularies is not None
     sizes = cost(config.model, len(encoded.vocabularies.source), len(encoded.vocabularies.target))
     parameters = sizes.total_parameters
-    yield ok("model", f"{parameters:,} parameters")
+    yield _check_size(config, parameters, _epoch_tokens(texts, encoded))
     yield _check_disk(config, parameters, run)
     device = best_device()
     yield from _check_precision(config, device)
@@ -59,9 +47,43 @@ def check_machine(
     if static > available:
         yield error("memory", f"weights and moments alone take {_size(static)}, {_of(available)}")
         return
-    measured = _measure(config, encoded, device)
+    measured = _measure(config, encoded)
     yield _check_memory(config, static, measured, available)
     yield from _check_time(config, texts, encoded, measured, device)
+
+
+def _epoch_tokens(texts: Texts, encoded: Encoded) -> float:
+    """Target tokens of an epoch, end symbols counted."""
+    sampled = sum(len(ids) + 1 for ids in encoded.targets)
+    return sampled * texts.kept / len(texts.train)
+
+
+def _check_size(config: ExperimentConfig, parameters: int, epoch: float) -> Finding:
+    text = f"{parameters:,} parameters"
+    if parameters > _MOST_PARAMETERS_PER_TOKEN * epoch:
+        return warning(
+            "model",
+            f"{text} are far too many for {epoch:,.0f} target tokens of text: it will learn them "
+            f"by heart; {_smaller(config)}",
+        )
+    return ok("model", text)
+
+
+def _smaller(config: ExperimentConfig) -> str:
+    if not config.model.reads_source:
+        return "lower the sizes of the model"
+    return f"take the sizes that this command writes: {_init_command(config)}"
+
+
+def _init_command(config: ExperimentConfig) -> str:
+    """The command that writes a configuration of fitting size for the same text."""
+    part = config.data.train[0]
+    files = [shlex.quote(str(path)) for path in part.files()]
+    named = {"--source": part.source, "--target": part.target}
+    if part.kind in {"plain", "po"}:
+        named = {"--source": config.source_language, "--target": config.target_language}
+    options = [f"{name} {shlex.quote(value)}" for name, value in named.items() if value]
+    return " ".join(["dragoman init", *files, *options])
 
 
 def _check_disk(config: ExperimentConfig, parameters: int, run: Path) -> Finding:
@@ -118,8 +140,7 @@ def _check_time(
     device: torch.device,
 ) -> Iterator[Finding]:
     training = config.training
-    sampled = sum(len(ids) + 1 for ids in encoded.targets)
-    epoch = sampled * texts.kept / len(texts.train)
+    epoch = _epoch_tokens(texts, encoded)
     speed = measured.tokens_per_second
     where = f"{speed:,.0f} target tokens a second on this {device.type}"
     yield ok("time", f"{where}: an epoch of {epoch:,.0f} takes {duration(epoch / speed)}")
@@ -139,6 +160,12 @@ def _check_time(
             f"{text}; so many epochs of the same text teach it by heart: set training.patience or "
             "lower training.max_steps",
         )
+    elif planned / speed > _MANY_SECONDS and config.model.reads_source:
+        yield warning(
+            "time",
+            f"{text}; a model and a number of steps for the time that you have are written by: "
+            f"{_init_command(config)} --minutes 60",
+        )
     else:
         yield ok("time", f"{text}, validation left out")
 
@@ -148,26 +175,11 @@ def _tokens_a_step(config: ExperimentConfig) -> float:
     return 0.9 * config.training.step_tokens
 
 
-def _measure(config: ExperimentConfig, encoded: Encoded, device: torch.device) -> Measured:
-    """Take a few real steps with a fresh model and a small batch of the text."""
+def _measure(config: ExperimentConfig, encoded: Encoded) -> Measured:
+    """Take a few real steps with a small batch of the text."""
     assert encoded.vocabularies is not None
-    torch.manual_seed(config.seed)
-    model = build_model(config.model, encoded.vocabularies).to(device).train()
-    precision = working_precision(config.training.precision, device)
-    optimizer = FlatOptimizer(model, config.training.optimizer, precision)
-    batch = _typical_batch(config, encoded).to(device)
-    objective = config.training.objective()
-
-    def step() -> None:
-        take_step(model, optimizer, objective, [batch])
-
-    kept = activation_bytes(step, model.parameters())  # this step also warms up
-    best = float("inf")
-    for _ in range(_TIMED_STEPS):
-        started = time.perf_counter()
-        step()
-        best = min(best, time.perf_counter() - started)
-    return Measured(batch.target_tokens / best, kept / batch.target_output.numel())
+    batch = _typical_batch(config, encoded)
+    return measure(config.model, config.training, encoded.vocabularies, batch, config.seed)
 
 
 def _typical_batch(config: ExperimentConfig, encoded: Encoded) -> Batch:

@@ -1,0 +1,44 @@
+"""Checks of the scores: whether they can be computed here, and say something."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dragoman.apps.doctor.corpus import Texts
+from dragoman.apps.doctor.findings import Finding, error, warning
+from dragoman.errors import MissingExtraError
+from dragoman.evaluation.metrics import check_installed
+from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
+from dragoman.recipe import ExperimentConfig
+from dragoman.text.scripts import script_shares
+
+_BY_SPACES = {"13a", "intl"}
+
+
+def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+    """Whether what scores need is installed, and BLEU finds words in the target language."""
+    try:
+        check_installed(config.evaluation)
+    except MissingExtraError as problem:
+        yield error("evaluation", str(problem))
+    tokenizer = config.evaluation.bleu_tokenize
+    if "bleu" not in config.evaluation.metrics or tokenizer not in _BY_SPACES:
+        return
+    characters = Counter("".join(pair.target for pair in texts.dev))
+    scripts = script_shares(characters)
+    wanted = suitable_tokenizers(scripts)
+    if not wanted:
+        return
+    best = best_tokenizer(scripts)
+    others = "" if best == wanted[0] else f"; {wanted[0]} is usual, {_how_to_install(wanted[0])}"
+    yield warning(
+        "evaluation",
+        f"BLEU with bleu_tokenize: {tokenizer} finds hardly any words in {next(iter(scripts))} "
+        f"script, so it is low however good the translations are; set evaluation.bleu_tokenize: "
+        f"{best}{others}",
+    )
+
+
+def _how_to_install(tokenizer: str) -> str:
+    return f"after pip install 'sacrebleu[{tokenizer.partition('-')[0]}]'"

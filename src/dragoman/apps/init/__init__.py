@@ -1,0 +1,1 @@
+"""From a text to a configuration whose size fits: ``dragoman init``."""

@@ -1,0 +1,160 @@
+"""What the files of a command line are: corpora, their languages, and which side is which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.errors import ConfigError, DataError
+from dragoman.text.corpus import CorpusPart, Format
+from dragoman.text.readers import po_language
+from dragoman.text.sides import language_of_file, looks_like_a_language, offered_sides
+
+_PAIR = "give one file that has both sides (TSV, JSONL, TMX, PO) or two plain files, source first"
+
+
+@dataclass(frozen=True)
+class Material:
+    """The text that a configuration is made for; paths are absolute."""
+
+    source_language: str
+    target_language: str
+    train: CorpusPart
+    dev: CorpusPart | None
+    """None where it has to be split off."""
+    test: CorpusPart | None
+    """The same."""
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What the user named, and how files are read."""
+
+    source: str | None
+    target: str | None
+    format: Format | None
+
+
+def find_material(
+    files: Sequence[Path],
+    *,
+    dev: Sequence[Path] = (),
+    test: Sequence[Path] = (),
+    source: str | None = None,
+    target: str | None = None,
+    file_format: Format | None = None,
+) -> Material:
+    """Find out what the files hold.
+
+    Args:
+        files: one with both sides, or two plain ones.
+        dev: the same for the dev set; none if it is to be split off.
+        test: the same for the test set.
+        source: column, key or language of the source; of plain files, its language.
+        target: the same of the target.
+        file_format: where suffixes do not tell it.
+
+    Raises:
+        ConfigError: which languages are meant is not clear; the message names those there are.
+        DataError: a file cannot be read.
+    """
+    choice = _Choice(source, target, file_format)
+    for path in (*files, *dev, *test):
+        if not path.is_file():
+            there = "is no file" if path.exists() else "no such file"
+            raise DataError(f"{path}: {there}; give the path of a text")
+    train, names = _part(files, choice)
+    return Material(
+        *names,
+        train,
+        _beside(dev, choice, train, names),
+        _beside(test, choice, train, names),
+    )
+
+
+def _beside(
+    files: Sequence[Path], choice: _Choice, train: CorpusPart, names: tuple[str, str]
+) -> CorpusPart | None:
+    """A dev or test set, with the sides of the training text."""
+    if not files:
+        return None
+    if train.kind in {"tsv", "jsonl", "tmx"} and len(files) == 1:
+        sides = (train.source, train.target)
+    else:
+        sides = names
+    return _part(files, _Choice(*sides, choice.format))[0]
+
+
+def _part(files: Sequence[Path], choice: _Choice) -> tuple[CorpusPart, tuple[str, str]]:
+    """The files as a part of a corpus, and the languages of its source and target."""
+    if len(files) == 2:
+        return _plain(files, choice)
+    if len(files) != 1:
+        raise ConfigError(f"{len(files)} files: {_PAIR}")
+    path = files[0].absolute()
+    unnamed = CorpusPart.model_construct(path=str(path), format=choice.format)
+    try:
+        kind = unnamed.kind
+    except ValueError as error:
+        raise ConfigError(
+            f"{path}: its suffix does not tell what it is; name it with --format, or {_PAIR}"
+        ) from error
+    if kind == "plain":
+        raise ConfigError(f"{path}: a plain file has one side; {_PAIR}")
+    if kind == "po":
+        languages = choice.source or "en", choice.target or po_language(path) or "target"
+        return CorpusPart(path=str(path), format=choice.format), languages
+    names = _chosen(offered_sides(unnamed), choice, path)
+    part = CorpusPart(path=str(path), source=names[0], target=names[1], format=choice.format)
+    # A key of JSONL may have the objects around it in its name.
+    return part, (names[0].rpartition(".")[2], names[1].rpartition(".")[2])
+
+
+def _plain(files: Sequence[Path], choice: _Choice) -> tuple[CorpusPart, tuple[str, str]]:
+    """Two plain files: their suffixes are languages, unless the user names these."""
+    suffixes = [language_of_file(path) for path in files]
+    ours = list(files)
+    if suffixes[::-1] == [choice.source, choice.target]:
+        suffixes, ours = suffixes[::-1], ours[::-1]
+    elif None in (choice.source, choice.target) and None not in suffixes:
+        named = [choice.source in (None, suffixes[0]), choice.target in (None, suffixes[1])]
+        swapped = [choice.source in (None, suffixes[1]), choice.target in (None, suffixes[0])]
+        if not all(named) and all(swapped):
+            suffixes, ours = suffixes[::-1], ours[::-1]
+    source, target = choice.source or suffixes[0], choice.target or suffixes[1]
+    if source is None or target is None or source == target:
+        raise ConfigError(
+            f"{files[0]} and {files[1]}: their suffixes do not tell two languages, as train.en and "
+            "train.de do; name them with --source and --target, such as --source en --target de"
+        )
+    paths = [str(path.absolute()) for path in ours]
+    return CorpusPart(source=paths[0], target=paths[1]), (source, target)
+
+
+def _chosen(offered: Sequence[str], choice: _Choice, path: Path) -> tuple[str, str]:
+    """The two sides that are meant: those named, or those that nothing else could be."""
+    if choice.source is not None and choice.target is not None:
+        if choice.source == choice.target:
+            raise ConfigError(f"--source and --target are both {choice.source!r}; name two sides")
+        return choice.source, choice.target
+    named = {choice.source, choice.target}
+    open_names = [name for name in offered if name not in named]
+    languages = [name for name in open_names if looks_like_a_language(name.rpartition(".")[2])]
+    # Indonesian among others is likelier the number of a row.
+    languages = [name for name in languages if name.lower() != "id" or len(offered) <= 2]
+    wanted = 2 - len(named - {None})
+    for candidates in (open_names, languages):
+        if len(candidates) == wanted:
+            left = iter(candidates)
+            return choice.source or next(left), choice.target or next(left)
+    raise ConfigError(
+        f"{path}: it has {', '.join(offered) or 'no text'}; say which are source and target, "
+        f"{_example(languages, choice)}"
+    )
+
+
+def _example(languages: Sequence[str], choice: _Choice) -> str:
+    left = iter([*languages, "en", "de"])
+    source, target = (name or next(left) for name in (choice.source, choice.target))
+    return f"such as --source {source} --target {target}"

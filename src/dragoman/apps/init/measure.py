@@ -1,0 +1,132 @@
+"""The text in pieces, and the speed of models on real batches of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.apps.init.choose import Pieces
+from dragoman.apps.init.look import Facts
+from dragoman.apps.init.sizes import Size, plan_vocabulary, smaller_vocabularies
+from dragoman.apps.rehearsal import Rehearsal
+from dragoman.data.batches import Batch, make_batch
+from dragoman.data.grouping import group_by_length
+from dragoman.device import best_device
+from dragoman.errors import ConfigError
+from dragoman.models.transformer import TransformerConfig
+from dragoman.text.corpus import Pair
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.training.settings import TrainingConfig
+
+_SECONDS = 4.0  # of steps, for each model that is measured
+_SMALL_STEP_TOKENS = 2000  # for a first impression on a CPU, where larger ones are hardly faster
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A sample in pieces of a vocabulary that the text allows."""
+
+    config: VocabularyConfig
+    vocabularies: Vocabularies
+    sources: list[list[int]]
+    targets: list[list[int]]
+
+
+def encode(facts: Facts, sample: Sequence[Pair]) -> Encoded:
+    """Make the vocabulary, smaller if the text is too small for the one that was planned.
+
+    Raises:
+        ConfigError: the text allows none.
+    """
+    problem: ConfigError | None = None
+    for config in smaller_vocabularies(plan_vocabulary(facts)):
+        try:
+            vocabularies = train_vocabularies(sample, config, seed=1)
+        except ConfigError as error:
+            problem = problem or error
+            continue
+        return Encoded(
+            config,
+            vocabularies,
+            vocabularies.source.encode_batch([pair.source for pair in sample]),
+            vocabularies.target.encode_batch([pair.target for pair in sample]),
+        )
+    assert problem is not None
+    raise problem
+
+
+def lengths(facts: Facts, encoded: Encoded, dev: Sequence[Pair], test: Sequence[Pair]) -> Pieces:
+    """How long everything is in pieces."""
+
+    def tokens(pairs: Sequence[Pair]) -> int:
+        ids = encoded.vocabularies.target.encode_batch([pair.target for pair in pairs])
+        return sum(map(len, ids)) + len(ids)
+
+    return Pieces(
+        np.array([len(ids) + 1 for ids in encoded.sources], dtype=np.int64),
+        np.array([len(ids) + 1 for ids in encoded.targets], dtype=np.int64),
+        facts.pairs / len(encoded.sources),
+        tokens(dev),
+        tokens(test),
+    )
+
+
+def model_of(size: Size, *, joint: bool, dropout: float) -> TransformerConfig:
+    """The Transformer of that size."""
+    return TransformerConfig(
+        encoder_layers=size.layers,
+        decoder_layers=size.layers,
+        d_model=size.d_model,
+        d_ff=size.d_ff,
+        heads=size.heads,
+        dropout=dropout,
+        norm="pre",
+        embeddings="shared" if joint else "target",
+    )
+
+
+def first_step_tokens(size: Size) -> int:
+    """The step to measure a size with before the plan has one."""
+    if best_device().type == "cuda":
+        return size.most_step_tokens
+    return min(size.most_step_tokens, _SMALL_STEP_TOKENS)
+
+
+def measure_speed(size: Size, encoded: Encoded, step_tokens: int, limit: int) -> float:
+    """Target tokens a second in steps on this machine, as busy as it is now.
+
+    Args:
+        size: of the model.
+        encoded: the text.
+        step_tokens: budget of a step.
+        limit: of pieces, beyond which pairs are left out.
+    """
+    joint = encoded.config.joint
+    rehearsal = Rehearsal(
+        model_of(size, joint=joint, dropout=0.1),
+        TrainingConfig(),
+        encoded.vocabularies,
+        _steps(encoded, step_tokens, limit),
+        seed=1,
+    )
+    return rehearsal.tokens_per_second(_SECONDS)
+
+
+def _steps(encoded: Encoded, step_tokens: int, limit: int) -> Iterator[list[Batch]]:
+    """Steps as training has them, in random order and without end."""
+    pairs = [
+        pair
+        for pair in zip(encoded.sources, encoded.targets, strict=True)
+        if max(map(len, pair)) <= limit
+    ]
+    sides = [np.array([len(pair[side]) + 1 for pair in pairs]) for side in (0, 1)]
+    groups = group_by_length(sides[0], sides[1], step_tokens)
+    chance = random.Random(1)
+    while True:
+        chance.shuffle(groups)
+        for group in groups:
+            rows = [pairs[row] for row in group]
+            yield [make_batch([row[0] for row in rows], [row[1] for row in rows])]

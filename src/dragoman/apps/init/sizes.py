@@ -1,0 +1,90 @@
+"""The models to choose from, and the vocabulary of a text: what fits how much text.
+
+The bounds come from runs in ``docs/results.md``: on Multi30k (29,000 pairs, 0.4 million target
+tokens an epoch) two layers are as good as four and twice the width is no better when ten million
+tokens have been learned from; and from the paper, whose base model learned from 4.5 million pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dragoman.apps.init.look import Facts, Side
+from dragoman.text.scripts import overlap
+from dragoman.text.vocabulary import VocabularyConfig
+
+
+@dataclass(frozen=True)
+class Size:
+    """A Transformer and what it needs to be worth its time."""
+
+    name: str
+    layers: int
+    """Of the encoder, and as many of the decoder."""
+    d_model: int
+    d_ff: int
+    heads: int
+    peak_learning_rate: float
+    most_step_tokens: int
+    least_text: float
+    """Target tokens of an epoch: with less it only learns by heart."""
+    least_learned: float
+    """Target tokens to learn from, over all epochs, before it is better than the next smaller."""
+
+
+SIZES = (
+    Size("tiny", 2, 128, 256, 4, 0.003, 4000, 0, 0),
+    Size("small", 4, 128, 512, 4, 0.003, 8000, 50_000, 8e6),
+    Size("medium", 4, 256, 1024, 4, 0.0015, 8000, 1e6, 4e7),
+    Size("base", 6, 512, 2048, 8, 0.0007, 25_000, 1.5e7, 4e8),
+)
+"""Smallest first; the last one is the paper's base model."""
+
+_SIZE_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000)
+# A line through recipes that work: 2,000 pieces for 0.2 million characters (Home Assistant,
+# en-ko), 8,000 for 1.8 million (Multi30k).  It reaches the 32,000 of large corpora at 20 million.
+_PIECES, _CHARACTERS, _GROWTH = 8000, 1.8e6, 0.6
+_BYTES = 256
+_SPECIAL = 4
+_MANY_CHARACTERS = 300  # different ones; an alphabet and its signs have less
+_VERY_MANY_CHARACTERS = 2000
+_SHARED = 0.5
+
+
+def shares_scripts(facts: Facts) -> bool:
+    """Whether both languages are written in the same script, for the most part."""
+    return overlap(facts.source.scripts, facts.target.scripts) >= _SHARED
+
+
+def plan_vocabulary(facts: Facts) -> VocabularyConfig:
+    """The vocabulary for a text, which may still be more than a small text allows."""
+    sides = (facts.source, facts.target)
+    different = max(side.characters for side in sides)
+    byte_fallback = different > _MANY_CHARACTERS
+    length = sum(side.length for side in sides) / len(sides)
+    wanted = _PIECES * (length / _CHARACTERS) ** _GROWTH
+    # Room for pieces of more than one character, besides the characters.
+    least = 1.5 * different + _SPECIAL + (_BYTES if byte_fallback else 0)
+    size = next((step for step in _SIZE_STEPS if step >= wanted * 0.8), _SIZE_STEPS[-1])
+    size = next((step for step in _SIZE_STEPS if step >= max(size, least)), _SIZE_STEPS[-1])
+    return VocabularyConfig(
+        size=size,
+        joint=shares_scripts(facts),
+        byte_fallback=byte_fallback,
+        character_coverage=0.9995 if different > _VERY_MANY_CHARACTERS else 1.0,
+    )
+
+
+def smaller_vocabularies(config: VocabularyConfig) -> list[VocabularyConfig]:
+    """``config``, and what to try where a text is too small for it."""
+    sizes = [step for step in reversed(_SIZE_STEPS) if step <= config.size]
+    # Few pieces may not hold all characters: the rare ones are spelt in bytes then.
+    last = [{"size": step, "byte_fallback": True, "character_coverage": 0.98} for step in sizes]
+    changes = [{"size": step} for step in sizes] + last
+    return [config.model_copy(update=change) for change in changes]
+
+
+def script_names(side: Side) -> str:
+    """The scripts that a side has a tenth of its letters in, for people."""
+    found = [name for name, share in side.scripts.items() if share >= 0.1]
+    return " and ".join(found) or "no letters"

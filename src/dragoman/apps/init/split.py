@@ -1,0 +1,114 @@
+"""Splitting dev and test sets off a text that has none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from dragoman.errors import DataError
+from dragoman.files import atomic_write
+from dragoman.text.cleaning import CleaningConfig, clean, held_out_keys
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.report import CleaningReport
+from dragoman.text.reservoir import Reservoir
+
+BLOCK_PAIRS = 10
+"""Neighbours, which often say similar things, go to the same set: random lines would flatter."""
+MOST_DEV_PAIRS, MOST_TEST_PAIRS = 500, 1000
+"""More would cost time in every validation, and tell hardly more."""
+_FEWEST_PAIRS = 100  # of either set, where an eighth of the text is as much
+_SMALLEST_TEXT = 8 * BLOCK_PAIRS
+
+
+def held_out_sizes(pairs: int) -> tuple[int, int]:
+    """Pairs of the dev and the test set of a text: a twentieth each, within bounds."""
+    wanted = max(_FEWEST_PAIRS, pairs // 20)
+    return tuple(min(most, wanted, pairs // 8) for most in (MOST_DEV_PAIRS, MOST_TEST_PAIRS))  # type: ignore[return-value]
+
+
+def hold_out(
+    part: CorpusPart, *, dev: list[Pair] | None, test: list[Pair] | None, seed: int = 1
+) -> tuple[list[Pair], list[Pair]]:
+    """Draw blocks of neighbouring pairs for the sets that are not given.
+
+    Only pairs that cleaning keeps are drawn, and none whose source or target stands in the other
+    set as well.  Memory does not grow with the text.
+
+    Args:
+        part: the text.
+        dev: the dev set, if there is one.
+        test: the test set, if there is one.
+        seed: the same text and seed give the same sets.
+
+    Returns:
+        The dev and the test set, in the order of the text.
+
+    Raises:
+        DataError: the text cannot be read, or is too small.
+    """
+    given = held_out_keys([*(dev or ()), *(test or ())])
+    report = CleaningReport()
+    drawn: Reservoir[list[Pair]] = Reservoir(
+        (MOST_DEV_PAIRS + MOST_TEST_PAIRS) // BLOCK_PAIRS, seed
+    )
+    kept = clean(read_pairs(part), CleaningConfig(), report, part=part.name, held_out=given)
+    while block := list(islice(kept, BLOCK_PAIRS)):
+        drawn.add(block)
+    if report.kept < _SMALLEST_TEXT:
+        raise DataError(
+            f"{part.name}: {report.kept} of {report.read} pairs stay after cleaning, which is too "
+            f"little to split dev and test sets off; give at least {_SMALLEST_TEXT}"
+        )
+    blocks = drawn.items
+    random.Random(seed).shuffle(blocks)
+    dev_size, test_size = held_out_sizes(report.kept)
+    blocks_left = iter(blocks)
+    if test is None:
+        test = list(_filled_up(blocks_left, test_size))
+    if dev is None:
+        keys = held_out_keys(test)
+        fresh = (
+            [pair for pair in block if keys.isdisjoint(held_out_keys([pair]))]
+            for block in blocks_left
+        )
+        dev = list(_filled_up(fresh, dev_size))
+    return dev, test
+
+
+def _filled_up(blocks: Iterator[list[Pair]], size: int) -> list[Pair]:
+    """Whole blocks until there are ``size`` pairs."""
+    pairs: list[Pair] = []
+    while len(pairs) < size and (block := next(blocks, None)) is not None:
+        pairs += block
+    return sorted(pairs, key=lambda pair: pair.line)
+
+
+class SetFile:
+    """Writes pairs as a TSV that :func:`~dragoman.text.readers.read_tsv` reads.
+
+    Args:
+        languages: names of the two columns.
+    """
+
+    def __init__(self, stream: IO[str], languages: tuple[str, str]) -> None:
+        self._stream = stream
+        self.add(Pair(*languages, 1))
+
+    def add(self, pair: Pair) -> None:
+        """Append a pair, whose texts are normalized and so have no tabs or line ends."""
+        self._stream.write(f"{pair.source}\t{pair.target}\n")
+
+
+def write_set(path: Path, pairs: list[Pair], languages: tuple[str, str]) -> None:
+    """Write a whole set.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    with atomic_write(path) as stream:
+        file = SetFile(stream, languages)
+        for pair in pairs:
+            file.add(pair)

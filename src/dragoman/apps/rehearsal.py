@@ -1,0 +1,99 @@
+"""How fast a model learns here: real steps of training with a model that is thrown away.
+
+The one home of this measurement, for the doctor, ``init`` and ``compare``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import torch
+
+from dragoman.data.batches import Batch
+from dragoman.device import best_device, keep_freed_memory, working_precision
+from dragoman.models import ModelConfig
+from dragoman.models.memory import activation_bytes
+from dragoman.saved import build_model
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.optimizer import FlatOptimizer
+from dragoman.training.settings import TrainingConfig
+from dragoman.training.step import take_step
+
+_TIMED_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a few real steps took."""
+
+    tokens_per_second: float
+    """Target tokens learned from, padding left out."""
+    bytes_per_token: float
+    """Kept for the backward pass, per padded target token."""
+
+
+class Rehearsal:
+    """Steps of training with a fresh model.
+
+    Args:
+        model: its sizes.
+        training: precision, optimizer and loss.
+        vocabularies: of the batches.
+        steps: the batches of each step; at least as many as are taken.
+        seed: of the weights.
+    """
+
+    def __init__(
+        self,
+        model: ModelConfig,
+        training: TrainingConfig,
+        vocabularies: Vocabularies,
+        steps: Iterator[Sequence[Batch]],
+        seed: int,
+    ) -> None:
+        keep_freed_memory()
+        self.device = best_device()
+        torch.manual_seed(seed)
+        self._model = build_model(model, vocabularies).to(self.device).train()
+        precision = working_precision(training.precision, self.device)
+        self._optimizer = FlatOptimizer(self._model, training.optimizer, precision)
+        self._objective = training.objective()
+        self._steps = steps
+
+    def step(self) -> int:
+        """Take one and give its target tokens."""
+        batches = [batch.to(self.device) for batch in next(self._steps)]
+        return take_step(self._model, self._optimizer, self._objective, batches)
+
+    def tokens_per_second(self, seconds: float) -> float:
+        """Target tokens learned from in a second, over so many of them and after a warm-up."""
+        self.step()
+        started, tokens = time.perf_counter(), 0
+        while (taken := time.perf_counter() - started) < seconds:
+            tokens += self.step()
+        return tokens / taken
+
+    def kept_bytes(self) -> int:
+        """What a step keeps for its backward pass."""
+        return activation_bytes(self.step, self._model.parameters())
+
+
+def measure(
+    model: ModelConfig,
+    training: TrainingConfig,
+    vocabularies: Vocabularies,
+    batch: Batch,
+    seed: int,
+) -> Measured:
+    """Speed and memory of the fastest of a few steps on one batch."""
+    rehearsal = Rehearsal(model, training, vocabularies, repeat([batch]), seed)
+    kept = rehearsal.kept_bytes()  # this step also warms up
+    best = float("inf")
+    for _ in range(_TIMED_STEPS):
+        started = time.perf_counter()
+        rehearsal.step()
+        best = min(best, time.perf_counter() - started)
+    return Measured(batch.target_tokens / best, kept / batch.target_output.numel())
