@@ -19,11 +19,12 @@ from dragoman.data.batches import Batches
 from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
-from dragoman.data.vocabularies import prepare_vocabularies
+from dragoman.data.vocabularies import Parent, prepare_vocabularies
 from dragoman.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_write, check_replaceable
 from dragoman.recipe import ExperimentConfig
+from dragoman.revision import revised
 from dragoman.run_directory import begin, claim
 from dragoman.saved import (
     CONFIG_FILE,
@@ -34,7 +35,9 @@ from dragoman.saved import (
     average_weights,
     build_model,
     has_model,
+    home_of,
     load_weights,
+    model_directory,
     save_model,
 )
 from dragoman.text.cleaning import CleaningReport, held_out_keys
@@ -43,6 +46,7 @@ from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, path_of, read_progress, step_of
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
+from dragoman.training.start import digest_of, take_over
 from dragoman.training.trainer import Trainer
 from dragoman.validation import Report, Validation, figures, write_scores
 
@@ -99,6 +103,23 @@ class Experiment:
             raise SavedError(f"{run}: no run here ({CONFIG_FILE} is missing)")
         return cls(parse(ExperimentConfig, read_yaml(run / CONFIG_FILE), run / CONFIG_FILE), run)
 
+    def revise(self, settings: Sequence[str]) -> None:
+        """Change what may still change of a run that has begun, and write it into the run.
+
+        Args:
+            settings: such as ``training.max_steps=4000``.
+
+        Raises:
+            ConfigError: something else would change, or the run is beyond a limit.
+            SavedError: another process works in the run, or its newest checkpoint is damaged.
+            StorageError: the disk refuses.
+        """
+        with claim(self.run):
+            config = revised(self.config, settings, self.run)
+            if config != self.config:
+                self.config = config
+                self._write_config()
+
     def _write_config(self) -> None:
         with atomic_write(self.run / CONFIG_FILE) as stream:
             stream.write(to_yaml(json.loads(self.config.model_dump_json())))
@@ -153,7 +174,21 @@ class Experiment:
             seed=self.config.seed,
             inputs=inputs,
             held_out=held_out,
+            parent=self.parent(),
         )
+
+    def parent(self) -> Parent | None:
+        """Whose vocabularies this run keeps or extends, if it starts from another model.
+
+        Raises:
+            SavedError: the other model is missing or damaged, or has other weights by now.
+        """
+        start = self.config.training.start_from
+        if start is None or start.vocabulary == "new":
+            return None
+        digest_of(start)
+        vocabularies = Vocabularies.load(home_of(model_directory(Path(start.model))))
+        return Parent(vocabularies, start.model, start.vocabulary == "extend")
 
     def train(
         self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
@@ -177,6 +212,7 @@ class Experiment:
         """
         with claim(self.run):
             self._decide_precision(world)
+            self._decide_start(world)
             self._train(prepared, world, observe)
             self.finish(prepared.vocabularies, world)
 
@@ -187,6 +223,8 @@ class Experiment:
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
+        if config.training.start_from is not None and self._begins(world):
+            take_over(model, config.model, prepared.vocabularies, config.training.start_from)
         sets = [
             self._validation(part, prepared.vocabularies, world)
             for part in (config.data.dev, *config.data.test.values())
@@ -212,6 +250,23 @@ class Experiment:
 
         world.broadcast(attach_observers)  # which may fail, and then all end
         trainer.train()
+
+    def _begins(self, world: World) -> bool:
+        """Whether there is no checkpoint to go on from."""
+        return bool(world.broadcast(lambda: not checkpoints(self.run)))
+
+    def _decide_start(self, world: World) -> None:
+        """Note which weights training begins with: a start that is repeated must have the same."""
+        training = self.config.training
+        start = training.start_from
+        if start is None or start.digest is not None or not self._begins(world):
+            return
+        digest = world.broadcast(lambda: digest_of(start))
+        training = training.model_copy(
+            update={"start_from": start.model_copy(update={"digest": digest})}
+        )
+        self.config = self.config.model_copy(update={"training": training})
+        world.broadcast(self._write_config)
 
     def _check_model(self, resumed: bool) -> None:
         """Say now, and not when all is done, that a model could not be written."""

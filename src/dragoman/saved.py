@@ -282,6 +282,11 @@ def model_directory(path: Path) -> Path:
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
 
 
+def home_of(directory: Path) -> Path:
+    """Where configuration and vocabularies lie: a checkpoint shares these with its run."""
+    return directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
+
+
 def load_model(path: Path | str, device: torch.device | str | None = None) -> SavedModel:
     """Open a model or a finished run, in evaluation mode.
 
@@ -294,8 +299,7 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
             NaN or infinite, or the format is newer.
     """
     directory = model_directory(Path(path))
-    # A checkpoint has weights of its own and shares the rest with its run.
-    home = directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
+    home = home_of(directory)
     values = read_yaml(home / CONFIG_FILE)
     _check_format(values.get("format", 1), home / CONFIG_FILE)
     known = {name: values[name] for name in SavedConfig.model_fields if name in values}

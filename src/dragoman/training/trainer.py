@@ -40,10 +40,12 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
+from dragoman.training.limits import limit_reached
 from dragoman.training.loss import backward
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.progress import Averages, Observer, Record
 from dragoman.training.schedule import ScheduleConfig, learning_rate
+from dragoman.training.start import OptionalStart
 
 MAX_ROLLBACKS = 3
 
@@ -61,6 +63,9 @@ class TrainingConfig(Config):
     """Learning rate over the steps."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Probability mass given to all pieces alike (section 5.4)."""
+    start_from: OptionalStart = None
+    """Another model, whose weights training begins with instead of fresh ones: its name, or a
+    section that says which of them."""
     precision: Precision = "auto"
     """What the model computes in; auto is bfloat16 where the hardware has it, decided once when
     training begins and written into the run."""
@@ -172,6 +177,8 @@ class Trainer:
         self.progress, self._saved_step = progress, progress.step
         if progress.window >= self._batches.windows(progress.epoch):  # the text has become less
             progress.epoch, progress.window, progress.batch = progress.epoch + 1, 0, 0
+        if progress.best is not None and progress.best.metric != self._config.best_metric:
+            progress.best, progress.stale_validations = None, 0  # values that do not compare
         return True
 
     def _newest_step(self) -> int | None:
@@ -292,16 +299,7 @@ class Trainer:
 
     def _limit_reached(self) -> str | None:
         """Which limit ends the training, if one does."""
-        progress, config = self.progress, self._config
-        limits = {
-            "max_steps": config.max_steps is not None and progress.step >= config.max_steps,
-            "max_epochs": config.max_epochs is not None and progress.epoch >= config.max_epochs,
-            "max_minutes": config.max_minutes is not None
-            and progress.seconds >= 60 * config.max_minutes,
-            "patience": config.patience is not None
-            and progress.stale_validations >= config.patience,
-        }
-        return next((name for name, reached in limits.items() if reached), None)
+        return limit_reached(self.progress, self._config)
 
     def _log(self) -> None:
         figures = self._averages.figures()
