@@ -19,7 +19,7 @@ from dragoman.data.batches import Batches
 from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
-from dragoman.data.vocabularies import Parent, prepare_vocabularies
+from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.errors import ConfigError, SavedError
 from dragoman.files import atomic_write, check_replaceable
@@ -35,9 +35,7 @@ from dragoman.saved import (
     average_weights,
     build_model,
     has_model,
-    home_of,
     load_weights,
-    model_directory,
     save_model,
 )
 from dragoman.text.cleaning import CleaningReport, held_out_keys
@@ -46,7 +44,7 @@ from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, path_of, read_progress, step_of
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
-from dragoman.training.start import digest_of, take_over
+from dragoman.training.start import check_start, digest_of, parent_vocabularies, take_over
 from dragoman.training.trainer import Trainer
 from dragoman.validation import Report, Validation, figures, write_scores
 
@@ -76,8 +74,9 @@ class Experiment:
         """Begin a run; its directory must not hold a trained one, or what is no run.
 
         Raises:
-            ConfigError: the run exists and was trained, or something else is in its directory.
-            SavedError: another process works in the run.
+            ConfigError: the run exists and was trained, or something else is in its directory, or
+                the model that it is to start from is of another kind.
+            SavedError: another process works in the run, or that model is missing or damaged.
             StorageError: the directory cannot be written.
         """
         with begin(run):
@@ -88,6 +87,7 @@ class Experiment:
                 )
             if has_model(run):
                 raise ConfigError(f"{run}: a finished run is here; choose another one with --run")
+            check_start(config.training.start_from, config.model)
             experiment = cls(config, run)
             experiment._write_config()
         return experiment
@@ -174,21 +174,8 @@ class Experiment:
             seed=self.config.seed,
             inputs=inputs,
             held_out=held_out,
-            parent=self.parent(),
+            parent=parent_vocabularies(self.config.training.start_from),
         )
-
-    def parent(self) -> Parent | None:
-        """Whose vocabularies this run keeps or extends, if it starts from another model.
-
-        Raises:
-            SavedError: the other model is missing or damaged, or has other weights by now.
-        """
-        start = self.config.training.start_from
-        if start is None or start.vocabulary == "new":
-            return None
-        digest_of(start)
-        vocabularies = Vocabularies.load(home_of(model_directory(Path(start.model))))
-        return Parent(vocabularies, start.model, start.vocabulary == "extend")
 
     def train(
         self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
@@ -224,7 +211,8 @@ class Experiment:
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
         if config.training.start_from is not None and self._begins(world):
-            take_over(model, config.model, prepared.vocabularies, config.training.start_from)
+            check_start(config.training.start_from, config.model)
+            take_over(model, prepared.vocabularies, config.training.start_from)
         sets = [
             self._validation(part, prepared.vocabularies, world)
             for part in (config.data.dev, *config.data.test.values())
@@ -341,7 +329,15 @@ class Experiment:
             for name, report in reports.items()
             for metric, figure in figures(report).items()
         }
-        save_model(self.run / MODEL_DIRECTORY, self.saved_config(), vocabularies, weights, card)
+        start = self.config.training.start_from
+        save_model(
+            self.run / MODEL_DIRECTORY,
+            self.saved_config(),
+            vocabularies,
+            weights,
+            card,
+            origin="" if start is None else start.story(),
+        )
         return reports
 
     def _warn_of_a_bad_mean(self, chosen: list[Path], dev: dict[str, float]) -> None:

@@ -90,12 +90,8 @@ class ExperimentConfig(Config):
 
     def _unread_of_vocabulary(self, choice: str) -> Iterator[str]:
         """What another model's vocabulary, kept or extended, decides."""
-        names = ["kind", "joint", "byte_fallback", "normalization"]
-        if choice == "keep":
-            names += ["size", "character_coverage", "tags", "training_pairs"]
-        for problem in self.vocabulary.unread(
-            f"with training.start_from.vocabulary: {choice}", *names
-        ):
+        circumstance = f"with training.start_from.vocabulary: {choice}"
+        for problem in self.vocabulary.unread(circumstance, *_DECIDED_BY_PARENT[choice]):
             yield f"vocabulary.{problem}"
 
     def parts(self) -> Iterator[tuple[str, CorpusPart]]:
@@ -130,6 +126,14 @@ class ExperimentConfig(Config):
             yield f"a language model reads no source: {problem}"
 
 
+_OF_THE_KIND = ("kind", "joint", "byte_fallback", "normalization")
+_DECIDED_BY_PARENT = {
+    "keep": (*_OF_THE_KIND, "size", "character_coverage", "tags", "training_pairs"),
+    "extend": _OF_THE_KIND,
+}
+"""Settings of the vocabulary that are not read, by ``training.start_from.vocabulary``."""
+
+
 def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
     """The experiment that a YAML file describes, with paths made absolute.
 
@@ -143,14 +147,16 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         ConfigError: the file or a setting is wrong; one line names the key and the remedy.
     """
     path = Path(path)
+    own = read_yaml(path)
     whole = on_base(
-        read_yaml(path),
+        own,
         path,
         _relocate,
         replaced=("data.dev", "data.test"),
         families={"model": "transformer"},
     )
     # The file's own start is absolute by now; --set names a run from where the user is.
+    _forget_inherited(whole, own, override(whole, list(settings)))
     values = _relocate_start(override(whole, list(settings)), Path.cwd())
     values = _relocate(values, Path(os.path.realpath(path)).parent)
     config = parse(ExperimentConfig, values, path)
@@ -187,6 +193,24 @@ def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     if "dev" in data:
         data["dev"] = relocate_part(data["dev"], folder)
     return {**values, "data": data}
+
+
+def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:
+    """Drop what bases say of a vocabulary that is another model's: the natural base is its recipe.
+
+    Args:
+        whole: the file with its bases; changed.
+        own: the file alone.
+        final: ``whole`` with the settings of the command line.
+    """
+    training, said = final.get("training"), own.get("vocabulary")
+    start = training.get("start_from") if isinstance(training, dict) else None
+    choice = start.get("vocabulary", "keep") if isinstance(start, dict) else start and "keep"
+    inherited = whole.get("vocabulary")
+    if isinstance(choice, str) and isinstance(inherited, dict):
+        for name in _DECIDED_BY_PARENT.get(choice, ()):
+            if not (isinstance(said, dict) and name in said):
+                inherited.pop(name, None)
 
 
 def _relocate_start(values: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def limit_reached(progress: Progress, limits: Limits) -> str | None:
 
 
 def limits_passed(progress: Progress, limits: Limits) -> Iterator[tuple[str, str]]:
-    """Limits that training has gone beyond, with words such as "max_steps 20: 25 steps are done"."""
+    """Limits that training has gone beyond, with "max_steps 20: 25 steps are done" and the like."""
     words = {"max_steps": "steps", "max_epochs": "epochs", "max_minutes": "minutes"}
     for name, value in _done(progress).items():
         if value > _limit(limits, name):

@@ -12,9 +12,19 @@ from pydantic import BeforeValidator, Field
 from torch import Tensor
 
 from dragoman.config import Config
+from dragoman.data.vocabularies import Parent
 from dragoman.errors import ConfigError, SavedError
 from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel
-from dragoman.saved import SavedModel, load_model, model_directory, weights_digest, weights_of
+from dragoman.saved import (
+    CONFIG_FILE,
+    SavedModel,
+    home_of,
+    load_model,
+    model_directory,
+    read_config,
+    weights_digest,
+    weights_of,
+)
 from dragoman.text.extension import lineage
 from dragoman.text.vocabulary import Vocabularies, Vocabulary
 
@@ -56,6 +66,15 @@ class StartConfig(Config):
         if self.vocabulary == "extend" and "embeddings" not in self.parts:
             yield "vocabulary: extend keeps embeddings; add them to parts, or set vocabulary: new"
 
+    def story(self) -> str:
+        """What a model card says of it, without the folders of this machine."""
+        weights = f" (weights {self.digest})" if self.digest else ""
+        return f"Training began with the {_listed(self.parts)} of {Path(self.model).name}{weights}."
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
 
 def _named_alone(values: Any) -> Any:
     """The name of a model stands for all of its weights."""
@@ -81,35 +100,58 @@ def digest_of(config: StartConfig) -> str:
     return found
 
 
-def take_over(
-    model: TranslationModel,
-    model_config: FamilyConfig,
-    vocabularies: Vocabularies,
-    config: StartConfig,
-) -> None:
-    """Give ``model`` the weights that ``config`` names.
+def parent_vocabularies(config: StartConfig | None) -> Parent | None:
+    """The vocabularies that are to be kept or extended, if there are such.
+
+    Raises:
+        SavedError: the other model is missing or damaged, or not the one that training had begun
+            with.
+    """
+    if config is None or config.vocabulary == "new":
+        return None
+    digest_of(config)
+    vocabularies = Vocabularies.load(home_of(model_directory(Path(config.model))))
+    return Parent(vocabularies, config.model, config.vocabulary == "extend")
+
+
+def check_start(config: StartConfig | None, model: FamilyConfig) -> None:
+    """Say before any work is done that weights are missing or of another kind of model.
+
+    Args:
+        config: whose weights are to be taken over, and which of them; None for no other model's.
+        model: what they are to fit.
+
+    Raises:
+        ConfigError: the other model is of another kind; the message names all that differs.
+        SavedError: it is missing or damaged, or not the one that training had begun with.
+    """
+    if config is None:
+        return
+    digest_of(config)
+    described = home_of(model_directory(Path(config.model))) / CONFIG_FILE
+    parent = read_config(described).model
+    if differences := list(_differences(parent, model, config.parts)):
+        raise ConfigError(
+            f"training.start_from: {config.model} is another kind of model: "
+            f"{'; '.join(differences)}; set model as {described} says, or take fewer parts"
+        )
+
+
+def take_over(model: TranslationModel, vocabularies: Vocabularies, config: StartConfig) -> None:
+    """Give ``model`` the weights that ``config`` names and :func:`check_start` has looked at.
 
     Args:
         model: with fresh weights, in float32 on the CPU.
-        model_config: what it was made of.
         vocabularies: its own.
         config: whose weights, and which of them.
 
     Raises:
-        ConfigError: the other model is of another kind; the message names all that differs.
-        SavedError: it is missing, damaged, has NaN or infinite weights, or is not the one that
-            training had begun with.
+        ConfigError: a weight has another shape, or the other model lacks it.
+        SavedError: the other model is missing, damaged, has NaN or infinite weights, or is not the
+            one that training had begun with.
     """
     digest_of(config)
-    parent = load_model(config.model, "cpu")
-    found = parent.config.model
-    if differences := list(_differences(found, model_config, config.parts)):
-        raise ConfigError(
-            f"training.start_from: {config.model} is another kind of model: "
-            f"{'; '.join(differences)}; set model as its {parent.path / 'config.yaml'} says, or "
-            "take fewer parts"
-        )
-    _copy(model, vocabularies, parent, config)
+    _copy(model, vocabularies, load_model(config.model, "cpu"), config)
 
 
 def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part]) -> Iterator[str]:
