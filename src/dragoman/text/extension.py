@@ -37,8 +37,6 @@ _FEWEST = 2  # a pair of pieces that occurs once is no pattern
 _USER_DEFINED = 4  # sentencepiece's type of a tag
 _SPACE = "\u2581"
 _JAPANESE = {"HIRAGANA", "KATAKANA", "CJK"}
-# What sentencepiece reads after a model overrides what stands in it: no space is put before text.
-_NO_DUMMY_PREFIX = b"\x1a\x04\x18\x00\x20\x00"
 
 
 def extend_vocabularies(
@@ -122,14 +120,13 @@ def lineage(child: Vocabulary, parent: Vocabulary) -> list[list[int]]:
     are never split.
     """
     known = {piece: i for i, piece in enumerate(parent.pieces(range(len(parent))))}
-    bare = Vocabulary(parent.serialized + _NO_DUMMY_PREFIX)
 
     def parts(i: int, piece: str) -> list[int]:
         if piece in known:
             return [known[piece]]
         if child.atoms[i]:
             return []
-        found = bare.encode(piece)
+        found = parent.split(piece)
         return found if "".join(parent.pieces(found)) == piece else []
 
     return [parts(i, piece) for i, piece in enumerate(child.pieces(range(len(child))))]

@@ -55,6 +55,9 @@ _LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece leaves out longer lines w
 # two pieces would load as a smaller vocabulary.
 _SEAL = b"\xc2\x0c\x20"
 _DIGEST_BYTES = 32
+# Protobuf: what comes after a model overrides it, here add_dummy_prefix and
+# remove_extra_whitespaces of its normalizer.
+_AS_IT_STANDS = b"\x1a\x04\x18\x00\x20\x00"
 
 
 class VocabularyConfig(Config):
@@ -206,6 +209,18 @@ class Vocabulary:
             for i, piece in enumerate(self.pieces(range(len(self))))
             if not self.atoms[i]
         }
+
+    def split(self, piece: str) -> list[int]:
+        """Ids of a piece of another vocabulary, just as it stands: "▁" only where it has one."""
+        ids: list[int] = self._bare.encode(piece)
+        return ids
+
+    @cached_property
+    def _bare(self) -> sentencepiece.SentencePieceProcessor:
+        """The same model, which neither puts a space before a text nor takes one away."""
+        processor = sentencepiece.SentencePieceProcessor()
+        processor.LoadFromSerializedProto(self._model + _AS_IT_STANDS)
+        return processor
 
     def normalized(self, text: str) -> str:
         """``text`` as it is split: "▁" for spaces and at the front, none at the end."""

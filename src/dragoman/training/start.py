@@ -14,7 +14,7 @@ from torch import Tensor
 from dragoman.config import Config
 from dragoman.data.vocabularies import Parent
 from dragoman.errors import ConfigError, SavedError
-from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel
+from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel, fixed_tensors
 from dragoman.saved import (
     CONFIG_FILE,
     SavedModel,
@@ -157,12 +157,11 @@ def take_over(model: TranslationModel, vocabularies: Vocabularies, config: Start
 def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part]) -> Iterator[str]:
     """What weights of ``parts`` depend on and is not alike, such as "d_model 512, here 256"."""
     theirs, ours = _flat(parent.model_dump()), _flat(child.model_dump())
-    for name in dict.fromkeys([*theirs, *ours]):
+    alike = theirs["family"] == ours["family"]  # or else the rest has nothing to compare
+    for name in dict.fromkeys([*theirs, *ours]) if alike else ["family"]:
         there, here = theirs.get(name), ours.get(name)
         if there != here and _concerns(name, parts):
             yield f"{name} {_shown(there)}, here {_shown(here)}"
-        if name == "family" and there != here:
-            return  # the rest has nothing to compare
 
 
 def _concerns(name: str, parts: Sequence[Part]) -> bool:
@@ -222,9 +221,9 @@ def _copy(
 
 
 def _named(model: TranslationModel) -> Iterator[tuple[str, Tensor]]:
-    """Parameters and buffers by all their names, of which tied ones have several."""
+    """What is saved of a model by all its names, of which tied parameters have several."""
     yield from model.named_parameters(remove_duplicate=False)
-    yield from model.named_buffers(remove_duplicate=False)
+    yield from fixed_tensors(model).items()
 
 
 def _origins(child: Vocabulary, parent: Vocabulary) -> list[list[int]] | None:
