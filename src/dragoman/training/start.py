@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -160,7 +159,7 @@ def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part
     alike = theirs["family"] == ours["family"]  # or else the rest has nothing to compare
     for name in dict.fromkeys([*theirs, *ours]) if alike else ["family"]:
         there, here = theirs.get(name), ours.get(name)
-        if there != here and _concerns(name, parts):
+        if there != here and _concerns(name, parts) and not _splits(name, there, here):
             yield f"{name} {_shown(there)}, here {_shown(here)}"
 
 
@@ -168,11 +167,19 @@ def _concerns(name: str, parts: Sequence[Part]) -> bool:
     """Whether weights of ``parts`` depend on the setting ``name`` of a model."""
     if name in {"family", "d_model"}:
         return True
-    if name in _OF_TRAINING or name == "embeddings":  # which is told by the weights themselves
+    if name in _OF_TRAINING:
         return False
+    if name == "embeddings":
+        return name in parts
     if not {"encoder", "decoder"} & set(parts):
         return False
     return not any(name.startswith(part) for part in ("encoder", "decoder") if part not in parts)
+
+
+def _splits(name: str, there: Any, here: Any) -> bool:
+    """Whether one embedding matrix there becomes several here, which can begin alike."""
+    sharing = ("separate", "target", "shared")
+    return name == "embeddings" and sharing.index(here) < sharing.index(there)
 
 
 def _flat(values: Mapping[str, Any], section: str = "") -> dict[str, Any]:
@@ -194,9 +201,6 @@ def _copy(
     model: TranslationModel, vocabularies: Vocabularies, parent: SavedModel, config: StartConfig
 ) -> None:
     taken = dict(_named(parent.model))
-    names: defaultdict[int, list[str]] = defaultdict(list)
-    for name, tensor in _named(model):
-        names[id(tensor)].append(name)
     origins: dict[Side, list[list[int]] | None] = {
         "source": _origins(vocabularies.source, parent.vocabularies.source),
         "target": _origins(vocabularies.target, parent.vocabularies.target),
@@ -204,7 +208,11 @@ def _copy(
     for name, tensor in weights_of(model).items():
         if model.part_of(name) not in config.parts:
             continue
-        found = _one(config.model, [taken.get(alias) for alias in names[id(tensor)]], name)
+        found = taken.get(name)
+        if found is None:
+            raise ConfigError(
+                f"training.start_from: {config.model} has no {name}; set model as there"
+            )
         side = model.side_of(name)
         rows = origins[side] if side is not None else None
         if tensor.shape[1:] != found.shape[1:] or (rows is None and tensor.shape != found.shape):
@@ -229,16 +237,3 @@ def _named(model: TranslationModel) -> Iterator[tuple[str, Tensor]]:
 def _origins(child: Vocabulary, parent: Vocabulary) -> list[list[int]] | None:
     """The parent's pieces behind each piece; None where the vocabularies are the same."""
     return None if child.fingerprint == parent.fingerprint else lineage(child, parent)
-
-
-def _one(where: str, found: Sequence[Tensor | None], name: str) -> Tensor:
-    """The weight that stands for all names of one of ours; theirs may be tied where ours is not."""
-    first, *others = found
-    if first is None:
-        raise ConfigError(f"training.start_from: {where} has no {name}; set model as there")
-    if any(other is not first for other in others):
-        raise ConfigError(
-            f"training.start_from: {where} has several embedding matrices where this model shares "
-            f"one ({name}); set model.embeddings as there, or take fewer parts"
-        )
-    return first
