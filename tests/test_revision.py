@@ -32,11 +32,12 @@ def at_step(run: Path, step: int, **progress: Any) -> Path:
 def test_limits_intervals_search_and_scores_may_change(tmp_path: Path) -> None:
     run = at_step(tmp_path, 12)
     settings = ["training.max_steps=40", "training.patience=3", "training.validation_steps=20"]
+    settings += ["training.log_steps=5", "training.keep_checkpoints=9", "data.processes=2"]
     settings += ["search.beam=7", "evaluation.metrics=[chrf]", "training.best_metric=chrf"]
     found = revised(config(), settings, run)
     assert (found.training.max_steps, found.training.patience, found.search.beam) == (40, 3, 7)
     assert found.training.best_metric == "chrf"
-    assert found.model_copy(update={"training": config().training}).data == config().data
+    assert (found.training.log_steps, found.data.processes) == (5, 2)
     assert revised(config(), ["seed=1", "model.d_model=16"], run) == config()  # as they are
 
 

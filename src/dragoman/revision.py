@@ -117,7 +117,7 @@ def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, step: int
         learning_rate(one.training.schedule, step + 1, one.model.d_model, one.training.max_steps)
         for one in (before, after)
     )
-    if step and abs(new - old) > _JUMP * max(new, old):
+    if abs(new - old) > _JUMP * max(new, old):
         log.warning(
             "with another max_steps the learning rate of step %d is %.3g and not %.3g: the decay "
             "(%s) goes to the new end, as if it had been meant from the first step; the loss may "

@@ -178,3 +178,18 @@ def test_lineage(kind: str) -> None:
         if known:
             assert "".join(parent.pieces(found[i])) == piece
     assert any(len(parts) > 1 for parts in found)
+
+
+def test_a_tag_is_never_the_mean_of_its_characters() -> None:
+    parent = train_vocabularies(texts(["<2e", "n>", "<2n>"]), VocabularyConfig(size=13), seed=1)
+    config = VocabularyConfig(size=14, tags=("<2en>",))
+    child = extend_vocabularies(parent, weighted(["<2e", "n>"]), config, seed=1).source
+    assert UNK not in parent.source.split("<2en>")
+    assert lineage(child, parent.source)[child.tag("<2en>")] == []
+
+
+def test_a_piece_that_is_there_is_merged_and_not_added_again() -> None:
+    """The vocabulary may have split a word so that two pairs make the same piece."""
+    words = [(["ab", "c", "d"], 5), (["a", "bc"], 3)]
+    merging = _Merging(words, {"a", "b", "c", "d", "ab", "bc"})
+    assert merging.merges(5) == ["abc", "abcd"]

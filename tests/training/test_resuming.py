@@ -148,7 +148,7 @@ def test_the_best_of_another_metric_is_forgotten(trainer: MakeTrainer, tmp_path:
     """Its value cannot be compared; validations without a better one begin again from none."""
 
     def validate(model: object) -> dict[str, float]:
-        return {"loss": 1.0, "chrf": 40.0}
+        return {"loss": 1.0, "chrf": 0.5}
 
     first = trainer(tmp_path, validate=validate, max_steps=12, validation_steps=4)
     first.train()
@@ -159,7 +159,7 @@ def test_the_best_of_another_metric_is_forgotten(trainer: MakeTrainer, tmp_path:
     )
     assert second.resume()
     second.train()
-    assert second.progress.best == Best("chrf", 40.0, 14)
+    assert second.progress.best == Best("chrf", 0.5, 14)
     assert second.progress.stale_validations == 0
 
 

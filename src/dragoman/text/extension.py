@@ -109,7 +109,7 @@ def extend(
         )
     added = b"".join(_piece(tag, 0.0, _USER_DEFINED) for tag in tags)
     added += b"".join(_piece(piece, score) for piece, score in pieces)
-    return Vocabulary(parent.serialized + added + _size(config.size))
+    return Vocabulary(parent.serialized + added)
 
 
 def lineage(child: Vocabulary, parent: Vocabulary) -> list[list[int]]:
@@ -268,12 +268,6 @@ def _piece(piece: str, score: float, kind: int | None = None) -> bytes:
     body = b"\x0a" + _varint(len(text)) + text + b"\x15" + struct.pack("<f", score)
     body += b"" if kind is None else b"\x18" + _varint(kind)
     return b"\x0a" + _varint(len(body)) + body
-
-
-def _size(size: int) -> bytes:
-    """``trainer_spec.vocab_size``, as protobuf: the last one counts."""
-    body = b"\x20" + _varint(size)
-    return b"\x12" + _varint(len(body)) + body
 
 
 def _varint(number: int) -> bytes:
