@@ -15,15 +15,17 @@ from worlds import together
 
 import dragoman
 from dragoman.config import to_yaml
-from dragoman.errors import ConfigError, DataError, SavedError
+from dragoman.errors import ConfigError, DataError, InterruptedRunError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
-from dragoman.saved import load_model, read_tensors
+from dragoman.saved import WEIGHTS_FILE, load_model, read_tensors, weights_digest, write_tensors
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, moving_average
 from dragoman.training.distributed import World
+from dragoman.training.trainer import Trainer
 from dragoman.translator import Translator
 from dragoman.validation import Validation
 
@@ -423,3 +425,189 @@ def test_a_recurrent_model_goes_the_same_way(corpus: Path, tmp_path: Path) -> No
     again = dict(load_model(tmp_path / "halves").model.named_parameters())
     for name, parameter in model.model.named_parameters():
         assert torch.equal(parameter, again[name])
+
+
+def quick(corpus: Path, run: Path, **training: Any) -> Experiment:
+    """Nothing is translated, which takes most of the time."""
+    path = configuration(corpus, best_metric="loss", **training)
+    return Experiment.create(read_experiment(path, ["evaluation.metrics=[]"]), run)
+
+
+def model_weights(run: Path) -> dict[str, torch.Tensor]:
+    return read_tensors(run / "model" / WEIGHTS_FILE)
+
+
+def same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
+
+
+def test_extended_equals_as_long_at_once(corpus: Path, tmp_path: Path) -> None:
+    """The model of the shorter training stays until that of the longer one takes its place."""
+    at_once, extended = tmp_path / "at once", tmp_path / "extended"
+    train(quick(corpus, at_once, max_steps=8))
+    train(quick(corpus, extended, max_steps=4))
+    shorter = model_weights(extended)
+    experiment = Experiment.open(extended)
+    experiment.revise(["training.max_steps=8"])
+    assert Experiment.open(extended).config.training.max_steps == 8
+    prepared = experiment.prepare()
+    experiment._train(prepared, CPU, lambda step: [])
+    assert same(model_weights(extended), shorter)
+    experiment.finish(prepared.vocabularies, CPU)
+    assert same(model_weights(extended), model_weights(at_once))
+    assert not same(model_weights(extended), shorter)
+    lines = [
+        [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        for run in (at_once, extended)
+    ]
+    assert [one["step"] for one in lines[0]] == [one["step"] for one in lines[1]]
+    assert [one.get("loss") for one in lines[0]] == [one.get("loss") for one in lines[1]]
+
+
+def test_a_refused_change_leaves_the_run_as_it_is(corpus: Path, tmp_path: Path) -> None:
+    experiment = begin(corpus, tmp_path)
+    before = (tmp_path / "config.yaml").read_bytes()
+    with pytest.raises(ConfigError, match="seed cannot change"):
+        experiment.revise(["training.max_steps=9", "seed=3"])
+    assert (tmp_path / "config.yaml").read_bytes() == before
+    assert experiment.config.training.max_steps == 8
+
+
+@pytest.fixture(scope="module")
+def parent(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run that others start from."""
+    run = tmp_path_factory.mktemp("parent") / "run"
+    train(quick(corpus, run, max_steps=4))
+    return run
+
+
+class TestStart:
+    """A run that starts from another."""
+
+    def child(self, corpus: Path, run: Path, parent: Path, **start: Any) -> Experiment:
+        start = {"model": str(parent), **start}
+        path = configuration(corpus, start_from=start, best_metric="loss")
+        values = yaml.safe_load(path.read_text())
+        if start.get("vocabulary", "keep") == "keep":
+            del values["vocabulary"]
+        values["data"]["train"][0]["target"] = values["data"]["dev"]["target"] = "fr"
+        del values["data"]["test"]
+        values["evaluation"] = {"metrics": []}
+        values["training"]["max_steps"] = 3
+        path.write_text(to_yaml(values), encoding="utf-8")
+        return Experiment.create(read_experiment(path), run)
+
+    def test_training_begins_with_its_weights_and_vocabulary(
+        self, corpus: Path, tmp_path: Path, parent: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        began = []
+        check = Experiment._check_model
+
+        def look(self: Experiment, resumed: bool) -> None:
+            (trainer,) = trainers
+            began.append({n: t.clone() for n, t in trainer.optimizer.weights().items()})
+            check(self, resumed)
+
+        trainers: list[Trainer] = []
+        make = Trainer.__init__
+
+        def remember(self: Trainer, *arguments: Any, **more: Any) -> None:
+            trainers[:] = [self]
+            make(self, *arguments, **more)
+
+        monkeypatch.setattr(Trainer, "__init__", remember)
+        monkeypatch.setattr(Experiment, "_check_model", look)
+        experiment = self.child(corpus, tmp_path / "run", parent)
+        train(experiment)
+        assert same(began[0], model_weights(parent))
+        fingerprints = [
+            Vocabularies.load(run).source.fingerprint for run in (parent, tmp_path / "run")
+        ]
+        assert fingerprints[0] == fingerprints[1]
+        card = (tmp_path / "run" / "model" / "README.md").read_text()
+        assert f"of run (weights {weights_digest(parent / 'model')})" in card
+
+    def test_it_is_not_needed_once_there_is_a_checkpoint(
+        self, corpus: Path, tmp_path: Path, parent: Path
+    ) -> None:
+        shutil.copytree(parent, tmp_path / "parent")
+        train(self.child(corpus, tmp_path / "whole", tmp_path / "parent"))
+        experiment = self.child(corpus, tmp_path / "run", tmp_path / "parent")
+        experiment.prepare()
+        vocabulary = (tmp_path / "run" / "vocabulary.model").read_bytes()
+        experiment._decide_start(CPU)
+        digest = experiment.config.training.start_from
+        assert digest is not None
+        assert digest.digest == weights_digest(parent / "model")
+        self.other_weights(tmp_path / "parent")
+        again = Experiment.open(tmp_path / "run")
+        with pytest.raises(SavedError, match="has other weights"):
+            train(again)
+        shutil.rmtree(tmp_path / "parent")
+        with pytest.raises(SavedError, match="no such model"):
+            train(again)
+        shutil.copytree(parent, tmp_path / "parent")
+        again.prepare()
+        # As far as the first checkpoint, at step 2; the rest without the parent.
+        stop = again.config.training.model_copy(update={"max_steps": 2})
+        Experiment(again.config.model_copy(update={"training": stop}), again.run)._train(
+            again.prepare(), CPU, lambda step: []
+        )
+        shutil.rmtree(tmp_path / "parent")
+        train(Experiment.open(tmp_path / "run"))
+        assert (tmp_path / "run" / "vocabulary.model").read_bytes() == vocabulary
+        assert same(model_weights(tmp_path / "run"), model_weights(tmp_path / "whole"))
+
+    def other_weights(self, run: Path) -> None:
+        path = run / "model" / WEIGHTS_FILE
+        weights = read_tensors(path)
+        write_tensors(path, {name: 2 * tensor for name, tensor in weights.items()})
+
+    def test_all_processes_start_alike(
+        self, corpus: Path, tmp_path: Path, parent: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        experiment = self.child(corpus, tmp_path, parent)
+        prepared = experiment.prepare()
+        found: dict[int, dict[str, torch.Tensor]] = {}
+
+        def made(self: Trainer, model: TranslationModel, *rest: Any, **more: Any) -> None:
+            rank = more["world"].rank
+            found[rank] = {n: p.detach().clone() for n, p in model.named_parameters()}
+            raise InterruptedRunError("seen enough")
+
+        monkeypatch.setattr(Trainer, "__init__", made)
+
+        def work(world: World) -> None:
+            one = Experiment(experiment.config, tmp_path)
+            one._decide_start(world)
+            one._train(prepared, world, lambda step: [])
+
+        for future in together(2, work):
+            assert isinstance(future.exception(), InterruptedRunError)
+        assert same(found[0], found[1])
+        assert same(found[0], model_weights(parent))
+
+    def test_another_kind_of_model_is_told_before_anything_is_made(
+        self, corpus: Path, tmp_path: Path, parent: Path
+    ) -> None:
+        path = configuration(corpus, start_from=str(parent))
+        settings = ["vocabulary={}", "model.d_model=32"]
+        with pytest.raises(ConfigError, match="d_model 16, here 32"):
+            Experiment.create(read_experiment(path, settings), tmp_path / "run")
+        assert not (tmp_path / "run" / "config.yaml").exists()
+
+    @pytest.mark.parametrize("vocabulary", ["extend", "new"])
+    def test_with_another_vocabulary(
+        self, vocabulary: str, corpus: Path, tmp_path: Path, parent: Path
+    ) -> None:
+        experiment = self.child(
+            corpus, tmp_path / "run", parent / "checkpoints" / "step-000004", vocabulary=vocabulary
+        )
+        larger = experiment.config.vocabulary.model_copy(update={"size": 230})
+        experiment.config = experiment.config.model_copy(update={"vocabulary": larger})
+        train(experiment)
+        pieces, old = (
+            Vocabularies.load(run).source.pieces(range(200)) for run in (tmp_path / "run", parent)
+        )
+        assert len(Vocabularies.load(tmp_path / "run").source) == 230
+        assert (pieces == old) == (vocabulary == "extend")

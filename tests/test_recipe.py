@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from command_line import experiment
 
 from dragoman.config import to_yaml
@@ -83,6 +84,75 @@ def test_configuration_errors_are_one_line(corpus: Path, setting: str, message: 
         read_experiment(path, [setting])
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(str(path))
+
+
+KEEP = r"vocabulary.size: 120 is not read with training.start_from.vocabulary: keep; remove it"
+
+
+class TestStart:
+    """Training that starts from another model."""
+
+    def test_its_path_starts_at_the_file_or_where_the_user_is(
+        self, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = configuration(corpus)
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values["training"]["start_from"] = {"model": "../runs/parent", "vocabulary": "new"}
+        path.write_text(to_yaml(values), encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        start = read_experiment(path).training.start_from
+        assert start is not None
+        assert Path(start.model) == corpus / ".." / "runs" / "parent"
+        for key in ("training.start_from.model", "training.start_from"):
+            start = read_experiment(path, ["vocabulary={}", f"{key}=here"]).training.start_from
+            assert start is not None
+            assert Path(start.model) == tmp_path / "here"
+        assert start.parts == ("encoder", "decoder", "embeddings")
+
+    @pytest.mark.parametrize(
+        ("choice", "settings", "said"),
+        [
+            ("keep", [], KEEP),
+            ("keep", ["vocabulary={sampling: 0.1}"], None),
+            ("keep", ["vocabulary={joint: false}"], r"vocabulary.joint: False is not read"),
+            ("extend", [], None),
+            ("extend", ["vocabulary.kind=unigram"], r"vocabulary.kind: unigram is not read"),
+            ("new", ["vocabulary.kind=unigram"], None),
+            ("new", ["vocabulary.joint=false"], r"embeddings: shared needs vocabulary.joint"),
+        ],
+    )
+    def test_settings_of_a_vocabulary_that_is_the_other_models(
+        self, choice: str, settings: list[str], said: str | None, corpus: Path
+    ) -> None:
+        start = f"training.start_from={{model: parent, vocabulary: {choice}}}"
+        if said is None:
+            read_experiment(configuration(corpus), [start, *settings])
+            return
+        with pytest.raises(ConfigError, match=said):
+            read_experiment(configuration(corpus), [start, *settings])
+
+    def test_a_base_may_be_the_recipe_of_the_other_model(
+        self, corpus: Path, tmp_path: Path
+    ) -> None:
+        """Whose vocabulary section is not read then, but for sampling."""
+        base = configuration(corpus)
+        said = base.read_text(encoding="utf-8").replace("size: 120", "size: 120\n  sampling: 0.1")
+        base.write_text(said, encoding="utf-8")
+        path = tmp_path / "child.yaml"
+        text = f"base: {base}\ntraining: {{start_from: runs/parent}}\n"
+        path.write_text(text, encoding="utf-8")
+        vocabulary = read_experiment(path).vocabulary
+        assert (vocabulary.size, vocabulary.sampling) == (32000, 0.1)
+        path.write_text(f"{text}vocabulary: {{size: 120}}\n", encoding="utf-8")
+        with pytest.raises(ConfigError, match=KEEP):
+            read_experiment(path)
+        extend = ["training.start_from={model: parent, vocabulary: extend}"]
+        assert read_experiment(path, extend).vocabulary.size == 120
+
+    def test_what_it_cannot_be_is_told(self, corpus: Path) -> None:
+        for value, said in (("3", "section of keys"), ("{parts: [encoder]}", "missing key")):
+            with pytest.raises(ConfigError, match=said):
+                read_experiment(configuration(corpus), [f"training.start_from={value}"])
 
 
 class TestBase:

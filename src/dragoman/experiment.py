@@ -25,6 +25,7 @@ from dragoman.errors import ConfigError, SavedError
 from dragoman.evaluation.metrics import is_better
 from dragoman.files import atomic_write, check_replaceable
 from dragoman.recipe import ExperimentConfig
+from dragoman.revision import revised
 from dragoman.run_directory import begin, claim
 from dragoman.saved import (
     CONFIG_FILE,
@@ -50,6 +51,7 @@ from dragoman.training.checkpoint import (
 )
 from dragoman.training.distributed import World
 from dragoman.training.progress import MetricsFile, Observer
+from dragoman.training.start import check_start, digest_of, parent_vocabularies, take_over
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.validation import Report, Validation, figures, write_scores
@@ -80,8 +82,9 @@ class Experiment:
         """Begin a run; its directory must not hold a trained one, or what is no run.
 
         Raises:
-            ConfigError: the run exists and was trained, or something else is in its directory.
-            SavedError: another process works in the run.
+            ConfigError: the run exists and was trained, or something else is in its directory, or
+                the model that it is to start from is of another kind.
+            SavedError: another process works in the run, or that model is missing or damaged.
             StorageError: the directory cannot be written.
         """
         with begin(run):
@@ -92,6 +95,7 @@ class Experiment:
                 )
             if has_model(run):
                 raise ConfigError(f"{run}: a finished run is here; choose another one with --run")
+            check_start(config.training.start_from, config.model)
             experiment = cls(config, run)
             experiment._write_config()
         return experiment
@@ -106,6 +110,23 @@ class Experiment:
         if not os.path.isfile(run / CONFIG_FILE):  # also False where it cannot be looked for
             raise SavedError(f"{run}: no run here ({CONFIG_FILE} is missing)")
         return cls(parse(ExperimentConfig, read_yaml(run / CONFIG_FILE), run / CONFIG_FILE), run)
+
+    def revise(self, settings: Sequence[str]) -> None:
+        """Change what may still change of a run that has begun, and write it into the run.
+
+        Args:
+            settings: such as ``training.max_steps=4000``.
+
+        Raises:
+            ConfigError: something else would change, or the run is beyond a limit.
+            SavedError: another process works in the run, or its newest checkpoint is damaged.
+            StorageError: the disk refuses.
+        """
+        with claim(self.run):
+            config = revised(self.config, settings, self.run)
+            if config != self.config:
+                self.config = config
+                self._write_config()
 
     def _write_config(self) -> None:
         with atomic_write(self.run / CONFIG_FILE) as stream:
@@ -161,6 +182,7 @@ class Experiment:
             seed=self.config.seed,
             inputs=inputs,
             held_out=held_out,
+            parent=parent_vocabularies(self.config.training.start_from),
         )
 
     def train(
@@ -190,6 +212,7 @@ class Experiment:
         """
         with claim(self.run):
             self._decide_precision(world)
+            self._decide_start(world)
             self._train(prepared, world, observe)
             self.finish(prepared.vocabularies, world, tell)
 
@@ -200,6 +223,9 @@ class Experiment:
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
+        if config.training.start_from is not None and self._begins(world):
+            check_start(config.training.start_from, config.model)
+            take_over(model, prepared.vocabularies, config.training.start_from)
         sets = [
             self._validation(part, prepared.vocabularies, world)
             for part in (config.data.dev, *config.data.test.values())
@@ -225,6 +251,23 @@ class Experiment:
 
         world.broadcast(attach_observers)  # which may fail, and then all end
         trainer.train()
+
+    def _begins(self, world: World) -> bool:
+        """Whether there is no checkpoint to go on from."""
+        return bool(world.broadcast(lambda: not checkpoints(self.run)))
+
+    def _decide_start(self, world: World) -> None:
+        """Note which weights training begins with: a start that is repeated must have the same."""
+        training = self.config.training
+        start = training.start_from
+        if start is None or start.digest is not None or not self._begins(world):
+            return
+        digest = world.broadcast(lambda: digest_of(start))
+        training = training.model_copy(
+            update={"start_from": start.model_copy(update={"digest": digest})}
+        )
+        self.config = self.config.model_copy(update={"training": training})
+        world.broadcast(self._write_config)
 
     def _check_model(self, resumed: bool) -> None:
         """Say now, and not when all is done, that a model could not be written."""
@@ -311,7 +354,15 @@ class Experiment:
             for name, report in reports.items()
             for metric, figure in figures(report).items()
         }
-        save_model(self.run / MODEL_DIRECTORY, self.saved_config(), vocabularies, weights, card)
+        start = self.config.training.start_from
+        save_model(
+            self.run / MODEL_DIRECTORY,
+            self.saved_config(),
+            vocabularies,
+            weights,
+            card,
+            origin="" if start is None else start.story(),
+        )
         return reports
 
     def _warn_of_a_bad_mean(self, chosen: list[Path], dev: dict[str, float]) -> None:

@@ -19,7 +19,7 @@ from dragoman.models.transformer import TransformerConfig
 from dragoman.problems import listed
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart, relocate_part
+from dragoman.text.corpus import CorpusPart, absolute, relocate_part
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.training.settings import TrainingConfig
 
@@ -65,7 +65,10 @@ class ExperimentConfig(Config):
 
     def conflicts(self) -> Iterator[str]:
         """Parts of the run that do not go together."""
-        if self.model.needs_joint_vocabulary and not self.vocabulary.joint:
+        start = self.training.start_from
+        if start is not None and start.vocabulary != "new":
+            yield from self._unread_of_vocabulary(start.vocabulary)
+        elif self.model.needs_joint_vocabulary and not self.vocabulary.joint:
             yield (
                 "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
                 "target"
@@ -84,6 +87,12 @@ class ExperimentConfig(Config):
                 "set training.best_metric: loss"
             )
         yield from self._sides_that_do_not_fit()
+
+    def _unread_of_vocabulary(self, choice: str) -> Iterator[str]:
+        """What another model's vocabulary, kept or extended, decides."""
+        circumstance = f"with training.start_from.vocabulary: {choice}"
+        for problem in self.vocabulary.unread(circumstance, *_DECIDED_BY_PARENT[choice]):
+            yield f"vocabulary.{problem}"
 
     def parts(self) -> Iterator[tuple[str, CorpusPart]]:
         """All text, by the key that names it."""
@@ -117,6 +126,14 @@ class ExperimentConfig(Config):
             yield f"a language model reads no source: {problem}"
 
 
+_OF_THE_KIND = ("kind", "joint", "byte_fallback", "normalization")
+_DECIDED_BY_PARENT = {
+    "keep": (*_OF_THE_KIND, "size", "character_coverage", "tags", "training_pairs"),
+    "extend": _OF_THE_KIND,
+}
+"""Settings of the vocabulary that are not read, by ``training.start_from.vocabulary``."""
+
+
 def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
     """The experiment that a YAML file describes, with paths made absolute.
 
@@ -130,14 +147,18 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         ConfigError: the file or a setting is wrong; one line names the key and the remedy.
     """
     path = Path(path)
+    own = read_yaml(path)
     whole = on_base(
-        read_yaml(path),
+        own,
         path,
         _relocate,
         replaced=("data.dev", "data.test"),
         families={"model": "transformer"},
     )
-    values = _relocate(override(whole, list(settings)), Path(os.path.realpath(path)).parent)
+    # The file's own start is absolute by now; --set names a run from where the user is.
+    _forget_inherited(whole, own, override(whole, list(settings)))
+    values = _relocate_start(override(whole, list(settings)), Path.cwd())
+    values = _relocate(values, Path(os.path.realpath(path)).parent)
     config = parse(ExperimentConfig, values, path)
     if problems := list(_unfit_files(config)):
         raise ConfigError(f"{path}: {listed(problems)}")
@@ -159,10 +180,11 @@ def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
 
 
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Relative paths of corpora made absolute; what is misplaced is left for ``parse`` to tell."""
+    """Relative paths made absolute; what is misplaced is left for ``parse`` to tell."""
+    values = _relocate_start(values, folder)
     data = values.get("data")
     if not isinstance(data, dict):
-        return dict(values)
+        return values
     data = dict(data)
     if isinstance(data.get("train"), list):
         data["train"] = [relocate_part(part, folder) for part in data["train"]]
@@ -171,3 +193,34 @@ def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     if "dev" in data:
         data["dev"] = relocate_part(data["dev"], folder)
     return {**values, "data": data}
+
+
+def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:
+    """Drop what bases say of a vocabulary that is another model's: the natural base is its recipe.
+
+    Args:
+        whole: the file with its bases; changed.
+        own: the file alone.
+        final: ``whole`` with the settings of the command line.
+    """
+    training, said = final.get("training"), own.get("vocabulary")
+    start = training.get("start_from") if isinstance(training, dict) else None
+    choice = start.get("vocabulary", "keep") if isinstance(start, dict) else start and "keep"
+    inherited = whole.get("vocabulary")
+    if isinstance(choice, str) and isinstance(inherited, dict):
+        for name in _DECIDED_BY_PARENT.get(choice, ()):
+            if not (isinstance(said, dict) and name in said):
+                inherited.pop(name, None)
+
+
+def _relocate_start(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The same of the model that training starts from."""
+    training = values.get("training")
+    start = training.get("start_from") if isinstance(training, dict) else None
+    if isinstance(start, str):
+        start = absolute(start, folder)
+    elif isinstance(start, dict) and isinstance(start.get("model"), str):
+        start = {**start, "model": absolute(start["model"], folder)}
+    else:
+        return dict(values)
+    return {**values, "training": {**values["training"], "start_from": start}}

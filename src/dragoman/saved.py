@@ -224,8 +224,18 @@ def save_model(
     vocabularies: Vocabularies,
     weights: dict[str, Tensor],
     scores: dict[str, Any] | None = None,
+    *,
+    origin: str = "",
 ) -> None:
     """Write a model directory, whole or not at all; a model that is there is replaced.
+
+    Args:
+        directory: where.
+        config: of the model.
+        vocabularies: of the model.
+        weights: by name.
+        scores: for the model card.
+        origin: for the model card, where the weights come from.
 
     Raises:
         StorageError: the disk refuses, or ``directory`` holds something else.
@@ -235,10 +245,14 @@ def save_model(
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
-        (temporary / CARD_FILE).write_text(model_card(config, weights, scores or {}), "utf-8")
+        (temporary / CARD_FILE).write_text(
+            model_card(config, weights, scores or {}, origin), "utf-8"
+        )
 
 
-def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str, Any]) -> str:
+def model_card(
+    config: SavedConfig, weights: dict[str, Tensor], scores: dict[str, Any], origin: str = ""
+) -> str:
     """What a stranger should know of a model, as Markdown."""
     size = sum(tensor.numel() for tensor in weights.values())
     rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
@@ -250,7 +264,7 @@ def model_card(config: SavedConfig, weights: dict[str, Tensor], scores: dict[str
     return (
         f"# {title}\n\n"
         f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "
-        "trained with Dragoman.\n\n"
+        f"trained with Dragoman.{origin and ' '}{origin}\n\n"
         f"```\n{use}\n```\n"
         f"{table}\n"
         "Licence: that of the text it was trained on; state it here before you share the model.\n"
@@ -282,6 +296,24 @@ def model_directory(path: Path) -> Path:
     raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
 
 
+def home_of(directory: Path) -> Path:
+    """Where configuration and vocabularies lie: a checkpoint shares these with its run."""
+    return directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
+
+
+def read_config(path: Path) -> SavedConfig:
+    """What the ``config.yaml`` of a model, or of a run, says of the model.
+
+    Raises:
+        ConfigError: the file is missing or damaged.
+        SavedError: the format is newer.
+    """
+    values = read_yaml(path)
+    _check_format(values.get("format", 1), path)
+    known = {name: values[name] for name in SavedConfig.model_fields if name in values}
+    return parse(SavedConfig, known, path)
+
+
 def load_model(path: Path | str, device: torch.device | str | None = None) -> SavedModel:
     """Open a model or a finished run, in evaluation mode.
 
@@ -294,12 +326,8 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
             NaN or infinite, or the format is newer.
     """
     directory = model_directory(Path(path))
-    # A checkpoint has weights of its own and shares the rest with its run.
-    home = directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
-    values = read_yaml(home / CONFIG_FILE)
-    _check_format(values.get("format", 1), home / CONFIG_FILE)
-    known = {name: values[name] for name in SavedConfig.model_fields if name in values}
-    config = parse(SavedConfig, known, home / CONFIG_FILE)
+    home = home_of(directory)
+    config = read_config(home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
     load_weights(model, read_weights(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)

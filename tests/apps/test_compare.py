@@ -111,6 +111,22 @@ class TestBudget:
         progress = read_progress(checkpoints(tmp_path / "a")[-1])
         assert progress.target_tokens / progress.step == pytest.approx(one.tokens_per_step)
 
+    def test_the_weights_that_a_run_began_with_are_its_recipes(
+        self, trained: Path, config: Path, tmp_path: Path
+    ) -> None:
+        start = {"model": str(trained), "vocabulary": "new"}
+
+        def planned(**more: str) -> Planned:
+            found = read_experiment(config, [f"training.start_from={json.dumps(start | more)}"])
+            (one,) = plan({"a": found}, tmp_path, Budget(), prepare_run)
+            return one
+
+        experiment = planned().experiment
+        experiment._decide_start(World.alone())
+        assert planned().experiment.config == experiment.config
+        with pytest.raises(ConfigError, match="begun with another recipe"):
+            planned(digest="0" * 64)
+
     @pytest.mark.parametrize("budget", [Budget(), Budget(flops=FLOPS)])
     def test_the_precision_that_a_run_decided_is_its_recipes_auto(
         self, budget: Budget, recipes: list[Path], tmp_path: Path

@@ -239,6 +239,20 @@ def test_the_vocabulary_is_that_of_the_run(patient: Patient, tmp_path: Path) -> 
     assert encoded.vocabularies.source.fingerprint == made.source.fingerprint
 
 
+def test_a_start_from_another_model(patient: Patient, trained: Path) -> None:
+    """Its vocabulary is examined, and whether its weights fit."""
+    del patient.values["vocabulary"]
+    patient.values["training"]["start_from"] = str(trained)
+    assert "vocabulary: 120 pieces, joint" in patient.examine().out
+    patient.values["training"]["start_from"] = {"model": str(trained), "vocabulary": "extend"}
+    patient.values["vocabulary"] = {"size": 125}
+    assert "vocabulary: 125 pieces, joint" in patient.examine().out
+    patient.values["model"]["d_model"] = 32
+    outcome = patient.examine()
+    assert outcome.code == 3
+    assert "another kind of model: d_model 16, here 32" in outcome.out
+
+
 def test_unknown_characters(patient: Patient) -> None:
     patient.write("dev.en", "\n".join([*patient.lines("dev.en")[1:], "Ωmega"]) + "\n")
     found = patient.findings("warning", 0)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from command_line import STEPS, CommandLine, experiment, one_error, write_experiment
 
 from dragoman.apps.progress import TrainingProgress
@@ -155,6 +156,22 @@ def test_interrupted_and_resumed(
     }
     resumed, whole = (read_tensors(path / "model" / WEIGHTS_FILE) for path in (run, trained))
     assert all(torch.equal(resumed[name], whole[name]) for name in whole)
+
+
+def test_a_finished_run_is_trained_on(trained: Path, dragoman: CommandLine, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    line = one_error(dragoman("resume", run, "--set", "seed=2", "--set", "search.beam=1"), 2)
+    assert "seed cannot change in a run that has begun" in line
+    again = dragoman("resume", run)
+    assert again.code == 0
+    assert "training has ended by training.max_steps: 12" in again.err
+    longer = dragoman("resume", run, "--set", "training.max_steps=14", "--set", "search.beam=1")
+    assert longer.code == 0
+    assert "has ended" not in longer.err
+    assert json.loads((run / "scores.json").read_text())["checkpoints"][-1] == "step-000014"
+    settings = yaml.safe_load((run / "config.yaml").read_text())
+    assert (settings["training"]["max_steps"], settings["search"]["beam"]) == (14, 1)
 
 
 def test_resuming_nothing(dragoman: CommandLine, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from dragoman.data.origin import describe
-from dragoman.data.vocabularies import ORIGIN_FILE, prepare_vocabularies
-from dragoman.errors import DataError, SavedError
+from dragoman.data.vocabularies import ORIGIN_FILE, Parent, prepare_vocabularies
+from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import (
@@ -232,3 +232,39 @@ class TestDescriptions:
         os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
         other.replace(path)
         assert describe([path], known)[0].sha256 != known[0].sha256
+
+
+class TestParent:
+    """A run that starts from another model."""
+
+    def parent(self, corpus_of: Corpus, extended: bool) -> Parent:
+        part = corpus_of(60, "parent")
+        found = train_vocabularies(read_pairs(part), VocabularyConfig(size=35), seed=1)
+        return Parent(found, "runs/parent", extended)
+
+    @pytest.mark.parametrize("extended", [False, True])
+    def test_its_vocabulary_is_kept_or_extended(
+        self, tmp_path: Path, corpus_of: Corpus, extended: bool
+    ) -> None:
+        part, parent = corpus_of(60), self.parent(corpus_of, extended)
+        found = prepared(tmp_path / "run", part, parent=parent)
+        assert (fingerprint(found) == fingerprint(parent.vocabularies)) != extended
+        assert found.source.pieces(range(35)) == parent.vocabularies.source.pieces(range(35))
+        assert len(found.source) == (CONFIG.size if extended else 35)
+        assert found.joint
+        again = prepared(tmp_path / "run", part, parent=parent)
+        assert fingerprint(again) == fingerprint(found)
+        assert fingerprint(prepared(tmp_path / "run", part)) != fingerprint(found)
+
+    @pytest.mark.parametrize("extended", [False, True])
+    def test_another_vocabulary_that_somebody_put_there_is_refused(
+        self, tmp_path: Path, corpus_of: Corpus, extended: bool
+    ) -> None:
+        part, parent = corpus_of(60), self.parent(corpus_of, extended)
+        parent.vocabularies.save(tmp_path)
+        prepared(tmp_path, part, parent=parent)
+        other = corpus_of(60, "other")
+        rewrite(other, lambda lines: [line.upper() for line in lines])
+        train_vocabularies(read_pairs(other), CONFIG, seed=1).save(tmp_path)
+        with pytest.raises(ConfigError, match=r"is not that of runs/parent, .* remove it"):
+            prepared(tmp_path, part, parent=parent)

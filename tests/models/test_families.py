@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 import torch
-from families import VARIATIONS, build, built, random_ids, teacher_force
+from families import VARIATIONS, VOCABULARY, build, built, random_ids, teacher_force
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.models import ModelConfig
-from dragoman.models.interface import select
+from dragoman.models.interface import Part, select
+from dragoman.saved import weights_of
 
 every_family = pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
 lengths = st.integers(1, 7)
@@ -124,3 +127,16 @@ def test_bfloat16_goes_through(config: ModelConfig) -> None:
     known = exact.encode(source, full_mask(source))
     expected, _ = exact.decode(target, known, exact.start(known))
     assert (hidden - expected).abs().mean() < 0.1 * expected.abs().mean()
+
+
+@every_family
+def test_every_weight_belongs_to_one_part(config: ModelConfig) -> None:
+    """And those of embeddings know whose pieces their rows are: no other size is that number."""
+    model = built(config)
+    parts = {name: model.part_of(name) for name in weights_of(model)}
+    assert {"decoder", "embeddings"} <= set(parts.values()) <= set(get_args(Part))
+    for name, tensor in weights_of(model).items():
+        assert (model.side_of(name) is not None) == (VOCABULARY in tensor.shape)
+        if model.side_of(name) is not None:
+            assert tensor.shape[0] == VOCABULARY
+            assert parts[name] == "embeddings"

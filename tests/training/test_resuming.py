@@ -19,7 +19,7 @@ from reversal import Reversal, assert_same, weights
 from dragoman.data.batches import Batch
 from dragoman.errors import InterruptedRunError, SavedError
 from dragoman.saved import read_tensors
-from dragoman.training.checkpoint import Place, checkpoints, read_checkpoint
+from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
@@ -143,6 +143,25 @@ def test_a_place_beyond_the_data_is_the_next_epoch(trainer: MakeTrainer, tmp_pat
     resumed = trainer(max_steps=4)
     assert resumed.resume()
     assert resumed.train().places == {"translation": Place(1, 0, 1)}
+
+
+def test_the_best_of_another_metric_is_forgotten(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """Its value cannot be compared; validations without a better one begin again from none."""
+
+    def validate(model: object) -> dict[str, float]:
+        return {"loss": 1.0, "chrf": 0.5}
+
+    first = trainer(tmp_path, validate=validate, max_steps=12, validation_steps=4)
+    first.train()
+    assert first.progress.best == Best("loss", 1.0, 4)
+    assert first.progress.stale_validations == 2
+    second = trainer(
+        tmp_path, validate=validate, max_steps=14, best_metric="chrf", validation_steps=4
+    )
+    assert second.resume()
+    second.train()
+    assert second.progress.best == Best("chrf", 0.5, 14)
+    assert second.progress.stale_validations == 0
 
 
 def test_a_checkpoint_of_another_config_is_refused(trainer: MakeTrainer, tmp_path: Path) -> None:

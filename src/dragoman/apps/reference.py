@@ -33,7 +33,8 @@ looks it over first. Only keys that differ from their default need to stand in i
 or a value of the wrong type is an error that names the key, and all errors are named at once; how
 settings go together is looked at once each is right by itself.
 Numbers are finite, whole numbers fit into 64 bits; YAML's anchors and merge keys work, up to
-100,000 values and 50 levels. Relative paths start at the file's own folder.
+100,000 values and 50 levels. Relative paths start at the file's own folder; only a model that
+`--set training.start_from=runs/parent` names is looked for where the command is given.
 
 With `base: other.yaml` a file says only what differs from another one; a section that names another
 `family`, `data.dev`, `data.test` and lists replace those of the base, everything else is laid over

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from dragoman.errors import MissingExtraError, SavedError
 from dragoman.evaluation.metrics import check_installed
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
+from dragoman.revision import ended_by
 from dragoman.run_directory import begin, claim
 from dragoman.saved import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
@@ -43,10 +44,17 @@ def new_run(config: ExperimentConfig, run: Path) -> Iterator[Experiment]:
 
 
 @contextmanager
-def opened_run(run: Path) -> Iterator[Experiment]:
-    """Open a run that nobody else works in while the block lasts."""
+def opened_run(run: Path, settings: Sequence[str] = ()) -> Iterator[Experiment]:
+    """Open a run that nobody else works in while the block lasts, changed by ``settings``."""
     experiment = Experiment.open(run)
     with claim(run):
+        if settings:
+            experiment.revise(settings)
+        if end := ended_by(experiment.config, run):
+            tell(
+                f"{run}: training has ended by {end}; what is left is to score the model. To train "
+                f"on, raise it: dragoman resume {run} --set {end.partition(':')[0]}=..."
+            )
         yield experiment
 
 

@@ -70,8 +70,9 @@ def train(
     Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' goes on.
 
     \b
-    Examples: on one device; on four GPUs; on two machines of eight GPUs
+    Examples: on one device; from another model; on four GPUs; on two machines of eight GPUs
       dragoman train my.yaml --set training.max_steps=2000
+      dragoman train my.yaml --set training.start_from=runs/parent
       dragoman train my.yaml --processes 4
       dragoman train my.yaml --processes 8 --nodes 2 --rendezvous HOST:29400
     """
@@ -89,20 +90,29 @@ def train(
 
 @click.command()
 @click.argument("run", type=EXISTING)
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a limit, an interval, or how to search and score, such as "
+    "training.max_steps=4000; may be repeated.",
+)
 @tensorboard_option
 @json_option
 @in_processes
-def resume(run: Path, tensorboard: bool, as_json: bool) -> None:
-    """Go on with an interrupted RUN from its last checkpoint.
+def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: bool) -> None:
+    """Go on with an interrupted RUN from its last checkpoint, or train a finished one longer.
 
     \b
-    Examples: on one device; on four GPUs
+    Examples: on one device; on four GPUs; longer than was said
       dragoman resume runs/my
       dragoman resume runs/my --processes 4
+      dragoman resume runs/my --set training.max_steps=4000
     """
     from dragoman.apps.runs import carry_out, opened_run
 
-    carry_out(run, lambda: opened_run(run), tensorboard=tensorboard, as_json=as_json)
+    carry_out(run, lambda: opened_run(run, settings), tensorboard=tensorboard, as_json=as_json)
 
 
 @click.command()

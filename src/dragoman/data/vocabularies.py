@@ -1,21 +1,25 @@
 """The vocabularies of a run: made of the text that it learns from, and made anew with it.
 
+A run that starts from another model keeps that one's vocabularies, or extends them by its text.
 ``vocabulary.json`` beside them says what they were made of, and which they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from dragoman.config import Config
 from dragoman.data.origin import InputFile, clean_text_settings, digest, same_content
 from dragoman.data.prepare import nothing_left
-from dragoman.errors import SavedError
+from dragoman.errors import ConfigError, SavedError
 from dragoman.files import storage_errors, write_json
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpus import CorpusPart, Pair
+from dragoman.text.extension import extend_vocabularies
 from dragoman.text.vocabulary import (
     FILE_NAMES,
     Vocabularies,
@@ -24,6 +28,17 @@ from dragoman.text.vocabulary import (
 )
 
 ORIGIN_FILE = "vocabulary.json"
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The model that a run starts from, as far as vocabularies go."""
+
+    vocabularies: Vocabularies
+    where: str
+    """For messages."""
+    extended: bool
+    """Whether pieces of the new text come after its own."""
 
 
 class VocabularyOrigin(Config):
@@ -46,6 +61,7 @@ def prepare_vocabularies(
     seed: int,
     inputs: Sequence[InputFile],
     held_out: frozenset[int] = frozenset(),
+    parent: Parent | None = None,
 ) -> Vocabularies:
     """Those in ``directory``; trained if there are none, or if what they were made of has changed.
 
@@ -60,26 +76,63 @@ def prepare_vocabularies(
         seed: of the sample that is taken of a larger corpus.
         inputs: the files of the corpus, as they are now.
         held_out: keys of pairs that are not trained on.
+        parent: whose vocabularies are kept or extended.
 
     Raises:
-        ConfigError: the vocabulary does not fit the text.
+        ConfigError: the vocabulary does not fit the text, or is not that of ``parent``.
         DataError: the text cannot be used, or nothing of it is left after cleaning.
         SavedError: vocabularies that somebody put there are damaged.
         StorageError: the disk refuses.
     """
-    trained = config.model_dump(mode="json", exclude={"sampling"})
-    settings = digest(
-        {"vocabulary": trained, "seed": seed, **clean_text_settings(parts, cleaning, held_out)}
-    )
+    settings = _settings(config, seed, parent, clean_text_settings(parts, cleaning, held_out))
     if (found := _usable(directory, settings, inputs)) is not None:
+        _check_descent(found, parent, directory)
         return found
+    if parent is not None and not parent.extended:
+        _replace(directory, parent.vocabularies, settings, inputs)
+        return parent.vocabularies
     report = CleaningReport()
     pairs = _weighted_pairs(parts, cleaning, report, held_out)
     if (first := next(pairs, None)) is None:
         raise nothing_left(parts, report)
-    vocabularies = train_weighted_vocabularies(chain([first], pairs), config, seed=seed)
+    whole = chain([first], pairs)
+    if parent is None:
+        vocabularies = train_weighted_vocabularies(whole, config, seed=seed)
+    else:
+        vocabularies = extend_vocabularies(parent.vocabularies, whole, config, seed=seed)
     _replace(directory, vocabularies, settings, inputs)
     return vocabularies
+
+
+def _settings(
+    config: VocabularyConfig, seed: int, parent: Parent | None, text: dict[str, Any]
+) -> str:
+    """Digest of all that vocabularies depend on, besides the content of the files."""
+    trained = config.model_dump(mode="json", exclude={"sampling"})
+    values = {"vocabulary": trained, "seed": seed, **text}
+    if parent is not None:
+        values |= {"parent": _fingerprints(parent.vocabularies), "extended": parent.extended}
+    return digest(values)
+
+
+def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path) -> None:
+    """Whether vocabularies that somebody put there go with the model that is started from.
+
+    Raises:
+        ConfigError: they do not.
+    """
+    if parent is None:
+        return
+    for ours, theirs in zip(found, parent.vocabularies, strict=True):
+        pieces = theirs.pieces(range(len(theirs)))
+        same = ours.fingerprint == theirs.fingerprint
+        if not (
+            same or (parent.extended and ours.pieces(range(len(ours)))[: len(pieces)] == pieces)
+        ):
+            raise ConfigError(
+                f"{directory}: the vocabulary here is not that of {parent.where}, which the run "
+                "starts from; remove it, or set training.start_from.vocabulary: new"
+            )
 
 
 def _usable(directory: Path, settings: str, inputs: Sequence[InputFile]) -> Vocabularies | None:

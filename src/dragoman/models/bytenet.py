@@ -8,8 +8,9 @@ linear.  The defaults are the paper's model for translation between characters.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 import torch
 from pydantic import Field, field_validator
@@ -18,7 +19,14 @@ from torch.nn import functional
 
 from dragoman.models.convolution import CausalConvolution, CentredConvolution, OddWidth
 from dragoman.models.dropout import Dropout
-from dragoman.models.interface import MAX_LAYERS, FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
+)
 
 
 class ByteNetConfig(FamilyConfig):
@@ -142,6 +150,8 @@ class ByteNet(TranslationModel):
     column are joined; as both have the width 2d, they are added here.  Nor does it say how
     embeddings begin: as the Transformer's do, scaled by the root of their width.
     """
+
+    parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "last": "decoder"}
 
     def __init__(
         self, config: ByteNetConfig, source_vocabulary: int, target_vocabulary: int

@@ -6,9 +6,9 @@ The defaults are the paper's model for WMT'16 English-Romanian.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -25,7 +25,14 @@ from dragoman.models.convolution import (
 )
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import MAX_LAYERS, FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
+)
 from dragoman.models.positions import LearnedPositions
 
 _HALF = 0.5**0.5  # a sum of two inputs times this has the variance of one of them (section 3.4)
@@ -217,6 +224,12 @@ class ConvS2S(TranslationModel):
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "into_decoder": "decoder",
+        "out_of_decoder": "decoder",
+    }
 
     def __init__(
         self, config: ConvS2SConfig, source_vocabulary: int, target_vocabulary: int

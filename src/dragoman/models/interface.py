@@ -14,14 +14,20 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.config import Config
 from dragoman.errors import ConfigError
+
+Part = Literal["encoder", "decoder", "embeddings"]
+"""What weights may be taken over from another model: layers of either side, or what belongs to
+pieces and positions, the output projection among them."""
+Side = Literal["source", "target"]
 
 MAX_LAYERS = 1000
 """As many as the deepest Transformer has (DeepNet, Wang et al. 2022, arXiv:2203.00555)."""
@@ -126,6 +132,15 @@ class TranslationModel(nn.Module, ABC):
     """False for a language model: of what :meth:`encode` is given, only the number of sentences
     counts."""
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "source_embedding": "embeddings",
+        "target_embedding": "embeddings",
+        "output": "embeddings",
+        "encoder": "encoder",
+        "decoder": "decoder",
+    }
+    """Of each attribute with weights, the part that these belong to; a family adds its own."""
+
     @abstractmethod
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
         """Read the source.
@@ -156,6 +171,19 @@ class TranslationModel(nn.Module, ABC):
     @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores before the softmax: ``(..., d_model)`` to ``(..., target_vocabulary)``."""
+
+    @classmethod
+    def part_of(cls, name: str) -> Part:
+        """The part that the weight ``name`` belongs to, a parameter or what is saved with them."""
+        return cls.parts[name.partition(".")[0]]
+
+    @staticmethod
+    def side_of(name: str) -> Side | None:
+        """Whose pieces the rows of the weight ``name`` belong to, if it has one for each."""
+        if name == "source_embedding.weight":
+            return "source"
+        output = name.partition(".")[0] == "output"
+        return "target" if output or name == "target_embedding.weight" else None
 
     def figures(self) -> dict[str, float]:
         """What a family wants to have in the log of training, of the passes since last asked.

@@ -18,9 +18,9 @@ Level Training with Recurrent Neural Networks".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, cast
+from typing import ClassVar, Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field
@@ -30,7 +30,14 @@ from dragoman.models.attention import mask_bias
 from dragoman.models.convolution import OddWidth
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import MAX_LAYERS, FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
+)
 from dragoman.models.recurrence import (
     RESIDUAL_FROM,
     Cell,
@@ -307,6 +314,8 @@ class Recurrent(TranslationModel):
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
+
+    parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "first_state": "decoder"}
 
     def __init__(
         self, config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int

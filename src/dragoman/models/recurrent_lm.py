@@ -8,16 +8,23 @@ larger range than theirs unless ``initial_range`` says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.models.dropout import Dropout
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import MAX_LAYERS, FamilyConfig, Memory, State, TranslationModel
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
+)
 from dragoman.models.recurrence import (
     Cell,
     LayerState,
@@ -90,6 +97,12 @@ class RecurrentLM(TranslationModel):
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "source_stack": "encoder",
+        "stack": "decoder",
+    }
 
     def __init__(
         self, config: RecurrentLMConfig, source_vocabulary: int, target_vocabulary: int

@@ -6,9 +6,10 @@ The defaults are the paper's base model; what the paper varies in its Table 3 is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 
 from dragoman.models.attention import KeysValues, mask_bias
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import MAX_LAYERS, Memory, State, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, Memory, Part, State, TranslationModel
 from dragoman.models.mixing import Past
 from dragoman.models.mixture import Mixture, expert_figures
 from dragoman.models.sublayers import final_norm
@@ -140,6 +141,12 @@ class Transformer(TranslationModel):
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "encoder_norm": "encoder",
+        "decoder_norm": "decoder",
+    }
 
     def __init__(
         self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int

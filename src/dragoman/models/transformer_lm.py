@@ -22,9 +22,9 @@ predict the source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -32,7 +32,7 @@ from torch import Tensor, nn
 
 from dragoman.models.attention import DotProduct, KeysValues, MultiHeadAttention, mask_bias
 from dragoman.models.embeddings import Sharing, tie
-from dragoman.models.interface import MAX_LAYERS, Memory, State, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, Memory, Part, State, TranslationModel
 from dragoman.models.mixture import Mixture, expert_figures
 from dragoman.models.sublayers import final_norm
 from dragoman.models.transformer_layers import (
@@ -200,6 +200,13 @@ class TransformerLM(TranslationModel):
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "source_side": "embeddings",
+        "layers": "decoder",
+        "norm": "decoder",
+    }
 
     def __init__(
         self, config: TransformerLMConfig, source_vocabulary: int, target_vocabulary: int

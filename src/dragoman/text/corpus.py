@@ -123,10 +123,11 @@ def relocate_part(values: Any, folder: Path) -> Any:
         return values
     keys = ("source", "target") if values.get("path") is None else ("path",)
     files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
-    return values | {key: _absolute(name, folder) for key, name in files.items()}
+    return values | {key: absolute(name, folder) for key, name in files.items()}
 
 
-def _absolute(name: str, folder: Path) -> str:
+def absolute(name: str, folder: Path) -> str:
+    """A path that may begin with ``~`` or be relative to ``folder``."""
     # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
     return str((folder / os.path.expanduser(name)).absolute())
 

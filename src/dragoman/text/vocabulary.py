@@ -13,7 +13,6 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -38,6 +37,9 @@ UNKNOWN_SURFACE = "\u2047"  # "⁇": what an unknown piece looks like in decoded
 Sides = tuple[str, str] | Pair
 """A source and its target."""
 
+Counted = tuple[str, int]
+"""A line, and how often it counts."""
+
 _TAG = re.compile(r"<[^<>\s]+>")
 _RESERVED_TAG = re.compile(r"<(?:pad|unk|s|/s|0x[0-9A-F]{2})>")
 # sentencepiece's own sign of a space: in a text it can only be read as one.
@@ -46,12 +48,16 @@ _SPACE_SIGN = "\u2581"
 # fixed number gives the same model on every machine, and costs nothing on a small one.
 _TRAINING_THREADS = 16
 _COUNTED: dict[str, Any] = {"input_format": "tsv"}
+_ANY_SIZE: dict[str, Any] = {"hard_vocab_limit": False}
 _LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece leaves out longer lines without a word
 # A saved model ends in one more protobuf field, which sentencepiece itself passes over: number
 # 200 (open to extensions), 32 bytes, the SHA-256 of all before.  Without it a file cut between
 # two pieces would load as a smaller vocabulary.
 _SEAL = b"\xc2\x0c\x20"
 _DIGEST_BYTES = 32
+# Protobuf: what comes after a model overrides it, here add_dummy_prefix and
+# remove_extra_whitespaces of its normalizer.
+_AS_IT_STANDS = b"\x1a\x04\x18\x00\x20\x00"
 
 
 class VocabularyConfig(Config):
@@ -120,7 +126,7 @@ class Vocabulary:
         self._splitters: dict[float, Splitter] = {}
 
     @cached_property
-    def _atoms(self) -> list[bool]:
+    def atoms(self) -> list[bool]:
         """Which pieces are never split: special ones, bytes and tags."""
         processor = self._processor
         return [
@@ -131,15 +137,20 @@ class Vocabulary:
         ]
 
     @cached_property
-    def _is_unigram(self) -> bool:
+    def is_unigram(self) -> bool:
         """Whether scores are log-probabilities; those of byte-pair encoding count 0, -1, -2 ..."""
-        scores = [self._processor.get_score(i) for i in range(len(self)) if not self._atoms[i]]
+        scores = [self._processor.get_score(i) for i in range(len(self)) if not self.atoms[i]]
         return any(score != round(score) for score in scores)
 
     @property
     def fingerprint(self) -> str:
         """64 hexadecimal digits that tell this vocabulary from any other (SHA-256)."""
         return hashlib.sha256(self._model).hexdigest()
+
+    @property
+    def serialized(self) -> bytes:
+        """The sentencepiece model, which :class:`Vocabulary` is made of."""
+        return self._model
 
     def __len__(self) -> int:
         return int(self._processor.get_piece_size())
@@ -186,14 +197,34 @@ class Vocabulary:
     def _splitter(self, sampling: float) -> Splitter:
         """Draws splits of words of this vocabulary."""
         if sampling not in self._splitters:
-            scores = {
-                piece: float(self._processor.get_score(i))
-                for i, piece in enumerate(self.pieces(range(len(self))))
-                if not self._atoms[i]
-            }
-            kind = unigram_sampling if self._is_unigram else bpe_dropout
-            self._splitters[sampling] = kind(scores, sampling)
+            kind = unigram_sampling if self.is_unigram else bpe_dropout
+            self._splitters[sampling] = kind(self.scores, sampling)
         return self._splitters[sampling]
+
+    @cached_property
+    def scores(self) -> dict[str, float]:
+        """Of every piece that text is split into, special ones, bytes and tags left out."""
+        return {
+            piece: float(self._processor.get_score(i))
+            for i, piece in enumerate(self.pieces(range(len(self))))
+            if not self.atoms[i]
+        }
+
+    def split(self, piece: str) -> list[int]:
+        """Ids of a piece of another vocabulary, just as it stands: "▁" only where it has one."""
+        ids: list[int] = self._bare.encode(piece)
+        return ids
+
+    @cached_property
+    def _bare(self) -> sentencepiece.SentencePieceProcessor:
+        """The same model, which neither puts a space before a text nor takes one away."""
+        processor = sentencepiece.SentencePieceProcessor()
+        processor.LoadFromSerializedProto(self._model + _AS_IT_STANDS)
+        return processor
+
+    def normalized(self, text: str) -> str:
+        """``text`` as it is split: "▁" for spaces and at the front, none at the end."""
+        return str(self._processor.normalize(_prepare(text)))
 
     def _split_anew(self, ids: list[int], split: Splitter, chance: random.Random) -> list[int]:
         """Other pieces for the same sentence; tags, bytes and unknown pieces stay."""
@@ -201,10 +232,10 @@ class Vocabulary:
         word = ""
         for i in [*ids, EOS]:  # the end closes the last word
             piece = self._processor.id_to_piece(i)
-            if word and (self._atoms[i] or piece.startswith(_SPACE_SIGN)):
+            if word and (self.atoms[i] or piece.startswith(_SPACE_SIGN)):
                 found += map(self._processor.piece_to_id, split(word, chance))
                 word = ""
-            if self._atoms[i]:
+            if self.atoms[i]:
                 found.append(i)
             else:
                 word += piece
@@ -236,9 +267,9 @@ class Vocabulary:
     def tags(self) -> list[int]:
         """Ids of all tags from ``vocabulary.tags``.
 
-        They come right after the special symbols, with a score of 0.  No other piece of that form
-        can stand there with that score: bytes are told by name, the first merge of byte-pair
-        encoding has two characters, and the logarithm of a probability is below 0.
+        They have a score of 0, which no other piece of that form can have: bytes are told by name,
+        the first merge of byte-pair encoding has two characters, and the logarithm of a
+        probability is below 0.
         """
         processor = self._processor
 
@@ -246,7 +277,7 @@ class Vocabulary:
             tag = _TAG.fullmatch(processor.id_to_piece(i)) and not processor.is_byte(i)
             return bool(tag) and processor.get_score(i) == 0
 
-        return list(takewhile(is_tag, range(EOS + 1, len(self))))
+        return list(filter(is_tag, range(EOS + 1, len(self))))
 
     def save(self, path: Path | str) -> None:
         """Write the model to ``path``, a file that any sentencepiece program can read.
@@ -352,16 +383,26 @@ def train_weighted_vocabularies(
             characters; the message names the bound.
         DataError: there is no text.
     """
-    sample: Reservoir[tuple[Sides, float]] = Reservoir(config.training_pairs, seed)
+    sources, targets = counted_lines(pairs, config.training_pairs, seed)
+    if config.joint:
+        vocabulary = train_vocabulary(sources + targets, config, "")
+        return Vocabularies(vocabulary, vocabulary)
+    return Vocabularies(
+        train_vocabulary(sources, config, "source "), train_vocabulary(targets, config, "target ")
+    )
+
+
+def counted_lines(
+    pairs: Iterable[tuple[Sides, float]], most: int, seed: int
+) -> tuple[list[Counted], list[Counted]]:
+    """The lines of either side of a sample of at most ``most`` pairs, by their weights."""
+    sample: Reservoir[tuple[Sides, float]] = Reservoir(most, seed)
     for pair in pairs:
         sample.add(pair)
     counts = whole_counts(weight for _, weight in sample.items)
     sources = [(pair[0], counts[weight]) for pair, weight in sample.items]
     targets = [(pair[1], counts[weight]) for pair, weight in sample.items]
-    if config.joint:
-        vocabulary = _train(sources + targets, config, "")
-        return Vocabularies(vocabulary, vocabulary)
-    return Vocabularies(_train(sources, config, "source "), _train(targets, config, "target "))
+    return sources, targets
 
 
 def _prepare(text: str) -> str:
@@ -372,8 +413,21 @@ def _paths(directory: Path | str) -> list[Path]:
     return [Path(directory) / name for name in FILE_NAMES]
 
 
-def _train(lines: list[tuple[str, int]], config: VocabularyConfig, side: str) -> Vocabulary:
-    """Train on lines, each as if it stood there so many times."""
+def train_vocabulary(
+    lines: Sequence[Counted], config: VocabularyConfig, side: str, *, exact_size: bool = True
+) -> Vocabulary:
+    """Train on lines, each as if it stood there so many times.
+
+    Args:
+        lines: the text.
+        config: kind, size and so on.
+        side: for messages, such as "source "; empty for both.
+        exact_size: whether a text that does not give ``config.size`` pieces is an error.
+
+    Raises:
+        ConfigError: the size does not fit the text.
+        DataError: there is no text.
+    """
     text = [(line, count) for line, count in ((_prepare(raw), n) for raw, n in lines) if line]
     if not text:
         raise DataError(f"there is no {side}text to train a vocabulary on; is the corpus empty?")
@@ -382,7 +436,8 @@ def _train(lines: list[tuple[str, int]], config: VocabularyConfig, side: str) ->
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=(f"{line}\t{n}" if weighted else line for line, n in text),
-            **(_COUNTED if weighted else {}),  # it would stand in the model
+            **(_COUNTED if weighted else {}),  # which would stand in the model
+            **({} if exact_size else _ANY_SIZE),
             model_writer=model,
             model_type=config.kind,
             vocab_size=config.size,

@@ -20,7 +20,7 @@ class ScheduleConfig(Config):
     given."""
     decay: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
     """After the warm-up: with the inverse square root of the step (the paper), or falling to
-    zero at max_steps, or not at all."""
+    zero at max_steps (the last step changes nothing), or not at all."""
 
     def peak(self, d_model: int) -> float:
         """The highest rate, for a model of width ``d_model``."""

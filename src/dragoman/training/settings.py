@@ -12,6 +12,7 @@ from dragoman.device import Precision
 from dragoman.training.objectives import CrossEntropy, RDrop
 from dragoman.training.optimizer import OptimizerConfig
 from dragoman.training.schedule import ScheduleConfig
+from dragoman.training.start import OptionalStart
 from dragoman.training.tasks import Objective
 
 
@@ -34,6 +35,9 @@ class TrainingConfig(Config):
     r_drop: float = Field(0.0, ge=0)
     """What it counts that two passes under different dropout differ (R-Drop, Liang et al. 2021,
     where it is 5); 0 disables the second pass."""
+    start_from: OptionalStart = None
+    """Another model, whose weights training begins with instead of fresh ones: its name, or a
+    section that says which of them."""
     precision: Precision = "auto"
     """What the model computes in; auto is bfloat16 where the hardware has it, decided once when
     training begins and written into the run."""

@@ -37,6 +37,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
+from dragoman.training.limits import limit_reached
 from dragoman.training.optimizer import FlatOptimizer
 from dragoman.training.progress import Averages, Observer, Record
 from dragoman.training.schedule import learning_rate
@@ -113,6 +114,8 @@ class Trainer:
         self.progress, self._saved_step = progress, progress.step
         self._close_readers()
         self._readers = self._at(progress.places)
+        if progress.best is not None and progress.best.metric != self._config.best_metric:
+            progress.best, progress.stale_validations = None, 0  # values that do not compare
         return True
 
     def _at(self, places: Mapping[str, Place]) -> dict[str, Reader]:
@@ -263,16 +266,7 @@ class Trainer:
 
     def _limit_reached(self) -> str | None:
         """Which limit ends the training, if one does."""
-        progress, config = self.progress, self._config
-        limits = {
-            "max_steps": config.max_steps is not None and progress.step >= config.max_steps,
-            "max_epochs": config.max_epochs is not None and progress.epoch >= config.max_epochs,
-            "max_minutes": config.max_minutes is not None
-            and progress.seconds >= 60 * config.max_minutes,
-            "patience": config.patience is not None
-            and progress.stale_validations >= config.patience,
-        }
-        return next((name for name, reached in limits.items() if reached), None)
+        return limit_reached(self.progress, self._config)
 
     def _log(self) -> None:
         figures = self._averages.figures()

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from dragoman.apps.compare.speed import rehearsal_of
 from dragoman.apps.progress import tell
@@ -148,14 +149,23 @@ def _check_same(
     present: ExperimentConfig, wanted: ExperimentConfig, budget: Budget, run: Path
 ) -> None:
     steps = present.training.max_steps
-    if wanted.training.precision == "auto":  # the run has the decision in its place
-        training = wanted.training.model_copy(update={"precision": present.training.precision})
-        wanted = wanted.model_copy(update={"training": training})
+    wanted = _as_decided(wanted, present)
     if present != (wanted if budget == Budget() else _limited(wanted, steps)):
         raise ConfigError(
             f"{run}: begun with another recipe than it has now; choose another --output, or "
             "remove this run to begin it anew"
         )
+
+
+def _as_decided(wanted: ExperimentConfig, present: ExperimentConfig) -> ExperimentConfig:
+    """A recipe with what its run decided when it began, where the recipe leaves that open."""
+    decided: dict[str, Any] = {}
+    if wanted.training.precision == "auto":
+        decided["precision"] = present.training.precision
+    start, begun = wanted.training.start_from, present.training.start_from
+    if start is not None and start.digest is None and begun is not None:
+        decided["start_from"] = start.model_copy(update={"digest": begun.digest})
+    return wanted.model_copy(update={"training": wanted.training.model_copy(update=decided)})
 
 
 def _steps(

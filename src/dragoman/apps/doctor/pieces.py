@@ -10,11 +10,13 @@ import numpy as np
 
 from dragoman.apps.doctor.corpus import SAMPLE_PAIRS, Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, SavedError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
+from dragoman.text.extension import extend_vocabularies
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, train_weighted_vocabularies
+from dragoman.training.start import check_start, parent_vocabularies
 from dragoman.validation import too_long
 
 _SHOWN_CHARACTERS = 10
@@ -32,11 +34,13 @@ class Encoded:
 
 def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Finding]:
     """Whether the vocabulary can be made, and covers dev and test."""
-    size = f"{config.vocabulary.size:,} pieces"
     try:
-        vocabularies = train_weighted_vocabularies(
-            texts.sample, config.vocabulary, seed=config.seed
-        )
+        check_start(config.training.start_from, config.model)
+    except (ConfigError, SavedError) as problem:
+        yield error("start", str(problem))
+        return
+    try:
+        vocabularies = _vocabularies(config, texts)
     except ConfigError as problem:
         if texts.kept > SAMPLE_PAIRS:  # the whole text may allow what the sample does not
             yield warning("vocabulary", f"on a sample of {SAMPLE_PAIRS:,} pairs: {problem}")
@@ -46,9 +50,22 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
     encoded.vocabularies = vocabularies
     encoded.sources = vocabularies.source.encode_batch([pair.source for pair in texts.train])
     encoded.targets = vocabularies.target.encode_batch([pair.target for pair in texts.train])
-    yield ok("vocabulary", f"{size}, {'joint' if config.vocabulary.joint else 'for either side'}")
+    size = f"{len(vocabularies.target):,} pieces"
+    yield ok("vocabulary", f"{size}, {'joint' if vocabularies.joint else 'for either side'}")
     for name, pairs in texts.evaluation.items():
         yield from _check_coverage(name, pairs, vocabularies)
+
+
+def _vocabularies(config: ExperimentConfig, texts: Texts) -> Vocabularies:
+    """Trained on the sample, or those of the model that training is to start from."""
+    parent = parent_vocabularies(config.training.start_from)
+    if parent is None:
+        return train_weighted_vocabularies(texts.sample, config.vocabulary, seed=config.seed)
+    if parent.extended:
+        return extend_vocabularies(
+            parent.vocabularies, texts.sample, config.vocabulary, seed=config.seed
+        )
+    return parent.vocabularies
 
 
 def _check_coverage(name: str, pairs: list[Pair], vocabularies: Vocabularies) -> Iterator[Finding]:

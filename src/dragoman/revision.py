@@ -1,0 +1,130 @@
+"""What may still change of a run that has begun: its end, its intervals, search and scores."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dragoman.config import override, parse
+from dragoman.errors import ConfigError
+from dragoman.problems import listed
+from dragoman.recipe import ExperimentConfig
+from dragoman.saved import CONFIG_FILE
+from dragoman.training.checkpoint import Progress, checkpoints, read_progress
+from dragoman.training.limits import limit_reached, limits_passed
+from dragoman.training.schedule import learning_rate
+
+log = logging.getLogger(__name__)
+
+CHANGEABLE = (
+    "training.max_steps",
+    "training.max_epochs",
+    "training.max_minutes",
+    "training.patience",
+    "training.device_tokens",
+    "training.validation_steps",
+    "training.checkpoint_steps",
+    "training.keep_checkpoints",
+    "training.average_checkpoints",
+    "training.best_metric",
+    "training.log_steps",
+    "training.non_finite_steps",
+    "data.processes",
+    "search",
+    "evaluation",
+)
+"""Keys, and sections as a whole: with all else the same, the steps that were taken stay true."""
+
+_JUMP = 0.1  # of the larger rate: below, it is lost in what Adam makes of each gradient
+
+
+def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> ExperimentConfig:
+    """The configuration of a run that has begun, with ``settings`` laid over it.
+
+    It warns where the learning rate jumps.
+
+    Args:
+        config: what the run's ``config.yaml`` says.
+        settings: such as ``training.max_steps=4000``.
+        run: its directory, whose newest checkpoint tells how far it has come.
+
+    Raises:
+        ConfigError: something else would change, a limit is passed already, or a value is wrong.
+        SavedError: the newest checkpoint is damaged.
+    """
+    where = run / CONFIG_FILE
+    before = _plain(config)
+    after = parse(ExperimentConfig, override(before, list(settings)), where)
+    changed = list(_changed(before, _plain(after)))
+    if refused := [key for key in changed if not _may_change(key)]:
+        raise ConfigError(
+            f"{run}: {', '.join(refused)} cannot change in a run that has begun; begin another "
+            f"with: dragoman train {where} --run OTHER --set KEY=VALUE. What can change: "
+            f"{', '.join(CHANGEABLE)}"
+        )
+    progress = progress_of(run)
+    passed = limits_passed(progress, after.training)
+    if problems := [text for name, text in passed if f"training.{name}" in changed]:
+        raise ConfigError(f"{run}: {listed(problems)} already; name a later end")
+    _warn_of_a_jump(config, after, progress.step)
+    return after
+
+
+def progress_of(run: Path) -> Progress:
+    """How far a run has come, by its newest checkpoint.
+
+    Raises:
+        SavedError: that is damaged.
+    """
+    found = checkpoints(run)
+    return read_progress(found[-1]) if found else Progress()
+
+
+def ended_by(config: ExperimentConfig, run: Path) -> str | None:
+    """The limit that a run has reached, such as "training.max_steps: 4000"; None before that.
+
+    Raises:
+        SavedError: its newest checkpoint is damaged.
+    """
+    name = limit_reached(progress_of(run), config.training)
+    return None if name is None else f"training.{name}: {getattr(config.training, name)}"
+
+
+def _plain(config: ExperimentConfig) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(config.model_dump_json())
+    return values
+
+
+def _changed(before: Any, after: Any, key: str = "") -> Iterator[str]:
+    """The keys whose values differ."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in dict.fromkeys([*before, *after]):
+            place = f"{key}.{name}" if key else name
+            yield from _changed(before.get(name), after.get(name), place)
+    elif before != after:
+        yield key
+
+
+def _may_change(key: str) -> bool:
+    return any(key == one or key.startswith(f"{one}.") for one in CHANGEABLE)
+
+
+def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, step: int) -> None:
+    """A decay that ended, or was near its end, begins again from higher up."""
+    old, new = (
+        learning_rate(one.training.schedule, step + 1, one.model.d_model, one.training.max_steps)
+        for one in (before, after)
+    )
+    if abs(new - old) > _JUMP * max(new, old):
+        log.warning(
+            "with another max_steps the learning rate of step %d is %.3g and not %.3g: the decay "
+            "(%s) goes to the new end, as if it had been meant from the first step; the loss may "
+            "rise for a while",
+            step + 1,
+            new,
+            old,
+            after.training.schedule.decay,
+        )

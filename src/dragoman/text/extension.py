@@ -1,0 +1,278 @@
+"""Vocabularies that grow: pieces of new text after those that are there, which keep their ids.
+
+Byte-pair encoding is continued: the words of the new text, split as the vocabulary splits them,
+are merged further (Purason et al. 2025, arXiv:2512.03989, section 3; who instead appends what a
+vocabulary trained on the new text has, gets pieces that no split ever reaches).  Old merges come
+first, so old pieces are made as before.  In a unigram model every piece can be reached: it gets
+the pieces of one that is trained on the new text, with their log-probabilities there.
+"""
+
+from __future__ import annotations
+
+import heapq
+import struct
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from random import Random
+
+from dragoman.errors import ConfigError, DataError
+from dragoman.text.sampling import bpe_dropout
+from dragoman.text.vocabulary import (
+    Counted,
+    Sides,
+    Vocabularies,
+    Vocabulary,
+    VocabularyConfig,
+    counted_lines,
+    train_vocabulary,
+)
+
+Scored = tuple[str, float]
+"""A piece and its score in the vocabulary."""
+
+_LONGEST_PIECE = 16  # characters, as in sentencepiece
+_FEWEST = 2  # a pair of pieces that occurs once is no pattern
+_USER_DEFINED = 4  # sentencepiece's type of a tag
+_SPACE = "\u2581"
+_JAPANESE = {"HIRAGANA", "KATAKANA", "CJK"}
+
+
+def extend_vocabularies(
+    parents: Vocabularies,
+    pairs: Iterable[tuple[Sides, float]],
+    config: VocabularyConfig,
+    *,
+    seed: int,
+) -> Vocabularies:
+    """Vocabularies of ``config.size`` pieces each, whose first are those of ``parents``.
+
+    Kind, normalisation and whether both sides share one stay as they are.
+
+    Args:
+        parents: what is extended; a joint one by the text of both sides.
+        pairs: sources and targets of the new text with their weight.
+        config: of it ``size``, ``tags``, ``character_coverage`` and ``training_pairs`` are read.
+        seed: of the sample that is taken of a larger corpus.
+
+    Raises:
+        ConfigError: the size leaves no room for new pieces, or is larger than the text allows.
+        DataError: there is no text.
+    """
+    sources, targets = counted_lines(pairs, config.training_pairs, seed)
+    if parents.joint:
+        extended = extend(parents.source, sources + targets, config, "")
+        return Vocabularies(extended, extended)
+    return Vocabularies(
+        extend(parents.source, sources, config, "source "),
+        extend(parents.target, targets, config, "target "),
+    )
+
+
+def extend(
+    parent: Vocabulary, lines: Sequence[Counted], config: VocabularyConfig, side: str
+) -> Vocabulary:
+    """:func:`extend_vocabularies` of one side.
+
+    Args:
+        parent: what is extended.
+        lines: the new text, each line with how often it counts.
+        config: as there.
+        side: for messages, such as "source "; empty for both.
+
+    Raises:
+        ConfigError, DataError: as there.
+    """
+    text = [(parent.normalized(line), count) for line, count in lines]
+    text = [(line, count) for line, count in text if line]
+    if not text:
+        raise DataError(f"there is no {side}text to extend a vocabulary by; is the corpus empty?")
+    known = set(parent.pieces(range(len(parent))))
+    tags = [tag for tag in config.tags if tag not in known]
+    characters = _new_characters(text, known, config.character_coverage)
+    room = config.size - len(parent) - len(tags) - len(characters)
+    if room < 0:
+        raise ConfigError(
+            f"vocabulary.size {config.size} is too small to extend the {side}vocabulary of "
+            f"{len(parent)} pieces by {len(characters)} new characters and {len(tags)} tags; set "
+            f"it to {config.size - room} or more"
+        )
+    grow = _unigram_pieces if parent.is_unigram else _merges
+    pieces = grow(parent, text, characters, room)
+    if len(pieces) < room + len(characters):
+        largest = len(parent) + len(tags) + len(pieces)
+        raise ConfigError(
+            f"vocabulary.size {config.size} is larger than the {side}text allows: it has "
+            f"{len(pieces)} pieces beside the {len(parent)} that are extended; set it to "
+            f"{largest} or less"
+        )
+    added = b"".join(_piece(tag, 0.0, _USER_DEFINED) for tag in tags)
+    added += b"".join(_piece(piece, score) for piece, score in pieces)
+    return Vocabulary(parent.serialized + added)
+
+
+def lineage(child: Vocabulary, parent: Vocabulary) -> list[list[int]]:
+    """The pieces of ``parent`` that each piece of ``child`` is made of, by id.
+
+    That is the same piece where there is one, or those into which ``parent`` splits it (Gee et al.
+    2022, arXiv:2402.09977).  It is empty where ``parent`` lacks a character, and for symbols that
+    are never split.
+    """
+    known = {piece: i for i, piece in enumerate(parent.pieces(range(len(parent))))}
+
+    def parts(i: int, piece: str) -> list[int]:
+        if piece in known:
+            return [known[piece]]
+        if child.atoms[i]:
+            return []
+        found = parent.split(piece)
+        return found if "".join(parent.pieces(found)) == piece else []
+
+    return [parts(i, piece) for i, piece in enumerate(child.pieces(range(len(child))))]
+
+
+def _new_characters(text: Sequence[Counted], known: set[str], coverage: float) -> list[str]:
+    """Those to be added, the most frequent first; the rarest stay out as ``coverage`` allows."""
+    counts: Counter[str] = Counter()
+    for line, count in text:
+        for character, times in Counter(line).items():
+            counts[character] += times * count
+    new = sorted(counts.keys() - known - {_SPACE}, key=lambda c: (-counts[c], c))
+    spared = (1 - coverage) * counts.total()
+    while new and counts[new[-1]] <= spared:
+        spared -= counts[new.pop()]
+    return new
+
+
+def _unigram_pieces(
+    parent: Vocabulary, text: Sequence[Counted], characters: Sequence[str], room: int
+) -> list[Scored]:
+    """Pieces and log-probabilities of a unigram model of the new text, the likeliest first."""
+    size = len(parent) + len(characters) + room
+    config = VocabularyConfig(kind="unigram", size=size)
+    lines = [(line.replace(_SPACE, " ").strip(), count) for line, count in text]
+    scores = train_vocabulary(lines, config, "", exact_size=False).scores
+    needed = [(c, scores.get(c, min(scores.values()))) for c in characters]
+    known = {*parent.pieces(range(len(parent))), *characters}
+    others = [(piece, score) for piece, score in scores.items() if piece not in known]
+    others.sort(key=lambda item: (-item[1], item[0]))
+    return needed + others[:room]
+
+
+def _merges(
+    parent: Vocabulary, text: Sequence[Counted], characters: Sequence[str], room: int
+) -> list[Scored]:
+    """Further merges in their order and then characters, with scores below all that there are."""
+    scores = parent.scores
+    split, chance = bpe_dropout(scores, 0.0), Random(0)
+    symbols = scores.keys() | set(characters) | {_SPACE}
+    words = [(list(split(word, chance)), count) for word, count in sorted(_words(text).items())]
+    merges = _Merging(words, symbols).merges(room)
+    lowest = min(scores.values(), default=0.0)
+    pieces = [*merges, *characters]
+    return [(piece, lowest - place) for place, piece in enumerate(pieces, start=1)]
+
+
+def _words(text: Sequence[Counted]) -> Counter[str]:
+    """Runs of characters that may become one piece: of one word and one script."""
+    found: Counter[str] = Counter()
+    for line, count in text:
+        for word in line.split(_SPACE)[0 if line[0] != _SPACE else 1 :]:
+            for number, run in enumerate(_runs(word)):
+                found[run if number else _SPACE + run] += count
+    return found
+
+
+def _runs(word: str) -> Iterator[str]:
+    """``word`` cut where the script changes, as sentencepiece does it; marks follow letters."""
+    script = ""
+
+    def of(character: str) -> str:
+        nonlocal script
+        category = unicodedata.category(character)
+        if category[0] != "M":
+            name = unicodedata.name(character, "") if category[0] == "L" else ""
+            script = name.split(" ")[0].split("-")[0]
+            script = "CJK" if script in _JAPANESE or character == "ー" else script
+        return script
+
+    for _, run in groupby(word, of):
+        yield "".join(run)
+
+
+class _Merging:
+    """Byte-pair encoding (Sennrich et al. 2016, algorithm 1) from a split that is there.
+
+    Args:
+        words: symbols of each word, and how often it occurs.
+        symbols: what may be merged, and what merges have given already.
+    """
+
+    def __init__(self, words: list[tuple[list[str], int]], symbols: set[str]) -> None:
+        self._words, self._symbols = words, set(symbols)
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._places: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        for place in range(len(words)):
+            self._count(place, 1)
+        self._heap = [(-count, pair) for pair, count in self._counts.items()]
+        heapq.heapify(self._heap)
+
+    def merges(self, most: int) -> list[str]:
+        """Up to ``most`` new symbols, the most frequent first."""
+        found: list[str] = []
+        while self._heap and len(found) < most:
+            count, pair = heapq.heappop(self._heap)
+            if -count != self._counts[pair]:
+                continue  # another merge has changed it, and it is there again with its number
+            merged = "".join(pair)
+            if merged not in self._symbols:  # an old merge has it once its parts are neighbours
+                if -count < _FEWEST:
+                    break
+                found.append(merged)
+                self._symbols.add(merged)
+            self._merge(pair, merged)
+        return found
+
+    def _count(self, place: int, sign: int) -> None:
+        """Add the pairs of a word to the counts, or take them away."""
+        symbols, count = self._words[place]
+        for pair in pairwise(symbols):
+            if len(pair[0]) + len(pair[1]) > _LONGEST_PIECE or not self._symbols.issuperset(pair):
+                continue
+            self._counts[pair] += sign * count
+            if sign > 0:
+                self._places[pair].add(place)
+
+    def _merge(self, pair: tuple[str, str], merged: str) -> None:
+        changed: set[tuple[str, str]] = set()
+        for place in sorted(self._places.pop(pair)):
+            symbols, _ = self._words[place]
+            self._count(place, -1)
+            changed.update(pairwise(symbols))
+            at = 0
+            while at < len(symbols) - 1:
+                if (symbols[at], symbols[at + 1]) == pair:
+                    symbols[at : at + 2] = [merged]
+                at += 1
+            self._count(place, 1)
+            changed.update(pairwise(symbols))
+        for other in changed:
+            if self._counts[other] > 0:
+                heapq.heappush(self._heap, (-self._counts[other], other))
+
+
+def _piece(piece: str, score: float, kind: int | None = None) -> bytes:
+    """One more piece, as protobuf: what is appended to a message is added to its lists."""
+    text = piece.encode()
+    body = b"\x0a" + _varint(len(text)) + text + b"\x15" + struct.pack("<f", score)
+    body += b"" if kind is None else b"\x18" + _varint(kind)
+    return b"\x0a" + _varint(len(body)) + body
+
+
+def _varint(number: int) -> bytes:
+    groups = bytearray()
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])

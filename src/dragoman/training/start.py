@@ -1,0 +1,239 @@
+"""Beginning with the weights of another model instead of fresh ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import BeforeValidator, Field
+from torch import Tensor
+
+from dragoman.config import Config
+from dragoman.data.vocabularies import Parent
+from dragoman.errors import ConfigError, SavedError
+from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel, fixed_tensors
+from dragoman.saved import (
+    CONFIG_FILE,
+    SavedModel,
+    home_of,
+    load_model,
+    model_directory,
+    read_config,
+    weights_digest,
+    weights_of,
+)
+from dragoman.text.extension import lineage
+from dragoman.text.vocabulary import Vocabularies, Vocabulary
+
+_ALL: tuple[Part, ...] = ("encoder", "decoder", "embeddings")
+# What changes how a model learns, and not what its weights mean.
+_OF_TRAINING = frozenset(
+    [
+        *("dropout", "attention_dropout", "feed_forward_dropout", "block_dropout"),
+        *("initial_range", "mixture.importance_loss", "mixture.load_loss"),
+    ]
+)
+
+
+class StartConfig(Config):
+    """Another model, whose weights training begins with; its name alone takes all of them.
+
+    The family and what its weights depend on must be the same here, but for parts that are not
+    taken.
+    """
+
+    model: str
+    """A model, a finished run, or a checkpoint of a run."""
+    parts: tuple[Part, ...] = Field(_ALL, min_length=1)
+    """What is taken over; other weights begin fresh. Embeddings are those of both sides, with the
+    output projection and learned positions."""
+    vocabulary: Literal["keep", "extend", "new"] = "keep"
+    """The other model's vocabulary, used as it is; or with pieces of the new text after its own, up
+    to `vocabulary.size`; or a new one. The embedding of a piece that the other model lacks begins
+    as the mean of the pieces into which its vocabulary splits it (Gee et al. 2022), and fresh where
+    that lacks a character."""
+    digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    """Of its weights; written into the run when training begins, and other weights are refused from
+    then on. No need to give it."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Parts that are named twice, and a vocabulary extended without its embeddings."""
+        if len(set(self.parts)) < len(self.parts):
+            yield "parts: one is named twice"
+        if self.vocabulary == "extend" and "embeddings" not in self.parts:
+            yield "vocabulary: extend keeps embeddings; add them to parts, or set vocabulary: new"
+
+    def story(self) -> str:
+        """What a model card says of it, without the folders of this machine."""
+        weights = f" (weights {self.digest})" if self.digest else ""
+        return f"Training began with the {_listed(self.parts)} of {Path(self.model).name}{weights}."
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def _named_alone(values: Any) -> Any:
+    """The name of a model stands for all of its weights."""
+    return {"model": values} if isinstance(values, str) else values
+
+
+OptionalStart = Annotated[StartConfig | None, BeforeValidator(_named_alone)]
+"""A model's name, or a section; or nothing."""
+
+
+def digest_of(config: StartConfig) -> str:
+    """What tells the weights that training is to begin with from all others.
+
+    Raises:
+        SavedError: there is no such model, or it is not the one that training had begun with.
+    """
+    found = weights_digest(model_directory(Path(config.model)))
+    if config.digest not in {None, found}:
+        raise SavedError(
+            f"{config.model}: has other weights than training.start_from.digest says, with which "
+            "this run began; bring those back, or begin another run"
+        )
+    return found
+
+
+def parent_vocabularies(config: StartConfig | None) -> Parent | None:
+    """The vocabularies that are to be kept or extended, if there are such.
+
+    Raises:
+        SavedError: the other model is missing or damaged, or not the one that training had begun
+            with.
+    """
+    if config is None or config.vocabulary == "new":
+        return None
+    digest_of(config)
+    vocabularies = Vocabularies.load(home_of(model_directory(Path(config.model))))
+    return Parent(vocabularies, config.model, config.vocabulary == "extend")
+
+
+def check_start(config: StartConfig | None, model: FamilyConfig) -> None:
+    """Say before any work is done that weights are missing or of another kind of model.
+
+    Args:
+        config: whose weights are to be taken over, and which of them; None for no other model's.
+        model: what they are to fit.
+
+    Raises:
+        ConfigError: the other model is of another kind; the message names all that differs.
+        SavedError: it is missing or damaged, or not the one that training had begun with.
+    """
+    if config is None:
+        return
+    digest_of(config)
+    described = home_of(model_directory(Path(config.model))) / CONFIG_FILE
+    parent = read_config(described).model
+    if differences := list(_differences(parent, model, config.parts)):
+        raise ConfigError(
+            f"training.start_from: {config.model} is another kind of model: "
+            f"{'; '.join(differences)}; set model as {described} says, or take fewer parts"
+        )
+
+
+def take_over(model: TranslationModel, vocabularies: Vocabularies, config: StartConfig) -> None:
+    """Give ``model`` the weights that ``config`` names and :func:`check_start` has looked at.
+
+    Args:
+        model: with fresh weights, in float32 on the CPU.
+        vocabularies: its own.
+        config: whose weights, and which of them.
+
+    Raises:
+        ConfigError: a weight has another shape, or the other model lacks it.
+        SavedError: the other model is missing, damaged, has NaN or infinite weights, or is not the
+            one that training had begun with.
+    """
+    digest_of(config)
+    _copy(model, vocabularies, load_model(config.model, "cpu"), config)
+
+
+def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part]) -> Iterator[str]:
+    """What weights of ``parts`` depend on and is not alike, such as "d_model 512, here 256"."""
+    theirs, ours = _flat(parent.model_dump()), _flat(child.model_dump())
+    alike = theirs["family"] == ours["family"]  # or else the rest has nothing to compare
+    for name in dict.fromkeys([*theirs, *ours]) if alike else ["family"]:
+        there, here = theirs.get(name), ours.get(name)
+        if there != here and _concerns(name, parts) and not _splits(name, there, here):
+            yield f"{name} {_shown(there)}, here {_shown(here)}"
+
+
+def _concerns(name: str, parts: Sequence[Part]) -> bool:
+    """Whether weights of ``parts`` depend on the setting ``name`` of a model."""
+    if name in {"family", "d_model"}:
+        return True
+    if name in _OF_TRAINING:
+        return False
+    if name == "embeddings":
+        return name in parts
+    if not {"encoder", "decoder"} & set(parts):
+        return False
+    return not any(name.startswith(part) for part in ("encoder", "decoder") if part not in parts)
+
+
+def _splits(name: str, there: Any, here: Any) -> bool:
+    """Whether one embedding matrix there becomes several here, which can begin alike."""
+    sharing = ("separate", "target", "shared")
+    return name == "embeddings" and sharing.index(here) < sharing.index(there)
+
+
+def _flat(values: Mapping[str, Any], section: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{section}{name}.")
+        else:
+            flat[f"{section}{name}"] = value
+    return flat
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+@torch.no_grad()
+def _copy(
+    model: TranslationModel, vocabularies: Vocabularies, parent: SavedModel, config: StartConfig
+) -> None:
+    taken = dict(_named(parent.model))
+    origins: dict[Side, list[list[int]] | None] = {
+        "source": _origins(vocabularies.source, parent.vocabularies.source),
+        "target": _origins(vocabularies.target, parent.vocabularies.target),
+    }
+    for name, tensor in weights_of(model).items():
+        if model.part_of(name) not in config.parts:
+            continue
+        found = taken.get(name)
+        if found is None:
+            raise ConfigError(
+                f"training.start_from: {config.model} has no {name}; set model as there"
+            )
+        side = model.side_of(name)
+        rows = origins[side] if side is not None else None
+        if tensor.shape[1:] != found.shape[1:] or (rows is None and tensor.shape != found.shape):
+            raise ConfigError(
+                f"training.start_from: {config.model} has {name} of the shape "
+                f"{list(found.shape)}, here {list(tensor.shape)}; set model as there"
+            )
+        if rows is None:
+            tensor.copy_(found)
+            continue
+        for place, row in enumerate(rows):
+            if row:
+                tensor[place] = found[row].mean(0)
+
+
+def _named(model: TranslationModel) -> Iterator[tuple[str, Tensor]]:
+    """What is saved of a model by all its names, of which tied parameters have several."""
+    yield from model.named_parameters(remove_duplicate=False)
+    yield from fixed_tensors(model).items()
+
+
+def _origins(child: Vocabulary, parent: Vocabulary) -> list[list[int]] | None:
+    """The parent's pieces behind each piece; None where the vocabularies are the same."""
+    return None if child.fingerprint == parent.fingerprint else lineage(child, parent)

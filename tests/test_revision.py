@@ -1,0 +1,130 @@
+"""What may change of a run that has begun, and what is said of the rest."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from command_line import experiment
+
+from dragoman.config import parse
+from dragoman.errors import ConfigError
+from dragoman.recipe import ExperimentConfig
+from dragoman.revision import CHANGEABLE, ended_by, progress_of, revised
+from dragoman.training.checkpoint import Best, Place, Progress, write_checkpoint
+
+
+def config(**training: Any) -> ExperimentConfig:
+    values = experiment()
+    values["training"] |= training
+    values["training"]["schedule"] = {"warmup_steps": 5, **training.get("schedule", {})}
+    return parse(ExperimentConfig, values, "tiny.yaml")
+
+
+def at_step(run: Path, step: int, **progress: Any) -> Path:
+    write_checkpoint(run, Progress(step=step, **progress), {"w": torch.ones(1)}, {})
+    return run
+
+
+def test_limits_intervals_search_and_scores_may_change(tmp_path: Path) -> None:
+    run = at_step(tmp_path, 12)
+    settings = ["training.max_steps=40", "training.patience=3", "training.validation_steps=20"]
+    settings += ["training.log_steps=5", "training.keep_checkpoints=9", "data.processes=2"]
+    settings += ["search.beam=7", "evaluation.metrics=[chrf]", "training.best_metric=chrf"]
+    found = revised(config(), settings, run)
+    assert (found.training.max_steps, found.training.patience, found.search.beam) == (40, 3, 7)
+    assert found.training.best_metric == "chrf"
+    assert (found.training.log_steps, found.data.processes) == (5, 2)
+    assert revised(config(), ["seed=1", "model.d_model=16"], run) == config()  # as they are
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "seed=7",
+        "model.d_model=32",
+        "vocabulary.size=130",
+        "data.max_pieces=9",
+        "data.test.news.path=other.tsv",
+        "training.step_tokens=600",
+        "training.optimizer.beta1=0.8",
+        "training.schedule.decay=linear",
+        "training.label_smoothing=0",
+        "training.precision=auto",
+        "training.start_from={model: runs/other, vocabulary: new}",
+    ],
+)
+def test_what_would_make_the_steps_so_far_untrue_is_refused(setting: str, tmp_path: Path) -> None:
+    settings = ["training.max_steps=40", setting]
+    key = setting.partition("=")[0]
+    with pytest.raises(ConfigError, match=f"{key}.* cannot change .* What can change: ") as caught:
+        revised(config(), settings, at_step(tmp_path, 12))
+    assert all(name in str(caught.value) for name in CHANGEABLE)
+    assert "max_steps cannot" not in str(caught.value)
+
+
+def test_every_changeable_key_exists() -> None:
+    values = config().model_dump()
+    for key in CHANGEABLE:
+        place = values
+        for name in key.split("."):
+            assert name in place
+            place = place[name]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("training.max_steps=11", "max_steps 11: 12 steps are done already"),
+        ("training.max_epochs=1", "max_epochs 1: 2 epochs are done already"),
+        ("training.max_minutes=1.5", "max_minutes 1.5: 2 minutes are done already"),
+        ("training.max_steps=12", None),
+        ("training.max_epochs=2", None),
+        ("training.patience=1", None),
+    ],
+)
+def test_an_end_that_is_passed_is_refused(setting: str, said: str | None, tmp_path: Path) -> None:
+    run = at_step(tmp_path, 12, places={"translation": Place(2)}, seconds=120.0, stale_validations=3)
+    before = config(max_steps=40, max_minutes=1.0)  # which ended a moment after its minute
+    if said is None:
+        found = revised(before, [setting], run)
+        assert ended_by(found, run) is not None
+        return
+    with pytest.raises(ConfigError, match=said):
+        revised(before, [setting], run)
+
+
+def test_which_limit_ended_a_run(tmp_path: Path) -> None:
+    assert progress_of(tmp_path) == Progress()
+    assert ended_by(config(max_steps=12), tmp_path) is None
+    run = at_step(tmp_path, 12, stale_validations=2, best=Best("loss", 1.0, 6))
+    assert ended_by(config(max_steps=12), run) == "training.max_steps: 12"
+    assert ended_by(config(max_steps=13), run) is None
+    assert ended_by(config(max_steps=13, patience=2), run) == "training.patience: 2"
+    assert ended_by(config(max_steps=13, patience=3), run) is None
+
+
+@pytest.mark.parametrize(
+    ("decay", "step", "jumps"),
+    [
+        ("linear", 20, True),
+        ("cosine", 20, True),
+        ("linear", 12, True),
+        ("linear", 3, False),
+        ("inverse_sqrt", 20, False),
+        ("constant", 20, False),
+    ],
+)
+def test_a_jump_of_the_learning_rate_is_told(
+    decay: str, step: int, jumps: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A decay to zero that ended, or was near its end, begins again from higher up."""
+    before = config(max_steps=20, schedule={"decay": decay, "peak_learning_rate": 0.5})
+    with caplog.at_level(logging.WARNING):
+        revised(before, ["training.max_steps=40"], at_step(tmp_path, step))
+    assert ("learning rate" in caplog.text) == jumps
+    if (decay, step) == ("linear", 20):
+        assert "step 21 is 0.271 and not 0:" in caplog.text
