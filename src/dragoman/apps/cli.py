@@ -20,6 +20,7 @@ import click
 
 import dragoman
 from dragoman.apps.comparison_commands import compare
+from dragoman.apps.corpora.command import corpora
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.inspection_commands import cost, doctor
 from dragoman.apps.layers.command import layers
@@ -76,7 +77,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, cost, layers),
+    *(compare, cost, layers, corpora),
 ):
     commands.add_command(_command)
 

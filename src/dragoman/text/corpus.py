@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -13,6 +12,7 @@ from pydantic import Field
 from dragoman.config import Config
 from dragoman.errors import DataError
 from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines, stream_lines
+from dragoman.text.public_corpora import located
 from dragoman.text.readers import Pair, read_jsonl, read_po, read_tmx, read_tsv
 
 __all__ = [
@@ -117,18 +117,16 @@ class CorpusPart(Config):
 def relocate_part(values: Any, folder: Path) -> Any:
     """The plain values of a :class:`CorpusPart` with relative paths starting from ``folder``.
 
+    Those that begin with ``corpora/`` may be of public corpora, see
+    :func:`dragoman.text.public_corpora.located`.
+
     What is no such mapping is given back as it is: it is not checked yet.
     """
     if not isinstance(values, dict):
         return values
     keys = ("source", "target") if values.get("path") is None else ("path",)
     files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
-    return values | {key: _absolute(name, folder) for key, name in files.items()}
-
-
-def _absolute(name: str, folder: Path) -> str:
-    # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
-    return str((folder / os.path.expanduser(name)).absolute())
+    return values | {key: str(located(name, folder)) for key, name in files.items()}
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:
