@@ -17,6 +17,7 @@ from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.transformer import TransformerConfig
 from dragoman.problems import listed
+from dragoman.recipe_library import found_recipe
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, relocate_part
@@ -25,7 +26,10 @@ from dragoman.training.trainer import TrainingConfig
 
 
 class DataConfig(Config):
-    """Which text a model learns from and is measured on; paths are relative to the file."""
+    """Which text a model learns from and is measured on; paths are relative to the file.
+
+    Those that begin with `corpora/` are also looked for among the public corpora.
+    """
 
     train: tuple[CorpusPart, ...] = Field(min_length=1)
     """Sentence pairs to learn from."""
@@ -123,13 +127,13 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
     Its key ``base`` may name another such file, of which it then says the differences only.
 
     Args:
-        path: the file.
+        path: the file; where there is none, the name of a recipe that comes with Dragoman.
         settings: overrides such as ``training.batches.batch_tokens=4096``.
 
     Raises:
         ConfigError: the file or a setting is wrong; one line names the key and the remedy.
     """
-    path = Path(path)
+    path = found_recipe(Path(path))
     whole = on_base(
         read_yaml(path),
         path,

@@ -22,7 +22,7 @@ import dragoman
 from dragoman.apps.comparison_commands import compare
 from dragoman.apps.corpora.command import corpora
 from dragoman.apps.evaluation_commands import evaluate
-from dragoman.apps.inspection_commands import cost, doctor
+from dragoman.apps.inspection_commands import cost, doctor, recipes
 from dragoman.apps.layers.command import layers
 from dragoman.apps.streams import discard, guarded_streams, open_closed_streams
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
@@ -77,7 +77,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, cost, layers, corpora),
+    *(compare, cost, layers, recipes, corpora),
 ):
     commands.add_command(_command)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.apps.options import EXISTING, Number, set_option
+from dragoman.apps.options import EXISTING, RECIPE, Number, set_option
 
 if TYPE_CHECKING:  # what these bring along costs seconds that --help can do without
     from dragoman.apps.compare import Contest
 
 
 @click.command()
-@click.argument("recipes", metavar="RECIPE...", type=EXISTING, nargs=-1, required=True)
+@click.argument("recipes", metavar="RECIPE...", type=RECIPE, nargs=-1, required=True)
 @click.option("--flops", type=Number(min=0, min_open=True), help="Training FLOPs of each recipe.")
 @click.option(
     "--minutes",

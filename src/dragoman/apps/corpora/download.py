@@ -9,6 +9,7 @@ import re
 import socket
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
@@ -163,7 +164,7 @@ def _opened(url: str, start: int) -> Iterator[http.client.HTTPResponse | None]:
         raise DownloadError(f"{url}: {_refusal(error)}") from error
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
-        host = urllib.request.urlparse(url).hostname
+        host = urllib.parse.urlsplit(url).hostname
         if isinstance(reason, (ConnectionResetError, http.client.HTTPException, socket.timeout)):
             raise _CutError(str(reason) or type(reason).__name__) from error
         raise DownloadError(
