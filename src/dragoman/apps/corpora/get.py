@@ -67,9 +67,10 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
     texts = _present(one, folder)
     left = missing(one, folder)
     if not left:
+        check_alignment(texts, one)
         say(f"{folder}: complete and verified")
         return
-    with _made(folder):
+    with _made(folder, left):
         if source is not None:
             texts |= _from_copy(one, left, folder, source)
         else:
@@ -83,15 +84,19 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
 
 
 @contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """A folder that goes away again if nothing comes into it."""
+def _made(folder: Path, left: list[CorpusFile]) -> Iterator[None]:
+    """A folder into which files are written; if that fails, those that nothing verifies go away."""
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
-    finally:
+    except BaseException:
         with suppress(OSError):
-            folder.rmdir()
+            for file in left:
+                if file.sha256 is None:
+                    (folder / file.path).unlink(missing_ok=True)
+            folder.rmdir()  # if nothing is in it
+        raise
 
 
 def _present(one: Corpus, folder: Path) -> dict[str, Text]:
