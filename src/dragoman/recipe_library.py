@@ -98,8 +98,8 @@ def recipe_summary(name: str) -> str:
         if not line.startswith("#") or not text:
             break
         comment.append(text)
-    # A full stop ends a sentence where a capital follows, and not after "et al.".
-    return re.split(r"(?<!al\.)(?<=\.)\s+(?=[A-Z])", " ".join(comment))[0]
+    # A full stop or question mark ends a sentence where a capital follows, and not after "et al.".
+    return re.split(r"(?<!al\.)(?<=[.?])\s+(?=[A-Z])", " ".join(comment))[0]
 
 
 def _close(name: str) -> str | None:
