@@ -46,8 +46,8 @@ class CorpusPart(Config):
 
     path: str | None = None
     """A TSV with a header, JSONL, TMX or PO file. Without it, `source` and `target` are two plain
-    files, aligned line by line. What gzip, xz or zstd compressed is recognised. Relative paths start
-    at the configuration; those with `corpora/` in front may be of the public corpora."""
+    files, aligned line by line. What gzip, xz or zstd compressed is recognised. A relative path
+    starts at the configuration; `corpora/NAME/FILE` may be of the public corpus NAME."""
     source: str | None = None
     """Column, key or language of the source; without `path`, the file of the source lines. Left
     out where a language model reads the target alone."""

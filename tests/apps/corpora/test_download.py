@@ -19,14 +19,6 @@ from dragoman.locks import lock
 CONTENT = bytes(range(256)) * 1200  # five reads
 
 
-class Bar:
-    def __init__(self) -> None:
-        self.n = 0
-
-    def update(self, n: int) -> None:
-        self.n += n
-
-
 @pytest.fixture
 def served(web: Web) -> Web:
     web.files["x"] = CONTENT
@@ -34,11 +26,11 @@ def served(web: Web) -> Web:
 
 
 def fetch(web: Web, target: Path, **options: Any) -> int:
-    """Download and return how far the bar went."""
-    bar = Bar()
+    """Download and return how many bytes were told."""
+    told: list[int] = []
     known = {"limit": len(CONTENT), "size": len(CONTENT), "sha256": sha256(CONTENT)}
-    download(f"{web.address}/x", target, bar, **(known | options))  # type: ignore[arg-type]
-    return bar.n
+    download(f"{web.address}/x", target, told.append, **(known | options))  # type: ignore[arg-type]
+    return sum(told)
 
 
 def test_a_file_arrives(served: Web, tmp_path: Path) -> None:

@@ -13,19 +13,17 @@ import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import dragoman
 from dragoman.errors import DownloadError, SavedError
-from dragoman.files import storage_errors
+from dragoman.files import make_directory, storage_errors
 from dragoman.locks import lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from tqdm import tqdm
-
-    Bar = tqdm[Any]
+    Advance = Callable[[int], object]
 
 _CHUNK_BYTES = 2**16
 _TIMEOUT = 30.0  # seconds without a byte
@@ -41,14 +39,20 @@ class _CutError(Exception):
 
 
 def download(
-    url: str, target: Path, bar: Bar, *, limit: int, size: int | None = None, sha256: str = ""
+    url: str,
+    target: Path,
+    advance: Advance,
+    *,
+    limit: int,
+    size: int | None = None,
+    sha256: str = "",
 ) -> None:
     """Fetch ``url`` into the file ``target``; what an earlier call left unfinished is gone on with.
 
     Args:
         url: an address of http or https.
         target: appears when everything is there and verified.
-        bar: advanced by bytes.
+        advance: is told of bytes as they come, and of negative ones when they have to come again.
         limit: the most bytes to accept.
         size: how many bytes it has, if that is known.
         sha256: its digest, if that is known.
@@ -59,20 +63,19 @@ def download(
         SavedError: another process downloads the same file.
     """
     part = target.with_name(f"{target.name}.part")
-    with storage_errors(part):
-        part.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("ab") as stream:
-            try:
-                lock(stream.fileno())
-            except BlockingIOError as error:
-                raise SavedError(f"{part}: another process downloads it; wait for it") from error
-            bar.update(stream.tell())
-            if size is None or stream.tell() < size:
-                _complete(url, stream, bar, size or limit)
-            stream.flush()
-            os.fsync(stream.fileno())
-            _verify(url, part, size, sha256)
-            os.replace(part, target)
+    make_directory(part.parent)
+    with storage_errors(part), part.open("ab") as stream:
+        try:
+            lock(stream.fileno())
+        except BlockingIOError as error:
+            raise SavedError(f"{part}: another process downloads it; wait for it") from error
+        advance(stream.tell())
+        if size is None or stream.tell() < size:
+            _complete(url, stream, advance, size or limit)
+        stream.flush()
+        os.fsync(stream.fileno())
+        _verify(url, part, size, sha256)
+        os.replace(part, target)
 
 
 def _verify(url: str, part: Path, size: int | None, sha256: str) -> None:
@@ -99,13 +102,13 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _complete(url: str, stream: IO[bytes], bar: Bar, limit: int) -> None:
+def _complete(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
     """Append what is missing, over as many connections as it takes."""
     failures = 0
     while True:
         before = stream.tell()
         try:
-            _append(url, stream, bar, limit)
+            _append(url, stream, advance, limit)
             return
         except _CutError as error:
             failures = 0 if stream.tell() > before else failures + 1
@@ -114,7 +117,7 @@ def _complete(url: str, stream: IO[bytes], bar: Bar, limit: int) -> None:
             time.sleep(_PAUSE)
 
 
-def _append(url: str, stream: IO[bytes], bar: Bar, limit: int) -> None:
+def _append(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
     """What one connection brings.
 
     Raises:
@@ -124,7 +127,7 @@ def _append(url: str, stream: IO[bytes], bar: Bar, limit: int) -> None:
         if response is None:  # the server says that there is no more
             return
         if response.status != http.HTTPStatus.PARTIAL_CONTENT and stream.tell():
-            bar.update(-stream.tell())
+            advance(-stream.tell())
             stream.truncate(0)  # it cannot go on in the middle, and gives all of it
             stream.seek(0)
         length = response.headers.get("Content-Length", "")
@@ -135,7 +138,7 @@ def _append(url: str, stream: IO[bytes], bar: Bar, limit: int) -> None:
             if stream.tell() + len(chunk) > limit:
                 raise DownloadError(f"{url}: has more than the {limit:,} bytes that were expected")
             stream.write(chunk)
-            bar.update(len(chunk))
+            advance(len(chunk))
     if expected is not None and stream.tell() < expected:
         raise _CutError(f"after {stream.tell():,} of {expected:,} bytes")
 

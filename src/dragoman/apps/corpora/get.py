@@ -25,11 +25,14 @@ from dragoman.apps.corpora.storage import (
     write_text,
 )
 from dragoman.errors import DataError, DownloadError, StorageError
-from dragoman.files import storage_errors
+from dragoman.files import make_directory, storage_errors
 from dragoman.text.public_corpora import corpora_folder
 
 Say = Callable[[str], object]
 """What is told on the way, a line each."""
+
+Advance = Callable[[int], object]
+"""Is told of bytes that are done."""
 
 _DOWNLOADS = ".downloads"
 # Packed text is hardly larger than the text, whatever packed it.
@@ -72,10 +75,10 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
         return
     with _made(folder, left):
         if source is not None:
-            texts |= _from_copy(one, left, folder, source)
+            texts |= _from_copy(one, left, folder, source, say)
         else:
             _announce(one, folder, say)
-            texts |= _from_web(one, left, folder, downloads)
+            texts |= _from_web(one, left, folder, downloads, say)
         check_alignment(texts, one)
         if unknown := {file.path: texts[file.path] for file in one.files if file.sha256 is None}:
             record_texts(folder, unknown)
@@ -86,8 +89,7 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
 @contextmanager
 def _made(folder: Path, left: list[CorpusFile]) -> Iterator[None]:
     """A folder into which files are written; if that fails, those that nothing verifies go away."""
-    with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_directory(folder)
     try:
         yield
     except BaseException:
@@ -117,7 +119,7 @@ def _present(one: Corpus, folder: Path) -> dict[str, Text]:
 def _announce(one: Corpus, folder: Path, say: Say) -> None:
     """Say terms and size before anything is downloaded, and whether there is room for it."""
     say(f"{folder.name}: {one.about}")
-    say(f"Terms: {one.terms} See {one.home}")
+    say(f"Terms: {' '.join(one.terms.split())} See {one.home}")
     say(f"Downloading at most {one.download_bytes / 1e6:,.1f} MB to {folder.parent}")
     # Packed text takes no more than the archives that it comes from.
     needed = one.download_bytes * (2 if one.archives else 1)
@@ -131,35 +133,38 @@ def _announce(one: Corpus, folder: Path, say: Say) -> None:
 
 
 def _from_web(
-    one: Corpus, left: list[CorpusFile], folder: Path, downloads: Path
+    one: Corpus, left: list[CorpusFile], folder: Path, downloads: Path, say: Say
 ) -> dict[str, Text]:
     archives = {archive.name: downloads / archive.name for archive in one.archives}
     texts = {}
-    with _bar(one, folder) as bar:
+    total = one.download_bytes if one.archives else None
+    with _bar(f"{folder.name}: downloading", total) as advance:
         for archive in one.archives:
             target = archives[archive.name]
             if is_file_of(target, archive.bytes, archive.sha256):
-                bar.update(archive.bytes)
+                advance(archive.bytes)
                 continue
             download(
                 one.whole(archive.url),
                 target,
-                bar,
+                advance,
                 limit=archive.bytes,
                 size=archive.bytes,
                 sha256=archive.sha256,
             )
         for file in left:
             if file.url is not None:
-                texts[file.path] = _fetched(one, file, folder, downloads, bar)
-    return texts | _derived(one, left, folder, archives)
+                texts[file.path] = _fetched(one, file, folder, downloads, advance)
+    return texts | _derived(one, left, folder, archives, say)
 
 
-def _fetched(one: Corpus, file: CorpusFile, folder: Path, downloads: Path, bar: Any) -> Text:
+def _fetched(
+    one: Corpus, file: CorpusFile, folder: Path, downloads: Path, advance: Advance
+) -> Text:
     """A file that is downloaded by itself."""
     url = one.whole(file.url or "")
     target = downloads / url.rpartition("/")[2]
-    download(url, target, bar, limit=(file.bytes or 0) + _PACKING_BYTES)
+    download(url, target, advance, limit=(file.bytes or 0) + _PACKING_BYTES)
     try:
         return write_text(folder / file.path, chunks(target), file, url)
     except DataError as error:
@@ -171,20 +176,29 @@ def _fetched(one: Corpus, file: CorpusFile, folder: Path, downloads: Path, bar: 
 
 
 @contextmanager
-def _bar(one: Corpus, folder: Path) -> Iterator[Any]:
+def _bar(what: str, total: int | None) -> Iterator[Advance]:
     with tqdm(
-        total=one.download_bytes if one.archives else None,
-        desc=folder.name,
+        total=total,
+        desc=what,
         unit="B",
         unit_scale=True,
         dynamic_ncols=True,
         delay=1.0,
         leave=False,
     ) as bar:
-        yield bar
+        yield bar.update
 
 
-def _from_copy(one: Corpus, left: list[CorpusFile], folder: Path, source: Path) -> dict[str, Text]:
+def _passed(text: Iterable[bytes], advance: Advance) -> Iterator[bytes]:
+    """``text`` as it is, counted."""
+    for chunk in text:
+        advance(len(chunk))
+        yield chunk
+
+
+def _from_copy(
+    one: Corpus, left: list[CorpusFile], folder: Path, source: Path, say: Say
+) -> dict[str, Text]:
     """Files from a copy that is laid out like the corpus, packed or not, or from its archives."""
     archives = {archive.name: source / archive.name for archive in one.archives}
     if archives and all(path.is_file() for path in archives.values()):
@@ -194,7 +208,7 @@ def _from_copy(one: Corpus, left: list[CorpusFile], folder: Path, source: Path) 
                     f"{source / archive.name}: not the archive of {folder.name}, which has "
                     f"{archive.bytes:,} bytes and the SHA-256 {archive.sha256}"
                 )
-        return _derived(one, left, folder, archives)
+        return _derived(one, left, folder, archives, say)
     found = {file.path: _copy_of(file, source, archives) for file in left}  # all, before any
     return {
         file.path: write_text(
@@ -216,25 +230,33 @@ def _copy_of(file: CorpusFile, source: Path, archives: Mapping[str, Path]) -> Pa
 
 
 def _derived(
-    one: Corpus, left: list[CorpusFile], folder: Path, archives: Mapping[str, Path]
+    one: Corpus,
+    left: list[CorpusFile],
+    folder: Path,
+    archives: Mapping[str, Path],
+    say: Say,
 ) -> dict[str, Text]:
     """The files that are made of archives."""
+    if archives:
+        say(f"{folder.name}: making its files from {', '.join(archives)}")
     texts = {}
     lines: dict[str, tuple[str, list[int]]] = {}
-    made = derive(archives[one.archives[0].name]) if one.derivation == "homeassistant" else {}
-    for file in left:
-        target = folder / file.path
-        if file.path in made:
-            texts[file.path] = write_text(target, made[file.path], file, one.archives[0].name)
-        elif file.parts:
-            joined = Joined(file.parts, archives)
-            texts[file.path] = write_text(target, joined, file, file.path)
-            other, counts = lines.setdefault(file.aligned_with, (file.path, joined.lines))
-            if counts != joined.lines:
-                raise DataError(
-                    f"{file.path} is joined from {joined.lines} lines and {other} from {counts}; "
-                    "the archives are not aligned line by line"
-                )
+    total = sum(file.bytes or 0 for file in left) or None
+    with _bar(f"{folder.name}: making files", total) as advance:
+        made = derive(archives[one.archives[0].name]) if one.derivation == "homeassistant" else {}
+        for file in left:
+            text = Joined(file.parts, archives) if file.parts else made.get(file.path)
+            if text is None:
+                continue  # it is downloaded
+            passed = _passed(text, advance)
+            texts[file.path] = write_text(folder / file.path, passed, file, file.path)
+            if isinstance(text, Joined):
+                other, counts = lines.setdefault(file.aligned_with, (file.path, text.lines))
+                if counts != text.lines:
+                    raise DataError(
+                        f"{file.path} is joined from {text.lines} lines and {other} from {counts}; "
+                        "the archives are not aligned line by line"
+                    )
     return texts
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ _SELECTION = Path(__file__).with_name("homeassistant.yaml")
 _FILE = re.compile(r"[^/]+/homeassistant/components/([^/]+)/translations/([\w-]+)\.json")
 _LARGEST_FILE = 2**23  # bytes; the largest has 100,000
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 # Without a letter of these, a string is not of the language.
 _SCRIPTS = {
     "ru": re.compile("[\u0400-\u04ff]"),
@@ -134,8 +134,7 @@ def _strings(values: Any, name: str) -> Iterator[tuple[str, str]]:
         for part, value in values.items():
             yield from _strings(value, f"{name}/{part}")
     elif isinstance(values, str):
-        plain = (" " if unicodedata.category(sign) == "Cc" else sign for sign in values)
-        yield name, " ".join("".join(plain).split())
+        yield name, " ".join(_CONTROL.sub(" ", values).split())
 
 
 def _in_script(text: str, language: str) -> bool:

@@ -96,7 +96,7 @@ def recorded_texts(folder: Path) -> dict[str, Text]:
     path = folder / RECORD
     try:
         return parse(_Found, read_json(path), path).files
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, DataError) as error:
         raise SavedError(f"{path}: cannot be read: {error}; remove it") from error
