@@ -28,7 +28,9 @@ def get(*arguments: object, code: int = 0) -> str:
     return outcome.err if code == 0 else one_error(outcome, code)
 
 
-def test_files_are_downloaded_verified_and_packed_alike(folder: Path) -> None:
+def test_files_are_downloaded_verified_and_packed_alike(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = get("tiny")
     assert read(folder / "tiny/train.en.gz") == ENGLISH
     assert read(folder / "tiny/tok/train.de.gz") == GERMAN
@@ -36,6 +38,7 @@ def test_files_are_downloaded_verified_and_packed_alike(folder: Path) -> None:
     assert f"{folder / 'tiny'}: 2 files, 0.1 MB of text, verified" in said
     assert os.listdir(folder) == ["tiny"]
     first = (folder / "tiny/train.en.gz").read_bytes()
+    monkeypatch.setattr("gzip.time.time", lambda: 1e9)  # at another time
     shutil.rmtree(folder)
     get("tiny")
     assert (folder / "tiny/train.en.gz").read_bytes() == first

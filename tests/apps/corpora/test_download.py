@@ -47,6 +47,13 @@ def test_a_cut_is_gone_on_with_where_it_was(served: Web, tmp_path: Path) -> None
     assert served.asked == [("x", None), ("x", "bytes=100000-"), ("x", "bytes=150000-")]
 
 
+def test_as_many_cuts_as_it_takes_while_something_arrives(served: Web, tmp_path: Path) -> None:
+    served.cuts["x"] = [20_000] * 9
+    fetch(served, tmp_path / "x")
+    assert (tmp_path / "x").read_bytes() == CONTENT
+    assert len(served.asked) == 10
+
+
 def test_the_next_call_goes_on_with_what_one_left(served: Web, tmp_path: Path) -> None:
     (tmp_path / "x.part").write_bytes(CONTENT[:7])
     assert fetch(served, tmp_path / "x") == len(CONTENT)
