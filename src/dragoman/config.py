@@ -165,7 +165,7 @@ def on_base(
             raise ConfigError(f"{seen[-1]}: base: expected the name of a file, found {base!r:.80}")
         # Unlike pathlib, os.path leaves an unknown user's ~ and a circle of links to the reader.
         file = Path(os.path.realpath(seen[-1].parent / os.path.expanduser(base)))
-        if not file.exists() and (known := known_recipe(base)):
+        if not os.path.exists(file) and (known := known_recipe(base)):
             file = Path(os.path.realpath(known))
         if file in seen:
             raise ConfigError(f"{seen[-1]}: base: {base} is based on this file; break the circle")
