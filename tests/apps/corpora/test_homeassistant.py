@@ -28,7 +28,7 @@ def found(**languages: Any) -> list[Row]:
 
 
 def test_strings_are_named_by_the_keys_that_lead_to_them() -> None:
-    english = {"b": {"x": "On", "y": "Off"}, "a": "Set\tup\n it"}
+    english = {"b": {"x": "On", "y": "Off"}, "a": "Set\x01up\n it"}
     german = {"a": "Einrichten", "b": {"y": "Aus", "z": "Weg"}}
     assert found(en=english, de=german) == [
         row("tv/b/y", en="Off", de="Aus"),  # in the order of the English; On has no translation
