@@ -29,6 +29,8 @@ from growth import GROWTH
 from material import SIZES, VOCABULARY, Material, prepare, transformer
 from pictures import growth_picture
 
+from dragoman.text.public_corpora import corpora_folder
+
 RESULTS = HERE / "results"
 LENGTH = 15
 """Pieces of a sentence of Multi30k on average, on either side."""
@@ -46,8 +48,8 @@ only_option = click.option("--only", multiple=True, help="Contenders whose name 
 @click.option(
     "--multi30k",
     type=click.Path(path_type=Path),
-    default=HERE.parent.parent / "shared/data/multi30k",
-    help="Folder with train.en.gz and so on.",
+    default=corpora_folder() / "multi30k",
+    help="Folder with train.en.gz and so on.  [default: of 'dragoman corpora get multi30k']",
 )
 @click.pass_context
 def bench(context: click.Context, scratch: Path, peers: Path, multi30k: Path) -> None:

@@ -72,6 +72,8 @@ def prepare(folder: Path, multi30k: Path) -> Material:
     material = Material(folder)
     if material.batches.exists():
         return material
+    if not multi30k.is_dir():
+        sys.exit(f"{multi30k}: not there; get it with 'dragoman corpora get multi30k'")
     folder.mkdir(parents=True, exist_ok=True)
     for part, name in (("train", "train"), ("dev", "val"), ("test", "test_2016_flickr")):
         for side in SIDES:

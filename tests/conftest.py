@@ -8,6 +8,7 @@ whatever the environment says.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from hypothesis import settings
 
@@ -19,3 +20,9 @@ settings.register_profile(
     "repeatable", deadline=None, derandomize=True, database=None, max_examples=50
 )
 settings.load_profile("repeatable")
+
+
+# Real text: tests that read it are skipped where it is not there.
+_SHARED = Path(__file__).parents[2] / "shared" / "data"
+if _SHARED.is_dir():
+    os.environ.setdefault("DRAGOMAN_CORPORA", str(_SHARED))

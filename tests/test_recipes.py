@@ -7,20 +7,22 @@ from typing import Any
 
 import pytest
 
+from dragoman.apps.corpora.manifest import corpora
 from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
+from dragoman.text.public_corpora import corpora_folder
 
 ROOT = Path(__file__).parents[1]
 RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_it_can_be_read(recipe: Path) -> None:
+def test_it_can_be_read_and_its_text_can_be_had(recipe: Path) -> None:
     config = read_experiment(recipe)
-    shared = ROOT.parent / "shared" / "data"
-    files = [file for part in config.data.train for file in part.files()]
-    for file in files:
-        if shared.exists() and file.is_relative_to(shared):
+    for file in (file for _, part in config.parts() for file in part.files()):
+        name, *inner = file.relative_to(corpora_folder()).parts
+        assert "/".join(inner) in {known.path for known in corpora()[name].files}
+        if (corpora_folder() / name).is_dir():
             assert file.exists()
 
 
@@ -165,11 +167,34 @@ def value(config: Any, key: str) -> Any:
     return config
 
 
-@pytest.mark.parametrize(("name", "paper"), [("base", BASE), ("big", BIG)])
+BASE_FRENCH = BASE | {"target_language": "fr", "vocabulary.size": 32_000}  # section 5.1
+# Its dropout is another one than for German (6.1).
+BIG_FRENCH = BIG | {"target_language": "fr", "vocabulary.size": 32_000, "model.dropout": 0.1}
+PAPERS = {"base": BASE, "big": BIG, "base-enfr": BASE_FRENCH, "big-enfr": BIG_FRENCH}
+
+
+@pytest.mark.parametrize(("name", "paper"), PAPERS.items())
 def test_the_papers_models_are_the_papers(name: str, paper: dict[str, Any]) -> None:
     config = read_experiment(ROOT / "recipes" / f"transformer-{name}.yaml")
     assert {key: value(config, key) for key in paper} == paper
     assert config.training.step_tokens == 25_000  # section 5.1
+
+
+@pytest.mark.parametrize("size", ["base", "big"])
+def test_french_has_its_own_text_alone(size: str) -> None:
+    one, other = (
+        leaves(read_experiment(f"transformer-{size}{pair}").data.model_dump(mode="json"))
+        for pair in ("", "-enfr")
+    )
+    # Lists count as a whole in leaves, so that each differing key names its text.
+    assert {key for key in other if one[key] != other[key]} == {
+        "train",
+        *(
+            f"{part}.{side}"
+            for part in ("dev", "test.newstest2014")
+            for side in ("source", "target")
+        ),
+    }
 
 
 def test_the_defaults_are_the_papers_base_model() -> None:

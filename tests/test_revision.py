@@ -87,7 +87,9 @@ def test_every_changeable_key_exists() -> None:
     ],
 )
 def test_an_end_that_is_passed_is_refused(setting: str, said: str | None, tmp_path: Path) -> None:
-    run = at_step(tmp_path, 12, places={"translation": Place(2)}, seconds=120.0, stale_validations=3)
+    run = at_step(
+        tmp_path, 12, places={"translation": Place(2)}, seconds=120.0, stale_validations=3
+    )
     before = config(max_steps=40, max_minutes=1.0)  # which ended a moment after its minute
     if said is None:
         found = revised(before, [setting], run)

@@ -19,6 +19,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from dragoman.errors import ConfigError
 from dragoman.problems import explain, listed
+from dragoman.recipe_library import known_recipe
 from dragoman.strict_yaml import INTEGER_LIMIT, load_yaml
 
 ConfigType = TypeVar("ConfigType", bound="Config")
@@ -161,7 +162,7 @@ def on_base(
 
     Args:
         values: of the file ``path``.
-        path: a base is looked for beside it.
+        path: a base is looked for beside it, and otherwise among the recipes that come along.
         relocate: from values and the folder of their file to values whose paths are absolute.
         replaced: sections that only make sense as a whole, such as ``data.dev``.
         families: sections with a ``family``, and which is meant where none is named.
@@ -176,6 +177,8 @@ def on_base(
             raise ConfigError(f"{seen[-1]}: base: expected the name of a file, found {base!r:.80}")
         # Unlike pathlib, os.path leaves an unknown user's ~ and a circle of links to the reader.
         file = Path(os.path.realpath(seen[-1].parent / os.path.expanduser(base)))
+        if not os.path.exists(file) and (known := known_recipe(base)):
+            file = Path(os.path.realpath(known))
         if file in seen:
             raise ConfigError(f"{seen[-1]}: base: {base} is based on this file; break the circle")
         seen.append(file)

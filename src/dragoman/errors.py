@@ -71,6 +71,12 @@ class WorkerError(DragomanError):
             self.exit_code = exit_code
 
 
+class DownloadError(DragomanError):
+    """A public corpus cannot be downloaded: no network, no such file, or another content."""
+
+    exit_code = 9
+
+
 class InterruptedRunError(DragomanError):
     """A signal stopped the work; everything is saved, and the message says how to go on.
 

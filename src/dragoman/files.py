@@ -74,7 +74,7 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
             with path.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
             return
-        _make_parent(path)
+        make_directory(path.parent, path)
         with _temporary(path, lambda new: new.touch(exist_ok=False)) as temporary:
             with temporary.open(mode, **text) as stream:  # type: ignore[call-overload]
                 yield stream
@@ -104,7 +104,7 @@ def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[P
         check_replaceable(path, ours)
         if path.is_symlink():
             path = path.resolve()
-        _make_parent(path)
+        make_directory(path.parent, path)
         with _temporary(path, Path.mkdir) as temporary:
             yield temporary
             _flush_tree(temporary)
@@ -175,6 +175,12 @@ def _sweep_one(leftover: Path, target: Path, old: bool) -> None:
         os.close(descriptor)
 
 
+def absolute(name: str, folder: Path) -> Path:
+    """A path that may begin with ``~`` or be relative to ``folder``."""
+    # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
+    return (folder / os.path.expanduser(name)).absolute()
+
+
 def read_json(path: Path | str) -> Any:
     """Read a JSON file that may be damaged in any way.
 
@@ -195,13 +201,24 @@ def write_json(path: Path | str, value: Any) -> None:
         stream.write("\n")
 
 
-def _make_parent(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except FileNotFoundError as error:  # below /proc, or in a directory that was removed
-        raise StorageError(
-            f"cannot write {path}: no directory can be made there; choose another path"
-        ) from error
+def make_directory(path: Path, wanted: Path | None = None) -> None:
+    """Make a directory and those that it lies in; one that is there stays as it is.
+
+    Args:
+        path: of the directory.
+        wanted: what errors name: what is to be in it.
+
+    Raises:
+        StorageError: none can be made there.
+    """
+    with storage_errors(wanted or path):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError as error:  # below /proc, or in a directory that was removed
+            raise StorageError(
+                f"cannot write {wanted or path}: no directory can be made there; choose another "
+                "path"
+            ) from error
 
 
 @contextmanager

@@ -14,18 +14,23 @@ from pydantic import Field
 from dragoman.config import Config, on_base, override, parse, read_yaml
 from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.files import absolute
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.transformer import TransformerConfig
 from dragoman.problems import listed
+from dragoman.recipe_library import found_recipe
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart, absolute, relocate_part
+from dragoman.text.corpus import CorpusPart, relocate_part
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.training.settings import TrainingConfig
 
 
 class DataConfig(Config):
-    """Which text a model learns from and is measured on; paths are relative to the file."""
+    """Which text a model learns from and is measured on; paths are relative to the file.
+
+    Those that begin with `corpora/` are also looked for among the public corpora.
+    """
 
     train: tuple[CorpusPart, ...] = Field(min_length=1)
     """Sentence pairs to learn from."""
@@ -140,13 +145,13 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
     Its key ``base`` may name another such file, of which it then says the differences only.
 
     Args:
-        path: the file.
+        path: the file; where there is none, the name of a recipe that comes with Dragoman.
         settings: overrides such as ``training.step_tokens=4096``.
 
     Raises:
         ConfigError: the file or a setting is wrong; one line names the key and the remedy.
     """
-    path = Path(path)
+    path = found_recipe(Path(path))
     own = read_yaml(path)
     whole = on_base(
         own,
@@ -218,9 +223,9 @@ def _relocate_start(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     training = values.get("training")
     start = training.get("start_from") if isinstance(training, dict) else None
     if isinstance(start, str):
-        start = absolute(start, folder)
+        start = str(absolute(start, folder))
     elif isinstance(start, dict) and isinstance(start.get("model"), str):
-        start = {**start, "model": absolute(start["model"], folder)}
+        start = {**start, "model": str(absolute(start["model"], folder))}
     else:
         return dict(values)
     return {**values, "training": {**values["training"], "start_from": start}}

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from dragoman.data.batches import Batch, Batches, make_batch, pad_sources, prefe
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError
 from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.public_corpora import corpora_folder
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary import train_vocabularies as train
 
@@ -23,7 +23,7 @@ Pairs = list[tuple[list[int], list[int]]]
 sentence = st.lists(st.integers(4, 99), max_size=9)
 some_pairs = st.lists(st.tuples(sentence, sentence), max_size=12)
 
-MULTI30K = Path(__file__).parents[2] / "../shared/data/multi30k/tok"
+MULTI30K = corpora_folder() / "multi30k/tok"
 
 
 def equal(one: Batch, other: Batch) -> bool:
@@ -297,7 +297,7 @@ def test_batches_can_be_prefetched(
 def test_padding_on_multi30k_is_under_five_percent(store_of: Callable[..., Store]) -> None:
     source, target = (MULTI30K / f"train.lc.norm.tok.{side}.gz" for side in ("en", "de"))
     if not source.exists():
-        pytest.skip("Multi30k is not in ../shared/data")
+        pytest.skip("Multi30k is not there")
     pairs = list(read_pairs(CorpusPart(source=str(source), target=str(target))))
     vocabulary = train(pairs[:10_000], VocabularyConfig(size=5000), seed=1).source
     sources = vocabulary.encode_batch([pair.source for pair in pairs])

@@ -2,7 +2,6 @@ import gzip
 import json
 import math
 import random
-from pathlib import Path
 from statistics import stdev
 
 import pytest
@@ -14,8 +13,9 @@ from sacrebleu.significance import PairedTest
 from dragoman.errors import DataError
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+from dragoman.text.public_corpora import corpora_folder
 
-WMT22 = Path(__file__).parents[2] / "../shared/data/wmt22"
+WMT22 = corpora_folder() / "wmt22"
 
 BLEU = EvaluationConfig(metrics=("bleu",), bleu_tokenize="none")
 TESTS = [
@@ -142,7 +142,7 @@ def read(name):
         return stream.read().removesuffix("\n").split("\n")
 
 
-@pytest.mark.skipif(not WMT22.is_dir(), reason="the WMT22 outputs are not at ../shared/data/wmt22")
+@pytest.mark.skipif(not WMT22.is_dir(), reason="the WMT22 outputs are not there")
 def test_real_systems_are_told_apart_in_both_directions():
     references = [read("en-de.refA.de.gz")[:500]]
     strong, weak = (read(f"en-de.hyp.{s}.de.gz")[:500] for s in ("Online-B", "OpenNMT"))

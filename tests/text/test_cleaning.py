@@ -7,7 +7,6 @@ import sqlite3
 import tracemalloc
 import unicodedata
 from itertools import chain
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,8 +23,9 @@ from dragoman.text.cleaning import (
     normalize,
 )
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.public_corpora import corpora_folder
 
-DATA = Path(__file__).parents[2] / "../shared/data"
+DATA = corpora_folder()
 KEEP_ALL = CleaningConfig(
     max_characters=None, max_length_ratio=None, min_identical_words=None, drop_duplicates=False
 )
@@ -299,7 +299,7 @@ class TestScale:
             list(clean(pairs(("a", "b")), CleaningConfig(), CleaningReport()))
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="needs the shared corpora")
+@pytest.mark.skipif(not (DATA / "multi30k").is_dir(), reason="Multi30k is not there")
 def test_the_defaults_leave_multi30k_as_it_is_but_for_leaks_and_duplicates():
     def part(name: str) -> CorpusPart:
         files = {side: str(DATA / "multi30k" / f"{name}.{side}.gz") for side in ("en", "de")}

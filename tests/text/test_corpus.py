@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from dragoman.config import parse
 from dragoman.errors import ConfigError, DataError
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs, relocate_part
+from dragoman.text.public_corpora import corpora_folder
 
-DATA = Path(__file__).parents[2] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.exists(), reason="needs the shared corpora")
+DATA = corpora_folder()
+needs_data = pytest.mark.skipif(
+    not all((DATA / name).is_dir() for name in ("multi30k", "homeassistant")),
+    reason="Multi30k and homeassistant are not there",
+)
 
 
 def plain(folder: Path, source: bytes, target: bytes) -> CorpusPart:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import pytest
 
 from dragoman.text.cleaning import normalize
+from dragoman.text.public_corpora import corpora_folder
 from dragoman.text.vocabulary import UNK, VocabularyConfig, train_vocabularies
 
-UDHR = Path(__file__).parents[2] / "../shared/data/udhr/udhr.tsv.gz"
+UDHR = corpora_folder() / "udhr/udhr.tsv.gz"
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,10 @@ import click
 
 import dragoman
 from dragoman.apps.comparison_commands import compare
+from dragoman.apps.corpora.command import corpora
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.init.command import init
-from dragoman.apps.inspection_commands import cost, doctor
+from dragoman.apps.inspection_commands import cost, doctor, recipes
 from dragoman.apps.layers.command import layers
 from dragoman.apps.progress import quiet_option, write_line
 from dragoman.apps.streams import discard, guarded_streams, open_closed_streams
@@ -82,7 +83,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, cost, layers),
+    *(compare, cost, layers, recipes, corpora),
 ):
     commands.add_command(_command)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.options import EXISTING, Number, json_option, set_option
+from dragoman.apps.options import EXISTING, RECIPE, Number, json_option, set_option
 from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:  # what these bring along costs seconds that --help can do without
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what these bring along costs seconds that --help can do wit
 
 
 @click.command()
-@click.argument("recipes", metavar="RECIPE...", type=EXISTING, nargs=-1, required=True)
+@click.argument("recipes", metavar="RECIPE...", type=RECIPE, nargs=-1, required=True)
 @click.option("--flops", type=Number(min=0, min_open=True), help="Training FLOPs of each recipe.")
 @click.option(
     "--minutes",

@@ -1,4 +1,4 @@
-"""Commands that look before anything is trained: doctor and cost."""
+"""Commands that look before anything is trained: recipes, doctor and cost."""
 
 from __future__ import annotations
 
@@ -16,8 +16,32 @@ from dragoman.apps.options import (
 from dragoman.apps.progress import is_quiet
 from dragoman.apps.results import print_json
 from dragoman.errors import DataError
+from dragoman.recipe_library import recipe_names, recipe_summary, recipe_text
 
 LEVELS = {"ok": "green", "warning": "yellow", "error": "red"}
+
+
+@click.command()
+@click.argument("name", required=False)
+def recipes(name: str | None) -> None:
+    """List the recipes that come along, or print the one of this NAME.
+
+    A recipe is a complete CONFIG with a published result to compare with.  Its name will do
+    wherever a CONFIG is asked for.
+
+    \b
+    Examples: what there is; one to train; one to change
+      dragoman recipes
+      dragoman train multi30k-ende-tiny
+      dragoman recipes multi30k-ende-tiny > my.yaml
+    """
+    if name is not None:
+        click.echo(recipe_text(name), nl=False)
+        return
+    names = recipe_names()
+    width = max(map(len, names))
+    for one in names:
+        click.echo(f"{one:<{width}}  {recipe_summary(one)}")
 
 
 @click.command()

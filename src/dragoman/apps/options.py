@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from dragoman.errors import ConfigError
+from dragoman.recipe_library import found_recipe
 
 
 class Number(click.FloatRange):
@@ -42,10 +43,20 @@ class _Path(click.Path):
         return Path(value)
 
 
+class _Recipe(_Path):
+    """A configuration file, or the name of a recipe that comes along."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Read the text of an argument."""
+        return found_recipe(super().convert(value, param, ctx))
+
+
 EXISTING = _Path(path_type=Path)
 """A path that a command reads; whether it exists is said by what opens it."""
+RECIPE = _Recipe(path_type=Path)
+"""The same of a configuration, which may also be the name of a recipe."""
 
-config_argument = click.argument("config", type=EXISTING)
+config_argument = click.argument("config", type=RECIPE)
 model_arguments = click.argument(
     "models", metavar="MODEL...", type=EXISTING, nargs=-1, required=True
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -13,6 +12,7 @@ from pydantic import Field
 from dragoman.config import Config
 from dragoman.errors import DataError
 from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines, stream_lines
+from dragoman.text.public_corpora import located
 from dragoman.text.readers import Pair, read_jsonl, read_po, read_tmx, read_tsv
 
 __all__ = [
@@ -46,7 +46,8 @@ class CorpusPart(Config):
 
     path: str | None = None
     """A TSV with a header, JSONL, TMX or PO file. Without it, `source` and `target` are two plain
-    files, aligned line by line. What gzip, xz or zstd compressed is recognised."""
+    files, aligned line by line. What gzip, xz or zstd compressed is recognised. A relative path
+    starts at the configuration; `corpora/NAME/FILE` may be of the public corpus NAME."""
     source: str | None = None
     """Column, key or language of the source; without `path`, the file of the source lines. Left
     out where a language model reads the target alone."""
@@ -117,19 +118,16 @@ class CorpusPart(Config):
 def relocate_part(values: Any, folder: Path) -> Any:
     """The plain values of a :class:`CorpusPart` with relative paths starting from ``folder``.
 
+    Those that begin with ``corpora/`` may be of public corpora, see
+    :func:`dragoman.text.public_corpora.located`.
+
     What is no such mapping is given back as it is: it is not checked yet.
     """
     if not isinstance(values, dict):
         return values
     keys = ("source", "target") if values.get("path") is None else ("path",)
     files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
-    return values | {key: absolute(name, folder) for key, name in files.items()}
-
-
-def absolute(name: str, folder: Path) -> str:
-    """A path that may begin with ``~`` or be relative to ``folder``."""
-    # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
-    return str((folder / os.path.expanduser(name)).absolute())
+    return values | {key: str(located(name, folder)) for key, name in files.items()}
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:

@@ -15,6 +15,7 @@ from typing import BinaryIO, cast
 import zstandard
 
 from dragoman.errors import DataError
+from dragoman.text.public_corpora import remedy
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -90,7 +91,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         with Path(path).open("rb") as file, _decompressed(Path(path), file) as stream:
             yield stream
     except FileNotFoundError as error:
-        raise DataError(f"{path}: no such file; check the path in the configuration") from error
+        raise DataError(f"{path}: no such file; {remedy(Path(path))}") from error
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zstandard.ZstdError) as error:
         raise DataError(
             f"{path}: the archive is truncated or corrupt; copy or compress it again"

@@ -1,0 +1,197 @@
+"""Files from the web: resumed where they were cut off, bounded, verified, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import re
+import socket
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import dragoman
+from dragoman.errors import DownloadError, SavedError
+from dragoman.files import make_directory, storage_errors
+from dragoman.locks import lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Advance = Callable[[int], object]
+
+_CHUNK_BYTES = 2**16
+_TIMEOUT = 30.0  # seconds without a byte
+# How often a connection may break in a row without bringing anything, and how long to wait then.
+_ATTEMPTS = 4
+_PAUSE = 2.0  # seconds
+
+_KEPT = "what was downloaded is kept, repeat the command to go on"
+
+
+class _CutError(Exception):
+    """A connection ended before the file did."""
+
+
+def download(
+    url: str,
+    target: Path,
+    advance: Advance,
+    *,
+    limit: int,
+    size: int | None = None,
+    sha256: str = "",
+) -> None:
+    """Fetch ``url`` into the file ``target``; what an earlier call left unfinished is gone on with.
+
+    Args:
+        url: an address of http or https.
+        target: appears when everything is there and verified.
+        advance: is told of bytes as they come, and of negative ones when they have to come again.
+        limit: the most bytes to accept.
+        size: how many bytes it has, if that is known.
+        sha256: its digest, if that is known.
+
+    Raises:
+        DownloadError: there is no connection, no such file, or another content than expected.
+        StorageError: the disk is full, read-only or not permitted.
+        SavedError: another process downloads the same file.
+    """
+    part = target.with_name(f"{target.name}.part")
+    make_directory(part.parent)
+    with storage_errors(part), part.open("ab") as stream:
+        try:
+            lock(stream.fileno())
+        except BlockingIOError as error:
+            raise SavedError(f"{part}: another process downloads it; wait for it") from error
+        advance(stream.tell())
+        if size is None or stream.tell() < size:
+            _complete(url, stream, advance, size or limit)
+        stream.flush()
+        os.fsync(stream.fileno())
+        _verify(url, part, size, sha256)
+        os.replace(part, target)
+
+
+def _verify(url: str, part: Path, size: int | None, sha256: str) -> None:
+    """Check a complete download; a wrong one goes away, as there is nothing to go on with."""
+    found = part.stat().st_size
+    problem = ""
+    if size is not None and found != size:
+        problem = f"it has {found:,} bytes and not {size:,}"
+    elif sha256 and (digest := _digest(part)) != sha256:
+        problem = f"its SHA-256 is {digest} and not {sha256}"
+    if problem:
+        part.unlink()
+        raise DownloadError(
+            f"{url}: {problem}; it was changed there or on the way, so it is removed: try again, "
+            "or get it elsewhere and use --from"
+        )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        digest = hashlib.sha256()
+        for chunk in iter(lambda: stream.read(_CHUNK_BYTES), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _complete(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
+    """Append what is missing, over as many connections as it takes."""
+    failures = 0
+    while True:
+        before = stream.tell()
+        try:
+            _append(url, stream, advance, limit)
+            return
+        except _CutError as error:
+            failures = 0 if stream.tell() > before else failures + 1
+            if failures == _ATTEMPTS:
+                raise DownloadError(f"{url}: the connection broke ({error}); {_KEPT}") from error
+            time.sleep(_PAUSE)
+
+
+def _append(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
+    """What one connection brings.
+
+    Raises:
+        _CutError: there is more to come.
+    """
+    with _opened(url, stream.tell()) as response:
+        if response is None:  # the server says that there is no more
+            return
+        if response.status != http.HTTPStatus.PARTIAL_CONTENT and stream.tell():
+            advance(-stream.tell())
+            stream.truncate(0)  # it cannot go on in the middle, and gives all of it
+            stream.seek(0)
+        length = response.headers.get("Content-Length", "")
+        expected = stream.tell() + int(length) if length.isdecimal() else None
+        if (expected or 0) > limit:
+            raise DownloadError(f"{url}: has {expected:,} bytes, at most {limit:,} were expected")
+        while chunk := _read(response):
+            if stream.tell() + len(chunk) > limit:
+                raise DownloadError(f"{url}: has more than the {limit:,} bytes that were expected")
+            stream.write(chunk)
+            advance(len(chunk))
+    if expected is not None and stream.tell() < expected:
+        raise _CutError(f"after {stream.tell():,} of {expected:,} bytes")
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    try:
+        return response.read(_CHUNK_BYTES)
+    except (OSError, http.client.HTTPException) as error:
+        raise _CutError(str(error) or type(error).__name__) from error
+
+
+@contextmanager
+def _opened(url: str, start: int) -> Iterator[http.client.HTTPResponse | None]:
+    """The answer to a request for a file from byte ``start`` on; None if that is its end."""
+    headers = {"User-Agent": f"dragoman/{dragoman.__version__}", "Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    request = urllib.request.Request(url, headers=headers)
+    try:
+        response = urllib.request.urlopen(request, timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and _ends_at(error, start):
+            yield None
+            return
+        raise DownloadError(f"{url}: {_refusal(error)}") from error
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        host = urllib.parse.urlsplit(url).hostname
+        if isinstance(reason, (ConnectionResetError, http.client.HTTPException, socket.timeout)):
+            raise _CutError(str(reason) or type(reason).__name__) from error
+        raise DownloadError(
+            f"{url}: no connection to {host} ({reason}); check the network, or the proxy in "
+            f"https_proxy; {_KEPT}"
+        ) from error
+    with response:
+        yield response
+
+
+def _ends_at(error: urllib.error.HTTPError, start: int) -> bool:
+    """Whether a server that refuses a range says that the file ends where it begins."""
+    return bool(re.fullmatch(rf"bytes \*/{start}", error.headers.get("Content-Range", "")))
+
+
+def _refusal(error: urllib.error.HTTPError) -> str:
+    said = f"the server says {error.code} {error.reason}"
+    if error.code in {http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE}:
+        return f"{said}; the file is there no more: get it elsewhere and use --from"
+    if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        return f"{said}; what was downloaded is of another file: remove it and repeat the command"
+    return f"{said}; try again later; {_KEPT}"
+
+
+def is_file_of(path: Path, size: int, sha256: str) -> bool:
+    """Whether a file is there and has this size, in bytes, and digest."""
+    return path.is_file() and path.stat().st_size == size and _digest(path) == sha256

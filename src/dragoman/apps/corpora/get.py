@@ -1,0 +1,276 @@
+"""Getting public corpora: from the web or from a copy, verified, and never over other files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from dragoman.apps.corpora.archives import Joined
+from dragoman.apps.corpora.download import download, is_file_of
+from dragoman.apps.corpora.homeassistant import derive
+from dragoman.apps.corpora.manifest import Corpus, CorpusFile, corpora, corpus
+from dragoman.apps.corpora.storage import (
+    Text,
+    check_alignment,
+    chunks,
+    missing,
+    record_texts,
+    recorded_texts,
+    verify,
+    write_text,
+)
+from dragoman.apps.progress import counting
+from dragoman.errors import DataError, DownloadError, StorageError
+from dragoman.files import make_directory, storage_errors
+from dragoman.text.public_corpora import corpora_folder
+
+Say = Callable[[str], object]
+"""What is told on the way, a line each."""
+
+Advance = Callable[[int], object]
+"""Is told of bytes that are done."""
+
+_DOWNLOADS = ".downloads"
+# Packed text is hardly larger than the text, whatever packed it.
+_PACKING_BYTES = 2**16
+
+
+def get(names: Iterable[str], source: Path | None, say: Say) -> None:
+    """Put corpora into the folder of public corpora, and verify what is there already.
+
+    Archives that several of them need are downloaded once.
+
+    Args:
+        names: of the manifest.
+        source: a folder to take them from instead of the web; see :func:`_from_copy`.
+        say: is told licences and what is done.
+
+    Raises:
+        ConfigError: no corpus has that name.
+        DownloadError: the web does not give a file, or gives another one.
+        DataError: a copy lacks a file; or a file, there already or in the copy, is another one.
+        StorageError: the disk has not the room, is read-only, or not permitted.
+    """
+    chosen = {name: corpus(name) for name in names}
+    downloads = corpora_folder() / _DOWNLOADS
+    for name, one in chosen.items():
+        _get(one, corpora_folder() / name, source, downloads, say)
+    for archive in {archive.name for one in chosen.values() for archive in one.archives}:
+        with suppress(OSError):  # what cannot be removed does no harm
+            (downloads / archive).unlink(missing_ok=True)
+    with suppress(OSError):  # something is left in it
+        downloads.rmdir()
+
+
+def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: Say) -> None:
+    texts = _present(one, folder)
+    left = missing(one, folder)
+    if not left:
+        check_alignment(texts, one)
+        say(f"{folder}: complete and verified")
+        return
+    with _made(folder, left):
+        if source is not None:
+            texts |= _from_copy(one, left, folder, source, say)
+        else:
+            _announce(one, folder, say)
+            texts |= _from_web(one, left, folder, downloads, say)
+        check_alignment(texts, one)
+        if unknown := {file.path: texts[file.path] for file in one.files if file.sha256 is None}:
+            record_texts(folder, unknown)
+    total = sum(text.bytes for text in texts.values())
+    say(f"{folder}: {len(texts)} files, {total / 1e6:,.1f} MB of text, verified")
+
+
+@contextmanager
+def _made(folder: Path, left: list[CorpusFile]) -> Iterator[None]:
+    """A folder into which files are written; if that fails, those that nothing verifies go away."""
+    make_directory(folder)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for file in left:
+                if file.sha256 is None:
+                    (folder / file.path).unlink(missing_ok=True)
+            folder.rmdir()  # if nothing is in it
+        raise
+
+
+def _present(one: Corpus, folder: Path) -> dict[str, Text]:
+    """The texts that are there already; one that is not of the corpus is nobody's to replace."""
+    recorded = recorded_texts(folder)
+    found = {}
+    left = {file.path for file in missing(one, folder)}
+    for file in one.files:
+        if file.path in left:
+            continue
+        try:
+            found[file.path] = verify(folder / file.path, file, recorded.get(file.path))
+        except DataError as error:
+            raise DataError(f"{error}; move it away and repeat the command") from error
+    return found
+
+
+def _announce(one: Corpus, folder: Path, say: Say) -> None:
+    """Say terms and size before anything is downloaded, and whether there is room for it."""
+    say(f"{folder.name}: {one.about}")
+    say(f"Terms: {' '.join(one.terms.split())} See {one.home}")
+    say(f"Downloading at most {one.download_bytes / 1e6:,.1f} MB to {folder.parent}")
+    # Packed text takes no more than the archives that it comes from.
+    needed = one.download_bytes * (2 if one.archives else 1)
+    with storage_errors(folder):
+        free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StorageError(
+            f"{folder.parent}: {free / 1e6:,.1f} MB are free and {needed / 1e6:,.1f} MB needed; "
+            "free some space or name another folder in DRAGOMAN_CORPORA"
+        )
+
+
+def _from_web(
+    one: Corpus, left: list[CorpusFile], folder: Path, downloads: Path, say: Say
+) -> dict[str, Text]:
+    archives = {archive.name: downloads / archive.name for archive in one.archives}
+    texts = {}
+    total = one.download_bytes if one.archives else None
+    with _bar(f"{folder.name}: downloading", total) as advance:
+        for archive in one.archives:
+            target = archives[archive.name]
+            if is_file_of(target, archive.bytes, archive.sha256):
+                advance(archive.bytes)
+                continue
+            download(
+                one.whole(archive.url),
+                target,
+                advance,
+                limit=archive.bytes,
+                size=archive.bytes,
+                sha256=archive.sha256,
+            )
+        for file in left:
+            if file.url is not None:
+                texts[file.path] = _fetched(one, file, folder, downloads, advance)
+    return texts | _derived(one, left, folder, archives, say)
+
+
+def _fetched(
+    one: Corpus, file: CorpusFile, folder: Path, downloads: Path, advance: Advance
+) -> Text:
+    """A file that is downloaded by itself."""
+    url = one.whole(file.url or "")
+    target = downloads / url.rpartition("/")[2]
+    download(url, target, advance, limit=(file.bytes or 0) + _PACKING_BYTES)
+    try:
+        return write_text(folder / file.path, chunks(target), file, url)
+    except DataError as error:
+        raise DownloadError(
+            f"{error}; it was changed there, get it elsewhere and use --from"
+        ) from error
+    finally:
+        target.unlink(missing_ok=True)
+
+
+@contextmanager
+def _bar(what: str, total: int | None) -> Iterator[Advance]:
+    """Show the bytes that what this yields is told of, one part after another."""
+    done = 0
+    with counting(what, "MB", total and round(total / 1e6)) as show:
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            show(done // 1_000_000)
+
+        yield advance
+
+
+def _passed(text: Iterable[bytes], advance: Advance) -> Iterator[bytes]:
+    """``text`` as it is, counted."""
+    for chunk in text:
+        advance(len(chunk))
+        yield chunk
+
+
+def _from_copy(
+    one: Corpus, left: list[CorpusFile], folder: Path, source: Path, say: Say
+) -> dict[str, Text]:
+    """Files from a copy that is laid out like the corpus, packed or not, or from its archives."""
+    archives = {archive.name: source / archive.name for archive in one.archives}
+    if archives and all(path.is_file() for path in archives.values()):
+        for archive in one.archives:
+            if not is_file_of(source / archive.name, archive.bytes, archive.sha256):
+                raise DataError(
+                    f"{source / archive.name}: not the archive of {folder.name}, which has "
+                    f"{archive.bytes:,} bytes and the SHA-256 {archive.sha256}"
+                )
+        return _derived(one, left, folder, archives, say)
+    found = {file.path: _copy_of(file, source, archives) for file in left}  # all, before any
+    return {
+        file.path: write_text(
+            folder / file.path, chunks(found[file.path]), file, str(found[file.path])
+        )
+        for file in left
+    }
+
+
+def _copy_of(file: CorpusFile, source: Path, archives: Mapping[str, Path]) -> Path:
+    for path in (source / file.path, source / file.path.removesuffix(".gz")):
+        if path.is_file():
+            return path
+    instead = f", or the archives {', '.join(archives)}" if archives else ""
+    raise DataError(
+        f"{source}: has no {file.path}, packed or not; give a folder with all files of the "
+        f"corpus{instead}"
+    )
+
+
+def _derived(
+    one: Corpus,
+    left: list[CorpusFile],
+    folder: Path,
+    archives: Mapping[str, Path],
+    say: Say,
+) -> dict[str, Text]:
+    """The files that are made of archives."""
+    if archives:
+        say(f"{folder.name}: making its files from {', '.join(archives)}")
+    texts = {}
+    lines: dict[str, tuple[str, list[int]]] = {}
+    total = sum(file.bytes or 0 for file in left) or None
+    with _bar(f"{folder.name}: making files", total) as advance:
+        made = derive(archives[one.archives[0].name]) if one.derivation == "homeassistant" else {}
+        for file in left:
+            text = Joined(file.parts, archives) if file.parts else made.get(file.path)
+            if text is None:
+                continue  # it is downloaded
+            passed = _passed(text, advance)
+            texts[file.path] = write_text(folder / file.path, passed, file, file.path)
+            if isinstance(text, Joined):
+                other, counts = lines.setdefault(file.aligned_with, (file.path, text.lines))
+                if counts != text.lines:
+                    raise DataError(
+                        f"{file.path} is joined from {text.lines} lines and {other} from {counts}; "
+                        "the archives are not aligned line by line"
+                    )
+    return texts
+
+
+def listing() -> list[dict[str, Any]]:
+    """What ``dragoman corpora list`` shows of every corpus."""
+    return [
+        {
+            "name": name,
+            "about": one.about,
+            "languages": list(one.languages),
+            "download_bytes": one.download_bytes,
+            "licence": one.licence,
+            "home": one.home,
+            "folder": str(corpora_folder() / name),
+            "present": not missing(one, corpora_folder() / name),
+        }
+        for name, one in corpora().items()
+    ]

@@ -1,0 +1,139 @@
+"""Which public corpora there are: the typed form of ``manifest.yaml``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from pydantic import Field
+
+from dragoman.config import Config, parse, read_yaml
+from dragoman.errors import ConfigError
+
+_MANIFEST = Path(__file__).with_name("manifest.yaml")
+_SHA256 = r"^[0-9a-f]{64}$"
+
+
+class Archive(Config):
+    """A file that is downloaded and holds what several files are made of."""
+
+    url: str
+    """Its address, or the end of it, after that of its corpus."""
+    bytes: int = Field(ge=1)
+    """Its size."""
+    sha256: str = Field(pattern=_SHA256)
+    """Its digest."""
+
+    @property
+    def name(self) -> str:
+        """What it is called on disk."""
+        return self.url.rpartition("/")[2]
+
+
+class Part(Config):
+    """One of the files in archives that are joined into one file of a corpus."""
+
+    archive: str
+    """The archive's name."""
+    member: str
+    """The file in it; what ends in .gz is unpacked, of .sgm the segments are taken."""
+
+
+class CorpusFile(Config):
+    """A file of a corpus, packed with gzip; sizes and digests are of its text, unpacked."""
+
+    path: str
+    """Where it lies in the corpus."""
+    url: str | None = None
+    """Where it is downloaded from, packed or not, if it is no part of an archive."""
+    parts: tuple[Part, ...] = ()
+    """What it is joined from."""
+    bytes: int | None = Field(None, ge=1)
+    """The size of its text, if it is known before."""
+    sha256: str | None = Field(None, pattern=_SHA256)
+    """The digest of its text, if it is known before."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Paths that lead elsewhere, and two origins."""
+        path = PurePosixPath(self.path)
+        if path.is_absolute() or ".." in path.parts or path.suffix != ".gz":
+            yield f"path: {self.path} is not the name of a .gz file within the corpus"
+        if self.url is not None and self.parts:
+            yield f"{self.path} has a url and parts; name one of them"
+        if (self.bytes is None) != (self.sha256 is None):
+            yield f"{self.path}: bytes and sha256 go together"
+
+    @property
+    def aligned_with(self) -> str:
+        """Equal in files that are aligned line by line: the path without its language."""
+        return self.path.removesuffix(".gz").rpartition(".")[0]
+
+
+class Corpus(Config):
+    """A public corpus: its origin, its terms, and its files."""
+
+    about: str
+    """What it is, in a few words."""
+    languages: tuple[str, ...]
+    """Tags of its languages."""
+    licence: str
+    """Its licence, or what it may be used for, in a few words."""
+    terms: str
+    """The same in whole sentences, which are shown before anything is downloaded."""
+    home: str
+    """The page about it."""
+    address: str
+    """What the addresses of its files begin with."""
+    archives: tuple[Archive, ...] = ()
+    """What its files are made of."""
+    derivation: Literal["homeassistant"] | None = None
+    """Which program makes its files, where they are not downloaded or joined."""
+    files: tuple[CorpusFile, ...] = Field(min_length=1)
+    """What lies on disk in the end."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Files that come from nowhere."""
+        archives = {archive.name for archive in self.archives}
+        for file in self.files:
+            if file.url is None and not file.parts and self.derivation is None:
+                yield f"{file.path} has neither url nor parts, and nothing derives it"
+            for part in file.parts:
+                if part.archive not in archives:
+                    yield f"{file.path}: no archive is called {part.archive}"
+
+    @property
+    def download_bytes(self) -> int:
+        """About what is downloaded: archives as they are, and files no larger than their text."""
+        texts = [file.bytes or 0 for file in self.files if file.url is not None]
+        return sum(archive.bytes for archive in self.archives) + sum(texts)
+
+    def whole(self, url: str) -> str:
+        """The whole address of a file or archive."""
+        return url if "://" in url else f"{self.address}/{url}"
+
+
+class _Manifest(Config):
+    corpora: dict[str, Corpus]
+
+
+@cache
+def corpora() -> dict[str, Corpus]:
+    """All corpora by name."""
+    return parse(_Manifest, {"corpora": read_yaml(_MANIFEST)}, _MANIFEST.name).corpora
+
+
+def corpus(name: str) -> Corpus:
+    """The corpus of this name.
+
+    Raises:
+        ConfigError: there is none; "did you mean".
+    """
+    known = corpora()
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name[:80], known, n=1)
+    meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+    raise ConfigError(f"no corpus is called {name!r:.80}; {meant}")

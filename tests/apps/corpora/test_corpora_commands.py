@@ -1,0 +1,200 @@
+"""dragoman corpora: list, get and where, against a server on the loopback address."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import call, one_error
+from corpora_web import ENGLISH, GERMAN, Web, tar_of, text_facts
+
+from dragoman.errors import ConfigError, DataError, DownloadError, StorageError
+
+pytestmark = pytest.mark.usefixtures("corpora")
+
+
+def read(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())
+
+
+def get(*arguments: object, code: int = 0) -> str:
+    outcome = call("corpora", "get", *arguments)
+    assert (outcome.code, outcome.out) == (code, ""), outcome.err
+    return outcome.err if code == 0 else one_error(outcome, code)
+
+
+def test_files_are_downloaded_verified_and_packed_alike(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = get("tiny")
+    assert read(folder / "tiny/train.en.gz") == ENGLISH
+    assert read(folder / "tiny/tok/train.de.gz") == GERMAN
+    assert "Terms: Numbers are free. See https://example.org" in said
+    assert f"{folder / 'tiny'}: 2 files, 0.1 MB of text, verified" in said
+    assert os.listdir(folder) == ["tiny"]
+    first = (folder / "tiny/train.en.gz").read_bytes()
+    monkeypatch.setattr("gzip.time.time", lambda: 1e9)  # at another time
+    shutil.rmtree(folder)
+    get("tiny")
+    assert (folder / "tiny/train.en.gz").read_bytes() == first
+
+
+def test_what_is_there_is_verified_and_not_downloaded(folder: Path, web: Web) -> None:
+    get("tiny")
+    (folder / "tiny/tok/train.de.gz").unlink()
+    web.asked.clear()
+    get("tiny")
+    assert [path for path, _ in web.asked] == ["train.de"]
+    web.asked.clear()
+    assert get("tiny") == f"dragoman: {folder / 'tiny'}: complete and verified\n"
+    assert not web.asked
+
+
+def test_a_file_of_another_content_is_never_replaced(folder: Path) -> None:
+    get("tiny")
+    mine = gzip.compress(b"mine\n")
+    (folder / "tiny/train.en.gz").write_bytes(mine)
+    error = get("tiny", code=DataError.exit_code)
+    assert f"{folder / 'tiny/train.en.gz'}: its text is not that of train.en.gz" in error
+    assert error.endswith("move it away and repeat the command")
+    assert (folder / "tiny/train.en.gz").read_bytes() == mine
+
+
+def test_another_content_on_the_web_is_refused(folder: Path, web: Web) -> None:
+    web.files["train.de"] = b"z" + GERMAN[1:]
+    error = get("tiny", code=DownloadError.exit_code)
+    assert f"{web.address}/train.de: its text is not that of tok/train.de.gz" in error
+    assert not (folder / "tiny/tok/train.de.gz").exists()
+    assert read(folder / "tiny/train.en.gz") == ENGLISH  # which the next call has no need to fetch
+    web.files["train.de"] = GERMAN
+    web.asked.clear()
+    get("tiny")
+    assert web.asked == [("train.de", None)]
+
+
+def test_more_than_the_text_can_be_is_not_even_downloaded(web: Web) -> None:
+    web.files["train.de"] = GERMAN * 100
+    assert "bytes, at most" in get("tiny", code=DownloadError.exit_code)
+
+
+def test_a_missing_file_is_told(folder: Path, web: Web) -> None:
+    del web.files["raw/train.en.gz"]
+    error = get("tiny", code=DownloadError.exit_code)
+    assert f"{web.address}/raw/train.en.gz: the server says 404 Not Found" in error
+    assert "--from" in error
+    assert not (folder / "tiny").exists()
+
+
+def test_text_is_joined_from_an_archive(folder: Path) -> None:
+    get("joined")
+    found = {path.name: read(path) for path in (folder / "joined").glob("*.gz")}
+    assert found == {
+        "train.en.gz": b"a\nb\nc\nd\n",
+        "train.de.gz": b"A\nB\nC\nD\n",
+        "test.en.gz": b"It's <b>\ntwo\n",
+        "test.de.gz": b"Es ist\nzwei\n",
+    }
+    assert os.listdir(folder) == ["joined"]
+    assert not list(folder.parent.rglob("outside"))
+    assert get("joined") == f"dragoman: {folder / 'joined'}: complete and verified\n"
+
+
+def test_text_that_was_not_known_before_is_held_to_what_it_was(folder: Path) -> None:
+    get("joined")
+    (folder / "joined/test.de.gz").write_bytes(gzip.compress(b"Es ist\nvier\n"))
+    error = get("joined", code=DataError.exit_code)
+    assert "its text is not what it was when it was made, see found.json" in error
+
+
+def test_parts_of_an_archive_must_be_aligned(
+    folder: Path, tmp_path: Path, web: Web, corpora: Any
+) -> None:
+    names = ("part-1.en", "part-1.de", "part-2.en.gz", "part-2.de.gz")
+    texts = (b"a\n", b"A\nB\n", gzip.compress(b"c\nd\n"), gzip.compress(b"C\n"))
+    archive = tar_of(dict(zip(names, texts, strict=True)))
+    web.files["x.tgz"] = archive
+    values, write = corpora
+    values["joined"]["archives"][0] |= text_facts(archive)
+    values["joined"]["files"] = values["joined"]["files"][:2]
+    write()
+    error = get("joined", code=DataError.exit_code)
+    assert "train.de.gz is joined from [2, 1] lines and train.en.gz from [1, 2]" in error
+    assert not list(folder.glob("joined/*"))
+
+
+def test_several_corpora_share_an_archive(web: Web, corpora: Any) -> None:
+    values, write = corpora
+    values["again"] = values["joined"]
+    write()
+    get("joined", "again")
+    assert [path for path, _ in web.asked] == ["x.tgz"]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_copy_is_taken_and_verified(packed: bool, folder: Path, tmp_path: Path, web: Web) -> None:
+    copy = tmp_path / "copy"
+    (copy / "tok").mkdir(parents=True)
+    for name, text in (("train.en", ENGLISH), ("tok/train.de", GERMAN)):
+        path = copy / (f"{name}.gz" if packed else name)
+        path.write_bytes(gzip.compress(text, 1) if packed else text)
+    get("tiny", "--from", copy)
+    assert read(folder / "tiny/tok/train.de.gz") == GERMAN
+    assert not web.asked
+    path.write_bytes(b"anything else\n")
+    shutil.rmtree(folder / "tiny")
+    assert str(path) in get("tiny", "--from", copy, code=DataError.exit_code)
+    path.unlink()
+    shutil.rmtree(folder / "tiny", ignore_errors=True)
+    error = get("tiny", "--from", copy, code=DataError.exit_code)
+    assert f"{copy}: has no tok/train.de.gz, packed or not" in error
+    assert not (folder / "tiny").exists()
+
+
+def test_archives_may_be_the_copy(folder: Path, tmp_path: Path, web: Web) -> None:
+    (tmp_path / "x.tgz").write_bytes(web.files["x.tgz"])
+    get("joined", "--from", tmp_path)
+    assert read(folder / "joined/train.en.gz") == b"a\nb\nc\nd\n"
+    assert (tmp_path / "x.tgz").exists()
+    shutil.rmtree(folder / "joined")
+    (tmp_path / "x.tgz").write_bytes(web.files["x.tgz"][:-1])
+    error = get("joined", "--from", tmp_path, code=DataError.exit_code)
+    assert f"{tmp_path / 'x.tgz'}: not the archive of joined" in error
+
+
+def test_too_little_room_is_told_before_anything_is_downloaded(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage("/")._replace(free=1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    error = get("tiny", code=StorageError.exit_code)
+    assert "0.0 MB are free and 0.1 MB needed" in error
+    assert not web.asked
+
+
+def test_an_unknown_name_is_told_before_anything_is_done(web: Web) -> None:
+    assert "did you mean 'joined'?" in get("tiny", "jonied", code=ConfigError.exit_code)
+    assert not web.asked
+
+
+def test_the_list_says_what_is_there(folder: Path) -> None:
+    get("tiny")
+    lines = call("corpora", "list").out.splitlines()
+    assert lines[0].split() == ["tiny", "there", "0", "MB", "free"]
+    assert lines[2].split()[:3] == ["joined", "not", "there"]
+    tiny, joined = json.loads(call("corpora", "list", "--json").out)
+    assert (tiny["present"], joined["present"]) == (True, False)
+    assert tiny["folder"] == str(folder / "tiny")
+    assert tiny["languages"] == ["en", "de"]
+    (folder / "tiny/train.en.gz").unlink()
+    assert not json.loads(call("corpora", "list", "--json").out)[0]["present"]
+
+
+def test_where_prints_folders(folder: Path) -> None:
+    assert call("corpora", "where").out == f"{folder}\n"
+    assert call("corpora", "where", "tiny").out == f"{folder / 'tiny'}\n"
+    assert "did you mean 'tiny'" in one_error(call("corpora", "where", "tinny"), 2)

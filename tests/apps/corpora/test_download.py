@@ -1,0 +1,140 @@
+"""Downloads: resumed with Range, bounded, verified, and whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpora_web import Web, sha256
+
+from dragoman.apps.corpora import download as module
+from dragoman.apps.corpora.download import download
+from dragoman.errors import DownloadError, SavedError, StorageError
+from dragoman.locks import lock
+
+CONTENT = bytes(range(256)) * 1200  # five reads
+
+
+@pytest.fixture
+def served(web: Web) -> Web:
+    web.files["x"] = CONTENT
+    return web
+
+
+def fetch(web: Web, target: Path, **options: Any) -> int:
+    """Download and return how many bytes were told."""
+    told: list[int] = []
+    known = {"limit": len(CONTENT), "size": len(CONTENT), "sha256": sha256(CONTENT)}
+    download(f"{web.address}/x", target, told.append, **(known | options))  # type: ignore[arg-type]
+    return sum(told)
+
+
+def test_a_file_arrives(served: Web, tmp_path: Path) -> None:
+    assert fetch(served, tmp_path / "deep/x") == len(CONTENT)
+    assert (tmp_path / "deep/x").read_bytes() == CONTENT
+    assert os.listdir(tmp_path / "deep") == ["x"]
+    assert served.asked == [("x", None)]
+
+
+def test_a_cut_is_gone_on_with_where_it_was(served: Web, tmp_path: Path) -> None:
+    served.cuts["x"] = [100_000, 50_000]
+    assert fetch(served, tmp_path / "x") == len(CONTENT)
+    assert (tmp_path / "x").read_bytes() == CONTENT
+    assert served.asked == [("x", None), ("x", "bytes=100000-"), ("x", "bytes=150000-")]
+
+
+def test_as_many_cuts_as_it_takes_while_something_arrives(served: Web, tmp_path: Path) -> None:
+    served.cuts["x"] = [20_000] * 9
+    fetch(served, tmp_path / "x")
+    assert (tmp_path / "x").read_bytes() == CONTENT
+    assert len(served.asked) == 10
+
+
+def test_the_next_call_goes_on_with_what_one_left(served: Web, tmp_path: Path) -> None:
+    (tmp_path / "x.part").write_bytes(CONTENT[:7])
+    assert fetch(served, tmp_path / "x") == len(CONTENT)
+    assert (tmp_path / "x").read_bytes() == CONTENT
+    assert served.asked == [("x", "bytes=7-")]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_had_all_arrived_is_not_fetched_again(
+    known: bool, served: Web, tmp_path: Path
+) -> None:
+    (tmp_path / "x.part").write_bytes(CONTENT)
+    fetch(served, tmp_path / "x", **({} if known else {"size": None, "limit": 10**6}))
+    assert (tmp_path / "x").read_bytes() == CONTENT
+    assert len(served.asked) == (0 if known else 1)
+
+
+def test_a_server_without_ranges_gives_all_of_it_once_more(served: Web, tmp_path: Path) -> None:
+    served.knows_ranges = False
+    served.cuts["x"] = [1000]
+    assert fetch(served, tmp_path / "x") == len(CONTENT)
+    assert (tmp_path / "x").read_bytes() == CONTENT
+
+
+def test_a_connection_that_keeps_breaking_is_given_up_and_its_bytes_kept(
+    served: Web, tmp_path: Path
+) -> None:
+    served.cuts["x"] = [1000] + [0] * 10
+    with pytest.raises(DownloadError, match=r"the connection broke .* is kept, repeat the command"):
+        fetch(served, tmp_path / "x")
+    assert (tmp_path / "x.part").read_bytes() == CONTENT[:1000]
+    assert not (tmp_path / "x").exists()
+    del served.cuts["x"]
+    fetch(served, tmp_path / "x")
+    assert served.asked[-1] == ("x", "bytes=1000-")
+
+
+def test_another_digest_is_refused_and_nothing_kept(served: Web, tmp_path: Path) -> None:
+    served.files["x"] = CONTENT[:-1] + b"?"
+    with pytest.raises(DownloadError, match=f"its SHA-256 is .* and not {sha256(CONTENT)}"):
+        fetch(served, tmp_path / "x")
+    assert not os.listdir(tmp_path)
+
+
+def test_another_size_is_refused(served: Web, tmp_path: Path) -> None:
+    served.files["x"] = CONTENT[:-1]
+    with pytest.raises(DownloadError, match=r"it has 307,199 bytes and not 307,200"):
+        fetch(served, tmp_path / "x")
+
+
+def test_more_than_the_limit_is_refused_before_it_is_read(served: Web, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=r"has 307,200 bytes, at most 1,000 were expected"):
+        fetch(served, tmp_path / "x", size=None, limit=1000)
+    assert not (tmp_path / "x.part").stat().st_size
+
+
+def test_a_file_that_is_not_there_is_told(web: Web, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=r"the server says 404 Not Found; .* use --from"):
+        fetch(web, tmp_path / "x")
+
+
+def test_no_connection_is_told(web: Web, tmp_path: Path) -> None:
+    with socket.socket() as free:  # bound, and nobody listens
+        free.bind(("127.0.0.1", 0))
+        web.address = f"http://127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(DownloadError, match=r"no connection to 127\.0\.0\.1 .*check the net"):
+            fetch(web, tmp_path / "x")
+
+
+def test_a_full_disk_is_told(served: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module.os, "fsync", full)
+    with pytest.raises(StorageError, match="the disk is full"):
+        fetch(served, tmp_path / "x")
+
+
+def test_two_processes_do_not_write_the_same_file(served: Web, tmp_path: Path) -> None:
+    with (tmp_path / "x.part").open("ab") as other:
+        if not lock(other.fileno()):
+            pytest.skip("the file system has no locks")
+        with pytest.raises(SavedError, match="another process downloads it"):
+            fetch(served, tmp_path / "x")
