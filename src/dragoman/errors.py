@@ -25,6 +25,13 @@ class ConfigError(DragomanError):
     exit_code = 2
 
 
+class UsageError(ConfigError, TypeError):
+    """A program passed something of the wrong kind, or used what it had closed.
+
+    It is a ``TypeError`` too, as Python would raise one.  No command ends with it.
+    """
+
+
 class DataError(DragomanError):
     """Text cannot be used as it stands: encoding, alignment, columns, emptiness."""
 

@@ -142,6 +142,10 @@ class CTranslate2Engine:
                 for source, result in zip(batch.sources, results, strict=True)
             ]
 
+    def close(self) -> None:
+        """Give the converted model's memory back."""
+        self._translator.unload_model()
+
     def _submit(self, batch: SourceBatch, config: SearchConfig) -> list[Any]:
         """Hand a batch over.
 
