@@ -199,9 +199,11 @@ def _make_parent(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except FileNotFoundError as error:  # below /proc, or in a directory that was removed
-        raise StorageError(
-            f"cannot write {path}: no directory can be made there; choose another path"
-        ) from error
+        raise _no_place(path) from error
+
+
+def _no_place(path: Path) -> StorageError:
+    return StorageError(f"cannot write {path}: nothing can be made there; choose another path")
 
 
 @contextmanager
@@ -223,7 +225,10 @@ def _make_locked(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
     """As often as it takes: another process may sweep what is made before it is locked."""
     while True:
         temporary = _beside(path)
-        make(temporary)
+        try:
+            make(temporary)
+        except FileNotFoundError as error:  # in /proc, or in a directory that was removed
+            raise _no_place(path) from error
         with suppress(FileNotFoundError):
             descriptor = _open(temporary)
             with suppress(BlockingIOError):

@@ -75,6 +75,9 @@ class Attention(NamedTuple):
     source: list[str]
     """Source pieces, the end among them."""
 
+    text: str
+    """What the target pieces were split from."""
+
 
 class _LoadOptions(Config):
     """What :meth:`Translator.load` may be told; of the device, ``find_device`` says what is one."""
@@ -324,6 +327,7 @@ class Translator:
             weights[0].float().cpu(),
             self.vocabularies.target.pieces([*target_ids, EOS]),
             self.vocabularies.source.pieces([*source_ids, EOS]),
+            target,
         )
 
     def _check_open(self) -> None:

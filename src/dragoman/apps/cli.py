@@ -23,6 +23,7 @@ from dragoman.apps.comparison_commands import compare
 from dragoman.apps.evaluation_commands import evaluate
 from dragoman.apps.inspection_commands import cost, doctor
 from dragoman.apps.layers.command import layers
+from dragoman.apps.show_commands import show
 from dragoman.apps.streams import discard, guarded_streams, open_closed_streams
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.translation_commands import score, translate
@@ -76,7 +77,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, cost, layers),
+    *(compare, show, cost, layers),
 ):
     commands.add_command(_command)
 

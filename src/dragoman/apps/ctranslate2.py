@@ -37,9 +37,7 @@ try:
     import ctranslate2
     from ctranslate2.specs import common_spec, transformer_spec
 except ImportError as error:
-    raise MissingExtraError(
-        "CTranslate2 is not installed; add it with: pip install 'dragoman[ctranslate2]'"
-    ) from error
+    raise MissingExtraError.of("CTranslate2", "ctranslate2") from error
 
 Compute = Literal["float32", "int8"]
 _NOTE = "converted_from.json"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import dragoman
+from dragoman.apps.attention import HeatMap
+from dragoman.apps.attention import heat_map as attention_map
+from dragoman.apps.pages import Markup, render
 from dragoman.apps.plots import learning_curves, read_records, to_svg
 from dragoman.data.prepare import REPORT
 from dragoman.data.store import DATA_DIRECTORY
-from dragoman.errors import ConfigError, MissingExtraError
+from dragoman.errors import ConfigError, DataError
 from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.files import atomic_write, read_json
 from dragoman.text.corpus import Pair, read_pairs
@@ -20,14 +22,6 @@ from dragoman.text.report import CleaningReport, PartReport
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.translator import Translator
 from dragoman.validation import read_scores
-
-try:
-    import jinja2
-    from markupsafe import Markup
-except ImportError as error:
-    raise MissingExtraError(
-        "Jinja2 is not installed; add it with: pip install 'dragoman[plots]'"
-    ) from error
 
 REPORT_FILE = "report.html"
 SAMPLES = 20
@@ -40,15 +34,6 @@ class Sample(NamedTuple):
     source: str
     reference: str
     hypothesis: str
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """Attention over the source while the target is written, averaged over layers and heads."""
-
-    source: list[str]
-    rows: list[tuple[str, list[float]]]
-    """A target piece, and a weight for each source piece."""
 
 
 def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> Path:
@@ -73,7 +58,8 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         filled = [pair for pair in read_pairs(part) if part.fills(pair)]
         samples = translate_samples(translator, _spread(filled, SAMPLES))
     progress = read_progress(checkpoints(run)[-1])
-    page = _template().render(
+    page = render(
+        REPORT_FILE,
         config=config,
         settings=list(flatten(config.model_dump(mode="json"))),
         version=dragoman.__version__,
@@ -110,15 +96,10 @@ def heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | None:
             attention = translator.attention(sample.source, sample.hypothesis)
         except ConfigError:  # a family without attention over the source
             return None
+        except DataError:  # a source without a word
+            continue
         if fewest <= len(attention.source) <= most and fewest <= len(attention.target) <= most:
-            weights = attention.weights.mean((0, 1)).tolist()
-            return HeatMap(
-                [_readable(piece) for piece in attention.source],
-                [
-                    (_readable(piece), row)
-                    for piece, row in zip(attention.target, weights, strict=True)
-                ],
-            )
+            return attention_map(attention)
     return None
 
 
@@ -160,18 +141,3 @@ def _cleaning(run: Path) -> dict[str, PartReport]:
 def _spread(pairs: list[Pair], count: int) -> list[Pair]:
     """So many pairs, from beginning to end."""
     return pairs[:: max(1, len(pairs) // count)][:count]
-
-
-def _readable(piece: str) -> str:
-    return "end" if piece == "</s>" else piece.replace("▁", "␣")
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("dragoman.apps"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(REPORT_FILE)
