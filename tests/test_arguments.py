@@ -11,36 +11,21 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_model import save_tiny_model
 
 import dragoman
 from dragoman import translator as module
 from dragoman.arguments import check_lines, check_path
 from dragoman.errors import ConfigError, DragomanError, SavedError, UsageError
-from dragoman.models.transformer import Transformer, TransformerConfig
-from dragoman.saved import SavedConfig, save_model
 from dragoman.search import SearchConfig
-from dragoman.text.vocabulary import VocabularyConfig, train_vocabularies
 from dragoman.translator import Translator
 
 torch.set_num_threads(1)
 
-LINES = ["a b c d e", "e d c", "b a"] * 9
-
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    vocabularies = train_vocabularies(
-        zip(LINES, LINES, strict=True), VocabularyConfig(size=14), seed=1
-    )
-    config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
-    torch.manual_seed(1)
-    model = Transformer(config, len(vocabularies.source), len(vocabularies.target))
-    weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
-    directory = tmp_path_factory.mktemp("saved") / "model"
-    save_model(
-        directory, SavedConfig(model=config, search={"extra_length": 3}), vocabularies, weights
-    )
-    return directory
+    return save_tiny_model(tmp_path_factory.mktemp("saved") / "model")
 
 
 @pytest.fixture(scope="module")
