@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from worker_tasks import begin, die, die_while_sending, fail, then_die_while_sending, times
+from worker_tasks import begin, die, die_while_sending, fail, slowly, then_die_while_sending, times
 
 from dragoman import processes
 from dragoman.errors import WorkerError
@@ -124,9 +124,9 @@ def test_a_script_needs_no_guard_and_is_not_run_again(
 
 
 def test_a_closed_pool_says_so(pool: WorkerPool) -> None:
-    results = pool.in_order(times, range(9), ahead=4)
+    results = pool.in_order(slowly, range(20), ahead=20)
     assert next(results) == 0
-    pool.close()
+    pool.close()  # after the task at hand, not after all
     with pytest.raises(WorkerError, match="counts in several processes was closed meanwhile"):
         list(results)
     with pytest.raises(WorkerError, match="closed"):

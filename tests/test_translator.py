@@ -388,7 +388,7 @@ def test_loading_says_what_is_missing(tmp_path: Path, vocabularies: Vocabularies
         Translator.load(path, device="cpu")
     with pytest.raises(ConfigError, match="at least one"):
         Translator.load()
-    for device in ("abacus", "meta"):
+    for device in ("abacus", "meta", "hpu"):
         with pytest.raises(ConfigError, match=f"device '{device}' cannot be used"):
             Translator.load(path, device=device)
     with pytest.raises(SavedError, match="none"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from multiprocessing import connection
 
 _factor = 0
@@ -16,6 +17,11 @@ def begin(factor: int) -> None:
 
 def times(number: int) -> int:
     return _factor * number
+
+
+def slowly(number: int) -> int:
+    time.sleep(0.2)
+    return number
 
 
 def die(number: int) -> int:
