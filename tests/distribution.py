@@ -177,13 +177,13 @@ def use_command(environment: Path) -> None:
                 cwd=folder,
                 env=clean,
                 input=stdin,
-                stdout=subprocess.PIPE,
+                capture_output=True,
                 text=True,
                 encoding="utf-8",
                 check=False,
             )
             if done.returncode:
-                raise Wrong(f"{' '.join(arguments)}: exit code {done.returncode}")
+                raise Wrong(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
             return done.stdout
 
         where = call("python", "-c", "import dragoman; print(dragoman.__file__)").strip()
