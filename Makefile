@@ -2,7 +2,9 @@
 # make test   lint, types, import contracts and tests, as CI runs them
 # make test-kernels  the tests of models and search again, with the kernels of an older processor
 # make check  the same without the tests, in seconds
+# make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
+# make dist   builds what is published, checks it, installs it elsewhere and uses it
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 
 PYTHON ?= python3
@@ -10,6 +12,17 @@ VENV := .venv
 CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 PEERS := benchmarks/peers
+# Wheels only, since a source distribution may run anything; of docopt, which num2words needs, there
+# is no wheel.
+PIP := -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary docopt \
+	--constraint $(CONSTRAINTS)
+# A build of PyTorch's own index, such as cpu or cu126; from the usual index if empty.  What it needs
+# besides comes from there in any case.
+TORCH :=
+TORCH_FROM := $(if $(TORCH),--no-deps --index-url https://download.pytorch.org/whl/$(TORCH))
+# Where people can read the files of this release, such as https://HOST/OWNER/dragoman/blob/v0.1.0:
+# what the links of README.md then lead to.
+PAGES :=
 ROUNDS := 2
 SAMPLE := 300
 SEED := 1
@@ -18,7 +31,7 @@ JOBS := 2
 # What PyTorch, oneDNN and MKL may use at most; processors without them take no notice.
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: demo test test-kernels check mutants bench format clean
+.PHONY: demo test test-kernels check mutants dist bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -46,22 +59,38 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py data
 	$(BIN)/python benchmarks/bench.py curve
 
+# Its environment is a new one outside of the working tree, where nothing but the wheel is found.
+dist: $(VENV)/dist
+	rm -rf dist
+	new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && \
+	$(BIN)/python tests/distribution.py export "$$new/source" $(if $(PAGES),--pages $(PAGES)) && \
+	{ $(BIN)/python -m build --no-isolation --outdir dist "$$new/source" > "$$new/log" 2>&1 || \
+		{ cat "$$new/log"; false; }; } && \
+	$(BIN)/twine check --strict dist/* && \
+	$(BIN)/python tests/distribution.py check dist && \
+	$(PYTHON) -m venv "$$new/venv" && \
+	"$$new/venv/bin/python" $(PIP) setuptools wheel && \
+	"$$new/venv/bin/python" $(PIP) $(TORCH_FROM) torch && \
+	"$$new/venv/bin/python" $(PIP) --no-build-isolation "$$(echo dist/*.whl)[plots]" && \
+	$(BIN)/python tests/distribution.py use "$$new/venv"
+
 format: $(VENV)/installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 $(VENV)/installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary docopt \
-		--constraint $(CONSTRAINTS) setuptools wheel torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary docopt \
-		--constraint $(CONSTRAINTS) --no-build-isolation --editable '.[dev]'
+	$(BIN)/python $(PIP) setuptools wheel
+	$(BIN)/python $(PIP) $(TORCH_FROM) torch
+	$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev]'
 	touch $@
 
 $(VENV)/mutants: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
-		--no-binary docopt,yattag --constraint $(CONSTRAINTS) --no-build-isolation \
-		--editable '.[dev,mutants]'
+	$(BIN)/python $(PIP) --no-binary yattag --no-build-isolation --editable '.[dev,mutants]'
+	touch $@
+
+$(VENV)/dist: $(VENV)/installed
+	$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev,dist]'
 	touch $@
 
 $(PEERS)/installed: benchmarks/requirements.txt benchmarks/peers.txt

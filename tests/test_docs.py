@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from tiny_model import save_tiny_model
 
 from dragoman.apps.cli import commands
 from dragoman.apps.reference import anchor
@@ -70,7 +71,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_commands_and_their_options_exist(page: Path) -> None:
     for name, rest in command_lines(page):
         assert name in commands.commands, f"{page.name}: dragoman {name}"
-        command = commands.commands[name]
+        command: click.Command = commands.commands[name]
         if isinstance(command, click.Group) and rest.split():
             name, *_ = rest.split()  # noqa: PLW2901
             assert name in command.commands, f"{page.name}: dragoman {command.name} {name}"
@@ -106,6 +107,30 @@ def test_settings_of_commands_are_valid(page: Path) -> None:
 def test_python_can_be_read(page: Path) -> None:
     for block in blocks(page, "python"):
         compile(block, str(page), "exec")
+
+
+def test_the_manual_of_python_does_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its examples are carried out with a small model in the place of the demo's."""
+    save_tiny_model(tmp_path / "demo/run")
+    (tmp_path / "input.txt").write_text("one euro\ntwo euros\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dragoman.translator.WorkerEngine", lambda *_: None)  # no processes
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8").partition("\n## Training")[0]
+    names: dict[str, object] = {}
+    printed: list[str] = []
+    errors = 0
+    for language, block in FENCE.findall(page):
+        if language == "python":
+            exec(compile(block, "python.md", "exec"), names)
+            printed = capsys.readouterr().out.splitlines()
+            told = re.findall(r"print\(error\)  # (.*)", block)
+            assert [line for line in printed if line in told] == told
+            errors += len(told)
+        else:
+            assert block.splitlines() == printed
+    assert errors == 2
 
 
 @every_page

@@ -164,7 +164,7 @@ class TestAtomicWrite:
 
     @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
     def test_a_place_that_has_no_directories(self):
-        with refused("no directory can be made there"), atomic_write("/proc/self/none/file"):
+        with refused("nothing can be made there"), atomic_write("/proc/self/none/file"):
             pass
 
     def test_errors_that_are_no_refusals_pass_through(self, tmp_path):

@@ -3,7 +3,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -13,6 +16,7 @@ from worker_tasks import (
     die_while_sending,
     fail,
     refuse,
+    slowly,
     then_die_while_sending,
     times,
 )
@@ -103,3 +107,46 @@ def test_a_pool_closes_whose_worker_was_killed_unnoticed(
     closing.start()
     closing.join(timeout=60)
     assert not closing.is_alive()
+
+
+SCRIPT = """
+import warnings
+
+warnings.simplefilter("error")
+import worker_tasks
+
+from dragoman.processes import WorkerPool
+
+pool = WorkerPool(2, worker_tasks.begin, (7,), work="counts", remedy="count less")
+print(*pool.in_order(worker_tasks.times, range(4), ahead=2))
+"""
+
+
+@pytest.mark.parametrize("through_standard_input", [False, True])
+def test_a_script_needs_no_guard_and_is_not_run_again(
+    through_standard_input: bool, tmp_path: Path
+) -> None:
+    """Nor does it need to close anything: its workers end with it, and without a word."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-" if through_standard_input else script],
+        input=SCRIPT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 7 14 21\n", "")
+
+
+def test_a_closed_pool_says_so(pool: WorkerPool) -> None:
+    results = pool.in_order(slowly, range(20), ahead=20)
+    assert next(results) == 0
+    pool.close()  # after the task at hand, not after all
+    with pytest.raises(WorkerError, match="counts in several processes was closed meanwhile"):
+        list(results)
+    with pytest.raises(WorkerError, match="closed"):
+        list(pool.in_order(times, [1], ahead=1))
+    pool.close()

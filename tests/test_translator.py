@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dragoman
-from dragoman.errors import ConfigError, DataError, SavedError
+from dragoman.engine import SourceBatch
+from dragoman.errors import ConfigError, DataError, SavedError, UsageError
 from dragoman.models.interface import TranslationModel
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
-from dragoman.search import SearchConfig
+from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig, train_vocabularies
 from dragoman.translator import Translation, Translator
 
@@ -248,7 +249,8 @@ def test_options_hold_for_one_call(translator: Translator) -> None:
         ({"baem": 4}, "search options: unknown key 'baem'; did you mean 'beam'?"),
         ({"beam": 0}, "search options: beam: .* found 0"),
         ({"beam": "wide"}, "search options: beam: .* found 'wide'"),
-        ({"nbest": 9}, "search options: .*nbest 9 needs a beam"),
+        ({"nbest": 9, "beam": 4}, "search options: .*nbest 9 needs a beam"),
+        ({"length_penalty": float("nan")}, "search options: length_penalty: .* finite .*found nan"),
     ],
 )
 def test_options_without_sense_are_refused(
@@ -258,11 +260,19 @@ def test_options_without_sense_are_refused(
         translator.translate_nbest(["the house"], **options)
 
 
-def test_one_string_is_not_a_list_of_lines(translator: Translator) -> None:
-    with pytest.raises(TypeError, match="not one string"):
-        translator.translate("the house")
-    with pytest.raises(TypeError, match="not one string"):
-        translator.score("the house", ["a"])
+def test_as_many_translations_as_are_asked_for_widen_the_beam(translator: Translator) -> None:
+    (found,) = translator.translate_nbest(["the house"], nbest=9)
+    assert len(found) == 9
+    assert_same_translations([found], translator.translate_nbest(["the house"], nbest=9, beam=9))
+    narrow = translator.translate_nbest(["the house"], nbest=2)
+    assert_same_translations(narrow, translator.translate_nbest(["the house"], nbest=2, beam=4))
+
+
+def test_who_wants_several_translations_is_told_how(translator: Translator) -> None:
+    for call in (translator.translate, translator.stream):
+        with pytest.raises(ConfigError, match="use translate_nbest"):
+            call(["the house"], nbest=2)
+    assert translator.translate(["the house"], nbest=1) == translator.translate(["the house"])
 
 
 def test_scoring_wants_as_many_targets_as_sources(translator: Translator) -> None:
@@ -388,10 +398,64 @@ def test_loading_says_what_is_missing(tmp_path: Path, vocabularies: Vocabularies
         Translator.load(path, device="cpu")
     with pytest.raises(ConfigError, match="at least one"):
         Translator.load()
-    for device in ("abacus", "meta"):
+    for device in ("abacus", "meta", "hpu"):
         with pytest.raises(ConfigError, match=f"device '{device}' cannot be used"):
             Translator.load(path, device=device)
     with pytest.raises(SavedError, match="none"):
         Translator.load(tmp_path / "none")
     with pytest.raises(ConfigError, match="at least one model"):
         Translator([], vocabularies)
+
+
+class Closable:
+    """An engine that remembers how often it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = 0
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[list[list[Hypothesis]]]:
+        for batch in batches:
+            yield [[Hypothesis([], 0.0, 0.0, ended=True)]] * len(batch.sources)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_a_closed_translator_says_so(vocabularies: Vocabularies) -> None:
+    engine = Closable()
+    with Translator([make_model(vocabularies)], vocabularies, SEARCH, engine) as translator:
+        assert translator.translate(["the house"]) == [""]
+        assert not engine.closed
+    assert engine.closed
+    translator.close()
+    for call in (
+        lambda: translator.translate(["the"]),
+        lambda: translator.translate_nbest(["the"]),
+        lambda: translator.stream(["the"]),
+        lambda: translator.score(["the"], ["a"]),
+        lambda: translator.attention("the"),
+        translator.__enter__,
+    ):
+        with pytest.raises(UsageError, match="this translator is closed; load it again"):
+            call()
+
+
+def test_an_error_in_its_block_closes_a_translator(vocabularies: Vocabularies) -> None:
+    engine = Closable()
+    with (
+        pytest.raises(LookupError, match="mine"),
+        Translator([make_model(vocabularies)], vocabularies, SEARCH, engine),
+    ):
+        raise LookupError("mine")
+    assert engine.closed == 1
+
+
+def test_a_stream_ends_with_its_translator(vocabularies: Vocabularies) -> None:
+    translator = Translator([make_model(vocabularies)], vocabularies, SEARCH)
+    stream = translator.stream(["the house"] * 3)
+    next(stream)
+    translator.close()
+    with pytest.raises(UsageError, match="closed"):
+        next(stream)

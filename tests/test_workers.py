@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from agreement import assert_same_translations
 
 from dragoman import device, translator
-from dragoman.errors import WorkerError
+from dragoman.errors import UsageError, WorkerError
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
 from dragoman.text.vocabulary import VocabularyConfig, train_vocabularies
@@ -62,3 +64,27 @@ def test_a_worker_that_was_ended_is_told(model: Path) -> None:
     worker.join()
     with pytest.raises(WorkerError, match="fewer workers"):
         translator.translate(["a"])
+
+
+def workers_of(load: Callable[[], Translator]) -> tuple[Translator, set[Any]]:
+    others = set(multiprocessing.active_children())
+    translator = load()
+    assert translator.translate(["a"])
+    return translator, set(multiprocessing.active_children()) - others
+
+
+def test_workers_end_with_their_translator(model: Path) -> None:
+    translator, started = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
+    assert len(started) == 1
+    translator.close()
+    assert not started & set(multiprocessing.active_children())
+    translator.close()
+    with pytest.raises(UsageError, match="closed"):
+        translator.translate(["a"])
+
+
+def test_workers_of_a_forgotten_translator_end(model: Path) -> None:
+    translator, (worker,) = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
+    del translator
+    worker.join(timeout=60)  # they end by themselves; no warning, which would be an error here
+    assert worker.exitcode == 0

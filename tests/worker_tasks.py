@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from multiprocessing import connection
 
 from dragoman.errors import SavedError
@@ -22,6 +23,11 @@ def refuse(reason: str) -> None:
 
 def times(number: int) -> int:
     return _factor * number
+
+
+def slowly(number: int) -> int:
+    time.sleep(0.2)
+    return number
 
 
 def die(number: int) -> int:

@@ -10,13 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dragoman.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
 
 
-def load(*paths: str, **options: Any) -> Translator:
+def load(*paths: Path | str, **options: Any) -> Translator:
     """Open a model or run directory (several make an ensemble); see ``Translator.load``.
 
     PyTorch is imported here, not by ``import dragoman``.

@@ -8,7 +8,8 @@ from typing import Literal
 
 import torch
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, UsageError
+from dragoman.problems import shown
 
 Precision = Literal["auto", "float32", "bfloat16"]
 DecidedPrecision = Literal["float32", "bfloat16"]
@@ -26,12 +27,18 @@ def find_device(wanted: torch.device | str | None) -> torch.device:
 
     Raises:
         ConfigError: it is not there, or cannot hold numbers.
+        UsageError: ``wanted`` is no string.
     """
     if wanted is None:
         return best_device()
+    if not isinstance(wanted, (str, torch.device)):
+        raise UsageError(
+            f"device: expected a string such as 'cpu' or 'cuda:1', found {shown(wanted)}"
+        )
     try:
         torch.zeros(1, device=wanted).item()  # "meta" makes tensors too, and holds nothing
-    except (RuntimeError, AssertionError) as error:  # AssertionError: built without CUDA
+    # AssertionError: built without CUDA; ImportError: a device that an extension would bring
+    except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise ConfigError(f"device {str(wanted)!r} cannot be used: {reason}") from error
     return torch.device(wanted)

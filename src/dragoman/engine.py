@@ -40,6 +40,9 @@ class Engine(Protocol):
             ConfigError: the engine cannot do what ``config`` asks for.
         """
 
+    def close(self) -> None:
+        """End what searches, for good; a second time there is nothing left to do."""
+
 
 class TorchEngine:
     """One model, or several as an ensemble, in this process.
@@ -83,6 +86,9 @@ class TorchEngine:
                     numbers=batch.numbers,
                 )
             yield found
+
+    def close(self) -> None:
+        """Nothing is to be ended: the models are the caller's."""
 
 
 @contextmanager

@@ -7,7 +7,9 @@ assertions; they are never a :class:`DragomanError`.
 
 from __future__ import annotations
 
+import shlex
 import signal
+import sys
 
 
 class DragomanError(Exception):
@@ -23,6 +25,13 @@ class ConfigError(DragomanError):
     """
 
     exit_code = 2
+
+
+class UsageError(ConfigError, TypeError):
+    """A program passed something of the wrong kind, or used what it had closed.
+
+    It is a ``TypeError`` too, as Python would raise one.  No command ends with it.
+    """
 
 
 class DataError(DragomanError):
@@ -50,9 +59,28 @@ class StorageError(DragomanError):
 
 
 class MissingExtraError(DragomanError):
-    """An optional dependency is needed and not installed; the message names the extra."""
+    """An optional dependency is needed and not installed; the message says how to add it."""
 
     exit_code = 7
+
+    @classmethod
+    def of(cls, name: str, *packages: str) -> MissingExtraError:
+        """The error of a dependency that people call ``name``.
+
+        Args:
+            name: what it is called.
+            packages: what brings it, and what is used beside it.
+        """
+        return cls(f"{name} is not installed; add it with: {install_command(*packages)}")
+
+
+def install_command(*packages: str) -> str:
+    """The command that adds ``packages`` to the environment of this process.
+
+    It names them and not an extra of Dragoman's, which pip finds only where Dragoman is installed
+    from; and it names the interpreter, since another environment may be the active one.
+    """
+    return shlex.join([sys.executable or "python", "-m", "pip", "install", *packages])
 
 
 class WorkerError(DragomanError):

@@ -215,10 +215,11 @@ def make_directory(path: Path, wanted: Path | None = None) -> None:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except FileNotFoundError as error:  # below /proc, or in a directory that was removed
-            raise StorageError(
-                f"cannot write {wanted or path}: no directory can be made there; choose another "
-                "path"
-            ) from error
+            raise _no_place(wanted or path) from error
+
+
+def _no_place(path: Path) -> StorageError:
+    return StorageError(f"cannot write {path}: nothing can be made there; choose another path")
 
 
 @contextmanager
@@ -240,7 +241,10 @@ def _make_locked(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
     """As often as it takes: another process may sweep what is made before it is locked."""
     while True:
         temporary = _beside(path)
-        make(temporary)
+        try:
+            make(temporary)
+        except FileNotFoundError as error:  # in /proc, or in a directory that was removed
+            raise _no_place(path) from error
         with suppress(FileNotFoundError):
             descriptor = _open(temporary)
             with suppress(BlockingIOError):

@@ -82,8 +82,8 @@ def _describe(key: str, problem: Mapping[str, Any]) -> str:
     if problem["type"] in _KINDS:
         message = f"Input should be {_KINDS[problem['type']]}"
     found = problem["input"]
-    shown = "" if isinstance(found, (dict, BaseModel)) else f", found {_shown(found)}"
-    return f"{key or 'configuration'}: {message}{shown}"
+    ending = "" if isinstance(found, (dict, BaseModel)) else f", found {shown(found)}"
+    return f"{key or 'configuration'}: {message}{ending}"
 
 
 def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) -> str:
@@ -95,11 +95,14 @@ def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) ->
     return f"{key}.{name}: Input should be one of {expected_tags}, found {tag!r:.80}{hint}"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """``value`` as Python writes it, on one line and cut where it is long; whatever it is."""
     try:
-        return f"{value!r:.80}"
-    except ValueError:  # Python writes out no integer of more than some thousand digits
-        return "a number of thousands of digits"
+        return " ".join(line.strip() for line in f"{value!r:.80}".splitlines())
+    except Exception:  # of a foreign class anything, of lists in lists a RecursionError
+        if isinstance(value, int):  # Python writes out none of more than some thousand digits
+            return "a number of thousands of digits"
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:

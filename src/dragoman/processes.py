@@ -9,15 +9,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures import TimeoutError as ResultTimeoutError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
 from typing import Any, TypeVar
 
 from dragoman.errors import WorkerError
@@ -25,10 +28,37 @@ from dragoman.errors import WorkerError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_hidden = threading.Lock()
+
 _WATCH_SECONDS = 1.0
 """How often a process that waits for a result looks whether the workers are alive."""
 _failure: Exception | None = None
 """In a worker: why it could not begin."""
+
+
+class _Worker(SpawnProcess):
+    """A fresh interpreter that does not run the program's own script again.
+
+    Python would, under another name, to find what the script defines.  Of ours nothing is there;
+    and a script that opens a translator with workers and does not do so below ``if __name__ ==
+    "__main__"``, or that came through standard input, would fail in each of them.
+    """
+
+    def start(self) -> None:
+        """Start it while no script is to be found."""
+        with _hidden:
+            script = sys.modules["__main__"]
+            sys.modules["__main__"] = ModuleType("__main__")
+            try:
+                super().start()
+            finally:
+                sys.modules["__main__"] = script
+
+
+class _Context(SpawnContext):
+    """Of such processes."""
+
+    Process = _Worker
 
 
 class WorkerPool:
@@ -36,7 +66,8 @@ class WorkerPool:
 
     Args:
         processes: how many.
-        begin: called in each with ``arguments`` before its first task.
+        begin: called in each with ``arguments`` before its first task; of a module, as tasks are,
+            not of a script.
         arguments: of ``begin``; sent once, not with every task.
         work: what the workers do, for errors, such as "translates".
         remedy: what the user can do if a worker is killed.
@@ -54,11 +85,12 @@ class WorkerPool:
         # A fresh interpreter each: a forked copy of a process that has threads may hang.
         self._executor = ProcessPoolExecutor(
             processes,
-            mp_context=multiprocessing.get_context("spawn"),
+            mp_context=_Context(),
             initializer=_begin,
             initargs=(begin, arguments),
         )
         self._processes, self._work, self._remedy = processes, work, remedy
+        self._closed = False
 
     def start(self) -> None:
         """Start all processes now; otherwise each starts when a task finds no other idle."""
@@ -77,7 +109,7 @@ class WorkerPool:
             ahead: tasks that wait or are at work at once.
 
         Raises:
-            WorkerError: a worker was ended from outside.
+            WorkerError: a worker was ended from outside, or the pool was closed meanwhile.
             Exception: what a task raises, or ``begin`` before it, whatever that is.
         """
         pending: deque[Future[Result]] = deque()
@@ -97,9 +129,12 @@ class WorkerPool:
                 f"a process that {self._work} was ended from outside, perhaps for want of memory; "
                 f"{self._remedy}"
             ) from error
+        except CancelledError as error:  # by another thread
+            raise self._ended() from error
 
     def close(self) -> None:
-        """End the processes, after the tasks at hand."""
+        """End the processes, after the tasks at hand; a second time there is nothing to end."""
+        self._closed = True
         self._break_if_a_worker_is_gone()
         self._executor.shutdown(cancel_futures=True)
 
@@ -109,11 +144,16 @@ class WorkerPool:
         That inherits which signals are blocked: Ctrl-C, which reaches every process of a terminal,
         would otherwise print a traceback of each that is still importing.
         """
+        if self._closed:
+            raise self._ended()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return self._executor.submit(_carry_out, task, *arguments)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _ended(self) -> WorkerError:
+        return WorkerError(f"what {self._work} in several processes was closed meanwhile")
 
     def _result(self, future: Future[Result]) -> Result:
         while True:

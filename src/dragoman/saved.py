@@ -368,5 +368,5 @@ def _check_format(found: object, where: Path) -> None:
     if found > FORMAT:
         raise SavedError(
             f"{where}: a model of format {found}, and this Dragoman reads formats up to {FORMAT}; "
-            "open it with a newer release: pip install --upgrade dragoman"
+            "open it with a newer release of Dragoman"
         )

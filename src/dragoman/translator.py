@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
-from dragoman.config import parse
+from dragoman.arguments import check_lines, check_path, check_text
+from dragoman.config import Config, parse
 from dragoman.data.batches import make_batch
 from dragoman.device import Precision, decide_precision, find_device
 from dragoman.engine import Engine, SourceBatch, TorchEngine, evaluating
-from dragoman.errors import ConfigError, DataError, SavedError
+from dragoman.errors import ConfigError, DataError, SavedError, UsageError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved import SavedModel, load_for_search
 from dragoman.search import Hypothesis, SearchConfig, score_targets
-from dragoman.text.vocabulary import EOS, Vocabularies
+from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.workers import WorkerEngine
 
 
@@ -73,6 +75,17 @@ class Attention(NamedTuple):
     source: list[str]
     """Source pieces, the end among them."""
 
+    text: str
+    """What the target pieces were split from."""
+
+
+class _LoadOptions(Config):
+    """What :meth:`Translator.load` may be told; of the device, ``find_device`` says what is one."""
+
+    device: Any = None
+    precision: Precision = "float32"
+    workers: int | None = Field(None, ge=1, le=1024)
+
 
 class Translator:
     """Models, their vocabularies and a way to search.
@@ -84,6 +97,8 @@ class Translator:
         engine: what searches, if not these models in this process.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
+
+    In a ``with`` block a translator closes at its end; see :meth:`close`.
     """
 
     def __init__(
@@ -101,6 +116,7 @@ class Translator:
         self.search = search or SearchConfig()
         self._local = TorchEngine(models, vocabularies.target.tags)
         self._engine = engine or self._local
+        self._closed = False
 
     @classmethod
     def load(
@@ -109,6 +125,7 @@ class Translator:
         device: torch.device | str | None = None,
         precision: Precision = "float32",
         workers: int | None = None,
+        **unknown: Any,
     ) -> Translator:
         """Open a model or run directory; several paths make an ensemble.
 
@@ -118,21 +135,45 @@ class Translator:
             device: such as ``cpu`` or ``cuda:1``; a GPU if there is one unless told otherwise.
             precision: ``bfloat16`` is faster where the hardware has it, and changes a few
                 translations; ``auto`` takes it there.
-            workers: processes that share the lines; this one alone if not given.
+            workers: processes that share the lines, 1 to 1,024; this one alone if not given.
+            unknown: options that do not exist, which are told.
 
         Raises:
             SavedError: one is missing or damaged, or their vocabularies differ.
-            ConfigError: no path, or a device that is not there.
+            ConfigError: no path, a device that is not there, or another option that does not
+                exist or is out of range.
+            UsageError: a path or device of the wrong kind.
         """
         if not paths:
             raise ConfigError("name at least one model or run directory to load")
-        decided = decide_precision(precision, find_device(device))
-        first, *others = saved = [load_for_search(path, device, decided) for path in paths]
+        given = {"device": device, "precision": precision, "workers": workers, **unknown}
+        options = parse(_LoadOptions, given, "load options")
+        directories = [check_path(path) for path in paths]
+        decided = decide_precision(options.precision, find_device(device))
+        first, *others = saved = [load_for_search(path, device, decided) for path in directories]
         for other in others:
             _check_same_vocabularies(first, other)
         config = parse(SearchConfig, first.search, f"{first.path}: search")
-        engine = WorkerEngine(paths, workers, device, decided) if workers else None
+        engine = None
+        if options.workers is not None:
+            engine = WorkerEngine(directories, options.workers, device, decided)
         return cls([part.model for part in saved], first.vocabularies, config, engine)
+
+    def close(self) -> None:
+        """End the processes of ``workers``; afterwards this translates and scores no more.
+
+        Again, it does nothing.  A translator that is forgotten ends its processes, too, when
+        Python removes it.
+        """
+        self._closed = True
+        self._engine.close()
+
+    def __enter__(self) -> Translator:
+        self._check_open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def models(self) -> list[TranslationModel]:
@@ -160,6 +201,8 @@ class Translator:
 
         Raises:
             ConfigError: an option that does not exist or is out of range.
+            UsageError: ``lines`` is one string or holds anything but strings, or the translator
+                is closed.
             DataError: a line is longer than ``max_source_pieces`` or the model's positions.
         """
         return list(self.stream(lines, **options))
@@ -167,7 +210,8 @@ class Translator:
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
         """The ``nbest`` best translations of each line, or as many samples, best first.
 
-        Arguments and errors as of :meth:`translate`, but a line that is too long is no error: it
+        The beam is as wide as ``nbest`` unless ``beam`` is given, too.  Other arguments and errors
+        as of :meth:`translate`, but a line that is too long is no error: it
         has one translation that is empty and says why (:attr:`Translation.refused`).  There are
         fewer than ``nbest`` where fewer are possible.
         """
@@ -183,14 +227,15 @@ class Translator:
         """The best translation of each line, in order and in bounded memory.
 
         ``buffer_lines`` lines are read before the first translation comes.  Arguments and errors
-        as of :meth:`translate`; before an error comes what was translated.  ``progress`` is
+        as of :meth:`translate`; before that of a line comes what was translated.  ``progress`` is
         called with the number of lines that are translated so far, after each batch.
         """
-        found = self.stream_nbest(lines, progress=progress, **{**options, "nbest": 1})
-        for translations in found:
-            if (reason := translations[0].refused) is not None:
-                raise DataError(reason)
-            yield translations[0].text
+        nbest = options.pop("nbest", None)
+        if nbest is not None and not (isinstance(nbest, int) and nbest == 1):
+            raise ConfigError(
+                "nbest: here each line gives its best translation; use translate_nbest"
+            )
+        return self._best(self.stream_nbest(lines, progress=progress, **options, nbest=1))
 
     def stream_nbest(
         self,
@@ -204,12 +249,8 @@ class Translator:
         Arguments and errors as of :meth:`translate_nbest`; ``progress`` is called with the number
         of lines that are translated so far, after each batch.
         """
-        _refuse_text(lines)
-        config = self._configure(options)
-        remaining, start = iter(lines), 0
-        while buffer := list(islice(remaining, config.buffer_lines)):
-            yield from self._translate(buffer, start, config, progress or _nobody)
-            start += len(buffer)
+        self._check_open()
+        return self._in_buffers(check_lines(lines), self._configure(options), progress or _nobody)
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
         """How likely each target is as the translation of its source (forced decoding).
@@ -220,18 +261,21 @@ class Translator:
 
         Raises:
             ConfigError: sources for a language model, or none for another.
+            UsageError: one of them is one string, or holds anything but strings.
             DataError: unequal numbers of lines, or one longer than ``max_source_pieces`` or the
                 model's positions.
         """
+        self._check_open()
         if (sources is not None) != self.reads_source:
             raise ConfigError(
                 "this model translates: give sources too"
                 if self.reads_source
                 else "a language model reads no source: give targets alone"
             )
-        sources = [""] * len(targets) if sources is None else sources
-        _refuse_text(sources)
-        _refuse_text(targets)
+        targets = list(check_lines(targets, "target line"))
+        sources = list(
+            check_lines([""] * len(targets) if sources is None else sources, "source line")
+        )
         if len(sources) != len(targets):
             raise DataError(
                 f"{len(sources)} source lines and {len(targets)} target lines: "
@@ -271,28 +315,61 @@ class Translator:
 
         Raises:
             ConfigError: an ensemble, or a family without attention over the source.
+            DataError: an empty source; a source or target that is longer than
+                ``max_source_pieces`` or the model's positions.
+            UsageError: one of them is no string, or the translator is closed.
         """
+        self._check_open()
         if len(self.models) > 1:
             raise ConfigError("attention is of one model; load one without the others")
         (model,) = self.models
-        target = self.translate([source])[0] if target is None else target
-        source_ids = self.vocabularies.source.encode(source)
-        target_ids = self.vocabularies.target.encode(target)
+        if not (model.reads_source and model.has_attention()):
+            raise ConfigError(
+                f"{type(model).__name__} has no attention over the source; use a family that has, "
+                "such as transformer"
+            )
+        source_ids = self._encode(self.vocabularies.source, check_text(source, "source"), "source")
+        if not source_ids:
+            raise DataError("source: it is empty; give a sentence")
+        target = self.translate([source])[0] if target is None else check_text(target, "target")
+        target_ids = self._encode(self.vocabularies.target, target, "target")
         batch = make_batch([source_ids], [target_ids]).to(self.device)
         with evaluating(self.models), torch.inference_mode():
             memory = model.encode(batch.source, batch.source_mask)
-            try:
-                weights = model.attention_weights(batch.target_input, memory)
-            except TypeError as error:
-                raise ConfigError(f"{error}; use a family that has, such as transformer") from error
+            weights = model.attention_weights(batch.target_input, memory)
         return Attention(
             weights[0].float().cpu(),
             self.vocabularies.target.pieces([*target_ids, EOS]),
             self.vocabularies.source.pieces([*source_ids, EOS]),
+            target,
         )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise UsageError("this translator is closed; load it again to go on")
+
+    def _best(self, translated: Iterable[list[Translation]]) -> Iterator[str]:
+        for translations in translated:
+            if (reason := translations[0].refused) is not None:
+                raise DataError(reason)
+            yield translations[0].text
+
+    def _in_buffers(
+        self, lines: Iterator[str], config: SearchConfig, progress: Callable[[int], object]
+    ) -> Iterator[list[Translation]]:
+        start = 0
+        while buffer := list(islice(lines, config.buffer_lines)):
+            for translations in self._translate(buffer, start, config, progress):
+                yield translations
+                self._check_open()  # it may be closed before the next is asked for
+            start += len(buffer)
 
     def _configure(self, options: dict[str, Any]) -> SearchConfig:
         given = {name: value for name, value in options.items() if value is not None}
+        draws = "sampling" in given or self.search.sampling is not None
+        if isinstance(nbest := given.get("nbest"), int) and not draws:
+            # As many hypotheses as are asked for need a beam as wide, unless its width is given.
+            given = {"beam": max(self.search.beam, nbest), **given}
         return parse(SearchConfig, {**self.search.model_dump(), **given}, "search options")
 
     def _translate(
@@ -327,6 +404,13 @@ class Translator:
             done += len(group)
             progress(done)
         return translations
+
+    def _encode(self, vocabulary: Vocabulary, text: str, name: str) -> list[int]:
+        """The ids of a sentence that the model can read."""
+        ids = vocabulary.encode(text)
+        if reason := self.search.refusal(len(ids), self._local.scorer.position_limit):
+            raise DataError(f"{name}: {reason}")
+        return ids
 
     def _too_long(self, ids: list[list[int]], start: int, config: SearchConfig) -> dict[int, str]:
         """Which lines cannot be read, and what to tell of each; they count from ``start``."""
@@ -378,11 +462,6 @@ def _refused(reason: str) -> Translation:
     """In the place of a translation; no filter by score can take it for a good one."""
     never = float("-inf")
     return Translation("", never, never, [], ended=False, refused=reason)
-
-
-def _refuse_text(lines: Iterable[str]) -> None:
-    if isinstance(lines, str):
-        raise TypeError("expected lines, such as a list of strings, not one string: [text]")
 
 
 def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:

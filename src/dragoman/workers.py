@@ -58,6 +58,10 @@ class WorkerEngine:
         tasks = ((batch, config) for batch in batches)
         yield from self._pool.in_order(_search, tasks, ahead=self._ahead)
 
+    def close(self) -> None:
+        """End the processes, after the batches at hand."""
+        self._pool.close()
+
 
 def _begin(
     paths: Sequence[Path | str], device: torch.device | str | None, precision: DecidedPrecision

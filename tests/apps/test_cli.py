@@ -229,8 +229,8 @@ def test_exit_codes_are_distinct_and_documented(
     _break(monkeypatch, kind("what, where, remedy"))
     assert "what, where, remedy" in one_error(dragoman("cost", "x.yaml"), kind.exit_code)
     assert f"| {kind.exit_code} |" in EXIT_CODES.read_text(encoding="utf-8")
-    codes = [other.exit_code for other in _kinds(errors.DragomanError)]
-    assert codes.count(kind.exit_code) == 1
+    own = [other.exit_code for other in _kinds(errors.DragomanError) if "exit_code" in vars(other)]
+    assert own.count(kind.exit_code) == 1  # an error may have that of the one it is a kind of
 
 
 def test_a_closed_pipe_ends_quietly(trained: Path) -> None:

@@ -9,7 +9,7 @@ import torch
 from command_line import CommandLine, one_error
 
 from dragoman.apps.ctranslate2 import convert, load
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, UsageError
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import CONVERTED_DIRECTORY, SavedConfig, save_model
 from dragoman.text.vocabulary import (
@@ -207,3 +207,11 @@ def test_variations_that_it_lacks_are_refused(variation: dict[str, Any], tmp_pat
     vocabularies: Any = None  # it is refused before they are looked at
     with pytest.raises(ConfigError, match=rf"model\.{name}: "):
         convert(tmp_path, model, vocabularies)
+
+
+def test_it_closes(model: Path) -> None:
+    with load(model, workers=1) as translator:
+        assert translator.translate(["the"])
+    with pytest.raises(UsageError, match="closed"):
+        translator.translate(["the"])
+    translator.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.data.batches import Batches
+from dragoman.data.origin import describe
 from dragoman.data.prepare import prepare
 from dragoman.data.store import FILE_NAMES, Store
 from dragoman.errors import DataError, StorageError, WorkerError
@@ -50,6 +51,8 @@ class TestContent:
         self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
     ) -> None:
         parts = [corpus_of(9000, "one"), corpus_of(100, "two")]
+        # Once: a second later, more could be said of the files, and would be.
+        inputs = describe(path for part in parts for path in part.files())
         results = []
         for processes in (1, 3):
             directory = tmp_path / f"with-{processes}"
@@ -59,6 +62,7 @@ class TestContent:
                 vocabularies,
                 CleaningConfig(),
                 max_pieces=30,
+                inputs=inputs,
                 processes=processes,
             )
             results.append(({n: (directory / n).read_bytes() for n in FILE_NAMES}, report))
@@ -267,6 +271,7 @@ class TestBadInput:
 SCRIPT = """
 import resource, sys, time
 from pathlib import Path
+from dragoman.data.origin import describe
 from dragoman.data.prepare import prepare
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart

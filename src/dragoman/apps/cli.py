@@ -26,6 +26,7 @@ from dragoman.apps.init.command import init
 from dragoman.apps.inspection_commands import cost, doctor, recipes
 from dragoman.apps.layers.command import layers
 from dragoman.apps.progress import quiet_option, write_line
+from dragoman.apps.show_commands import show
 from dragoman.apps.streams import discard, guarded_streams, open_closed_streams
 from dragoman.apps.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.translation_commands import score, translate
@@ -83,7 +84,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, cost, layers, recipes, corpora),
+    *(compare, show, cost, layers, recipes, corpora),
 ):
     commands.add_command(_command)
 

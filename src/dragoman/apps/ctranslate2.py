@@ -37,9 +37,7 @@ try:
     import ctranslate2
     from ctranslate2.specs import common_spec, transformer_spec
 except ImportError as error:
-    raise MissingExtraError(
-        "CTranslate2 is not installed; add it with: pip install 'dragoman[ctranslate2]'"
-    ) from error
+    raise MissingExtraError.of("CTranslate2", "ctranslate2") from error
 
 Compute = Literal["float32", "int8"]
 _NOTE = "converted_from.json"
@@ -141,6 +139,10 @@ class CTranslate2Engine:
                 self._hypotheses(result.result(), source, config)
                 for source, result in zip(batch.sources, results, strict=True)
             ]
+
+    def close(self) -> None:
+        """Give the converted model's memory back."""
+        self._translator.unload_model()
 
     def _submit(self, batch: SourceBatch, config: SearchConfig) -> list[Any]:
         """Hand a batch over.

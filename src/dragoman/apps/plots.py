@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +20,9 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogFormatter
 except ImportError as error:
-    raise MissingExtraError(
-        "matplotlib is not installed; add it with: pip install 'dragoman[plots]'"
-    ) from error
+    raise MissingExtraError.of("matplotlib", "matplotlib", "jinja2") from error
+
+log = logging.getLogger(__name__)
 
 TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
 _METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
@@ -222,6 +224,35 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
     return figure
 
 
+def attention_picture(
+    source: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], title: str
+) -> Figure:
+    """Weights as shades: a row for each target piece, a column for each source piece.
+
+    Args:
+        source: its pieces.
+        rows: a target piece, and its weight on each source piece.
+        title: what is shown.
+    """
+    cell = min(0.34, 40 / max(len(source), len(rows)))  # inches
+    size = max(5.0, 1.4 + cell * len(source)), 1.3 + cell * len(rows)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    many = len(source) * len(rows) > 4000  # of which each would be a shape of an SVG
+    axes.pcolormesh([weights for _, weights in rows], cmap="Reds", vmin=0, vmax=1, rasterized=many)
+    small = min(8.0, 50 * cell)
+    for axis, pieces in ((axes.xaxis, source), (axes.yaxis, [piece for piece, _ in rows])):
+        axis.set_ticks([place + 0.5 for place in range(len(pieces))], pieces, fontsize=small)
+        for label in axis.get_ticklabels():
+            label.set_parse_math(False)  # a piece may have dollar signs
+    axes.tick_params(axis="x", rotation=90)
+    axes.tick_params(length=0)
+    axes.invert_yaxis()
+    axes.spines[:].set_visible(False)
+    axes.set_title(title, loc="left", fontsize=9)
+    return figure
+
+
 @dataclass(frozen=True)
 class Curve:
     """Values over sizes."""
@@ -284,10 +315,23 @@ def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
         "svg.hashsalt": "dragoman",
     }
     buffer = io.StringIO()
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        # Who opens it has other fonts; as paths, a missing character is a box.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     return svg[svg.index("<svg") :]
+
+
+def to_png(figure: Figure) -> bytes:
+    """The figure as a PNG file; characters that matplotlib's font lacks are told, and are boxes."""
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
+    if any("missing from" in str(warning.message) for warning in caught):
+        log.warning("the font of PNG pictures lacks characters that are here; take SVG or HTML")
+    return buffer.getvalue()
 
 
 def _line(

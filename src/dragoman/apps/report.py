@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import dragoman
+from dragoman.apps.attention import HeatMap
+from dragoman.apps.attention import heat_map as attention_map
+from dragoman.apps.pages import Markup, render
 from dragoman.apps.plots import learning_curves, read_records, to_svg
 from dragoman.apps.progress import counting
 from dragoman.data.prepare import REPORT
 from dragoman.data.store import DATA_DIRECTORY
-from dragoman.errors import ConfigError, MissingExtraError
+from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
 from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.files import atomic_write, read_json
@@ -24,14 +27,6 @@ from dragoman.text.report import CleaningReport, PartReport
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.translator import Translator
 from dragoman.validation import read_scores
-
-try:
-    import jinja2
-    from markupsafe import Markup
-except ImportError as error:
-    raise MissingExtraError(
-        "Jinja2 is not installed; add it with: pip install 'dragoman[plots]'"
-    ) from error
 
 REPORT_FILE = "report.html"
 _READ, _RANDOM, _WORST = 400, 20, 10
@@ -67,15 +62,6 @@ class Samples:
     """Those with the lowest chrF, the worst first; none that equals its reference."""
 
 
-@dataclass(frozen=True)
-class HeatMap:
-    """Attention over the source while the target is written, averaged over layers and heads."""
-
-    source: list[str]
-    rows: list[tuple[str, list[float]]]
-    """A target piece, and a weight for each source piece."""
-
-
 def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> Path:
     """Write the report of a finished run into its directory.
 
@@ -98,7 +84,8 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         filled = [pair for pair in read_pairs(part) if part.fills(pair)]
         samples = draw_samples(translator, filled, name, config)
     progress = read_progress(checkpoints(run)[-1])
-    page = _template().render(
+    page = render(
+        REPORT_FILE,
         config=config,
         settings=list(flatten(config.model_dump(mode="json"))),
         version=dragoman.__version__,
@@ -163,15 +150,10 @@ def heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | None:
             attention = translator.attention(sample.source, sample.hypothesis)
         except ConfigError:  # a family without attention over the source
             return None
+        except DataError:  # a source without a word
+            continue
         if fewest <= len(attention.source) <= most and fewest <= len(attention.target) <= most:
-            weights = attention.weights.mean((0, 1)).tolist()
-            return HeatMap(
-                [_readable(piece) for piece in attention.source],
-                [
-                    (_readable(piece), row)
-                    for piece, row in zip(attention.target, weights, strict=True)
-                ],
-            )
+            return attention_map(attention)
     return None
 
 
@@ -214,18 +196,3 @@ def _drawn(generator: random.Random, items: list[Item], count: int) -> list[Item
     """At most so many, in the order in which they were."""
     numbers = generator.sample(range(len(items)), min(count, len(items)))
     return [items[number] for number in sorted(numbers)]
-
-
-def _readable(piece: str) -> str:
-    return "end" if piece == "</s>" else piece.replace("▁", "␣")
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("dragoman.apps"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(REPORT_FILE)

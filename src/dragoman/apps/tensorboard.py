@@ -11,9 +11,7 @@ from dragoman.training.progress import Record
 try:
     from torch.utils.tensorboard import SummaryWriter
 except ImportError as error:
-    raise MissingExtraError(
-        "TensorBoard is not installed; add it with: pip install 'dragoman[tensorboard]'"
-    ) from error
+    raise MissingExtraError.of("TensorBoard", "tensorboard") from error
 
 
 class TensorBoard:

@@ -149,10 +149,6 @@ def translate(
     if load is _load_ctranslate2 and options["early_end"] == "exact":
         raise ConfigError("--early-end exact is pytorch's; leave it out, or --engine ctranslate2")
     translator = load(models, options["device"], options["precision"], options["workers"])
-    draws = options["sample"] or translator.search.sampling is not None
-    if options["nbest"] and not draws:
-        # As many hypotheses as are asked for need a beam as wide, unless a width is asked for too.
-        search["beam"] = options["beam"] or max(translator.search.beam, options["nbest"])
     with _lines(inputs) as (lines, interactive):
         if interactive and not options["buffer_lines"]:
             search["buffer_lines"] = 1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from dragoman.config import Config
-from dragoman.errors import DataError, MissingExtraError
+from dragoman.errors import DataError, MissingExtraError, install_command
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -175,7 +175,7 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
         language = tokenize.partition("-")[0]
         raise MissingExtraError(
             f"BLEU with the tokenizer {tokenize}: not installed; "
-            f"run pip install 'sacrebleu[{language}]' or choose another bleu_tokenize"
+            f"run {install_command(f'sacrebleu[{language}]')} or choose another bleu_tokenize"
         ) from error
 
 
