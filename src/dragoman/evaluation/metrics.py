@@ -172,11 +172,15 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
         # sacrebleu warns of text that looks tokenised, unless told that it is so by intent.
         return BLEU(lowercase=config.lowercase, tokenize=tokenize, force=tokenize == "none")
     except (ImportError, RuntimeError) as error:
-        language = tokenize.partition("-")[0]
         raise MissingExtraError(
             f"BLEU with the tokenizer {tokenize}: not installed; "
-            f"run {install_command(f'sacrebleu[{language}]')} or choose another bleu_tokenize"
+            f"run {installing(tokenize)} or choose another bleu_tokenize"
         ) from error
+
+
+def installing(tokenizer: BleuTokenizer) -> str:
+    """The command that installs what a tokenizer for Japanese or Korean needs."""
+    return install_command(f"sacrebleu[{tokenizer.partition('-')[0]}]")
 
 
 def check_installed(config: EvaluationConfig) -> None:

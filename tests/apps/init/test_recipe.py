@@ -117,7 +117,7 @@ def test_paths_are_seen_from_the_configuration() -> None:
     ("script", "tokenizer", "said"),
     [
         ("Latin", "13a", "parted by spaces"),
-        ("Hangul", "char", "pip install 'sacrebleu[ko]'"),
+        ("Hangul", "char", "-m pip install 'sacrebleu[ko]'"),
         ("Hangul", "ko-mecab", "cannot be told by spaces"),
     ],
 )

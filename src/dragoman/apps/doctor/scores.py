@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.errors import MissingExtraError
-from dragoman.evaluation.metrics import check_installed
+from dragoman.evaluation.metrics import check_installed, installing
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.scripts import script_shares
@@ -31,14 +31,10 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     if not wanted:
         return
     best = best_tokenizer(scripts)
-    others = "" if best == wanted[0] else f"; {wanted[0]} is usual, {_how_to_install(wanted[0])}"
+    others = "" if best == wanted[0] else f"; {wanted[0]} is usual, after {installing(wanted[0])}"
     yield warning(
         "evaluation",
         f"BLEU with bleu_tokenize: {tokenizer} finds hardly any words in {next(iter(scripts))} "
         f"script, so it is low however good the translations are; set evaluation.bleu_tokenize: "
         f"{best}{others}",
     )
-
-
-def _how_to_install(tokenizer: str) -> str:
-    return f"after pip install 'sacrebleu[{tokenizer.partition('-')[0]}]'"

@@ -13,7 +13,7 @@ from dragoman.apps.init.choose import Pieces, Plan
 from dragoman.apps.init.look import Facts
 from dragoman.apps.init.sizes import SIZES, script_names, shares_scripts
 from dragoman.config import to_yaml
-from dragoman.evaluation.metrics import BleuTokenizer
+from dragoman.evaluation.metrics import BleuTokenizer, installing
 from dragoman.evaluation.tokenizers import suitable_tokenizers
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.vocabulary import VocabularyConfig
@@ -216,10 +216,7 @@ def _about_tokenizer(chosen: Chosen) -> str:
         return "for text whose words are parted by spaces; none if it is tokenised already"
     if wanted[0] == chosen.tokenizer:
         return "words cannot be told by spaces in this language"
-    return (
-        f"{wanted[0]} is usual for this language; for it: "
-        f"pip install 'sacrebleu[{wanted[0].partition('-')[0]}]'"
-    )
+    return f"{wanted[0]} is usual for this language; for it: {installing(wanted[0])}"
 
 
 def _short(count: float) -> str:
