@@ -21,8 +21,10 @@ from agreement import assert_same_translations, close
 
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
-from dragoman.text.vocabulary import VocabularyConfig, train_vocabularies
-from dragoman.translator import Translation, Translator
+from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.translation import Translation
+from dragoman.translator import Translator
 
 NBEST = 2
 Found = list[list[Translation]]

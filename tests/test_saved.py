@@ -24,7 +24,8 @@ from dragoman.saved import (
     weights_of,
     write_tensors,
 )
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 SMALL = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
 PAIRS = [("one two three", "eins zwei drei"), ("four five", "vier fünf")]

@@ -17,8 +17,10 @@ from dragoman.models.interface import TranslationModel
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
 from dragoman.search import Hypothesis, SearchConfig
-from dragoman.text.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig, train_vocabularies
-from dragoman.translator import Translation, Translator
+from dragoman.text.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.translation import Translation
+from dragoman.translator import Translator
 
 torch.set_num_threads(1)  # threads waiting for one another take longer than matrices this small
 

@@ -17,7 +17,8 @@ from dragoman.saved import build_model
 from dragoman.search import SearchConfig
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.distributed import World
 from dragoman.translator import Translator
 from dragoman.validation import Validation

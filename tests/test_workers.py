@@ -13,7 +13,8 @@ from dragoman import device, translator
 from dragoman.errors import UsageError, WorkerError
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
-from dragoman.text.vocabulary import VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translator import Translator
 
 LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range(30)] + [""]

@@ -8,7 +8,8 @@ import torch
 
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
-from dragoman.text.vocabulary import VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 LINES = ["a b c d e", "e d c", "b a"] * 9
 

@@ -26,7 +26,8 @@ from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
-from dragoman.translator import Scored, Translator, total
+from dragoman.translation import Scored, total
+from dragoman.translator import Translator
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,10 @@ from dragoman.models import ModelConfig
 from dragoman.models.bytenet import ByteNet
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import SavedConfig, save_model
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
-from dragoman.translator import Attention, Translator
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.translation import Attention
+from dragoman.translator import Translator
 
 torch.set_num_threads(1)
 

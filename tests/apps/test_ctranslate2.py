@@ -12,15 +12,8 @@ from dragoman.apps.ctranslate2 import convert, load
 from dragoman.errors import ConfigError, UsageError
 from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.saved import CONVERTED_DIRECTORY, SavedConfig, save_model
-from dragoman.text.vocabulary import (
-    BOS,
-    EOS,
-    PAD,
-    UNK,
-    Vocabularies,
-    VocabularyConfig,
-    train_vocabularies,
-)
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translator import Translator
 
 WORDS = ["the", "a", "small", "large", "house", "tree", "stands", "by", "under", "near", "river"]

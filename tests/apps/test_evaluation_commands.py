@@ -12,7 +12,8 @@ from dragoman.apps.evaluation_commands import METRICS, TESTS, TOKENIZERS
 from dragoman.apps.lengths import system_names
 from dragoman.evaluation.metrics import EvaluationConfig, MetricName
 from dragoman.evaluation.significance import SignificanceConfig
-from dragoman.text.vocabulary import VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 REFERENCES = [f"der {n}te Hund sieht die Katze im Haus {n}" for n in range(40)]
 GOOD = [line.replace("Haus", "Hause") for line in REFERENCES]

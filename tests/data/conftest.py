@@ -11,7 +11,8 @@ from stores import Pairs, random_pairs, write_store
 
 from dragoman.data.store import Store
 from dragoman.text.corpus import CorpusPart
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")
 

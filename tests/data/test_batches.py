@@ -16,7 +16,7 @@ from dragoman.errors import ConfigError
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary import train_vocabularies as train
+from dragoman.text.vocabulary_training import train_vocabularies as train
 
 Pairs = list[tuple[list[int], list[int]]]
 

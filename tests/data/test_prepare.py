@@ -19,7 +19,8 @@ from dragoman.data.store import FILE_NAMES, Store
 from dragoman.errors import DataError, StorageError, WorkerError
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
-from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 Corpus = Callable[..., CorpusPart]
 

@@ -15,12 +15,8 @@ from dragoman.data.vocabularies import ORIGIN_FILE, Parent, prepare_vocabularies
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.corpus import CorpusPart, read_pairs
-from dragoman.text.vocabulary import (
-    Vocabularies,
-    VocabularyConfig,
-    train_vocabularies,
-    train_weighted_vocabularies,
-)
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies, train_weighted_vocabularies
 
 Corpus = Callable[..., CorpusPart]
 CONFIG = VocabularyConfig(size=40)

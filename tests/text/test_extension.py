@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from dragoman.errors import ConfigError, DataError
 from dragoman.text.extension import _Merging, _runs, extend_vocabularies, lineage
 from dragoman.text.sampling import bpe_dropout
-from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 OLD = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog"]
 NEW = ["quickly", "foxes", "jumped", "настройки", "свет", "светло", "настройка", "doghouse"]

@@ -8,7 +8,8 @@ import pytest
 
 from dragoman.text.cleaning import normalize
 from dragoman.text.public_corpora import corpora_folder
-from dragoman.text.vocabulary import UNK, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import UNK, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 UDHR = corpora_folder() / "udhr/udhr.tsv.gz"
 

@@ -16,16 +16,8 @@ from dragoman.config import parse
 from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
-from dragoman.text.vocabulary import (
-    BOS,
-    EOS,
-    PAD,
-    UNK,
-    Vocabularies,
-    Vocabulary,
-    VocabularyConfig,
-    train_vocabularies,
-)
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, Vocabulary, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 ENGLISH = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dog", "internationalisation"]
 GERMAN = ["der", "schnelle", "braune", "Fuchs", "springt", "über", "faulen", "Hund", "Übersetzung"]

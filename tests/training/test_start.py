@@ -17,7 +17,8 @@ from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.models.interface import Part, TranslationModel
 from dragoman.saved import SavedConfig, build_model, save_model, weights_of
 from dragoman.text.extension import extend_vocabularies, lineage
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.start import StartConfig, check_start, digest_of, take_over
 
 SIZES: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
-from dragoman.translator import Attention
+from dragoman.translation import Attention
 
 PAGE, PICTURES = ".html", (".svg", ".png")
 SUFFIXES = (*PICTURES, PAGE)

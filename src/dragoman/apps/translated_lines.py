@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.apps.results import to_json
 
 if TYPE_CHECKING:
-    from dragoman.translator import Translation
+    from dragoman.translation import Translation
 
 
 def write_lines(path: Path | None, lines: Iterable[str]) -> None:

@@ -21,7 +21,8 @@ from dragoman.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from dragoman.apps.ctranslate2 import Compute
     from dragoman.device import Precision
-    from dragoman.translator import Translation, Translator
+    from dragoman.translation import Translation
+    from dragoman.translator import Translator
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +184,7 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     """
     from dragoman.evaluation.metrics import perplexity
     from dragoman.text.corpus import CorpusPart, read_pairs
-    from dragoman.translator import total
+    from dragoman.translation import total
 
     models, source, target = _scored_paths(paths)
     part = CorpusPart(source=None if source is None else str(source), target=str(target))

@@ -20,12 +20,8 @@ from dragoman.files import storage_errors, write_json
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpus import CorpusPart, Pair
 from dragoman.text.extension import extend_vocabularies
-from dragoman.text.vocabulary import (
-    FILE_NAMES,
-    Vocabularies,
-    VocabularyConfig,
-    train_weighted_vocabularies,
-)
+from dragoman.text.vocabulary import FILE_NAMES, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_weighted_vocabularies
 
 ORIGIN_FILE = "vocabulary.json"
 

@@ -19,15 +19,8 @@ from random import Random
 
 from dragoman.errors import ConfigError, DataError
 from dragoman.text.sampling import bpe_dropout
-from dragoman.text.vocabulary import (
-    Counted,
-    Sides,
-    Vocabularies,
-    Vocabulary,
-    VocabularyConfig,
-    counted_lines,
-    train_vocabulary,
-)
+from dragoman.text.vocabulary import Vocabularies, Vocabulary, VocabularyConfig
+from dragoman.text.vocabulary_training import Counted, Sides, counted_lines, train_vocabulary
 
 Scored = tuple[str, float]
 """A piece and its score in the vocabulary."""

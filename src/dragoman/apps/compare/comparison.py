@@ -31,7 +31,8 @@ from dragoman.run_directory import claim
 from dragoman.saved import has_model
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.translator import Translator, total
+from dragoman.translation import total
+from dragoman.translator import Translator
 
 TRANSLATIONS = "translations"
 _CONFIDENCE_SAMPLES = 1000

@@ -15,7 +15,8 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
 from dragoman.text.extension import extend_vocabularies
-from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary, train_weighted_vocabularies
+from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
+from dragoman.text.vocabulary_training import train_weighted_vocabularies
 from dragoman.training.start import check_start, parent_vocabularies
 from dragoman.validation import too_long
 

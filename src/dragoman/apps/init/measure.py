@@ -18,7 +18,8 @@ from dragoman.device import best_device
 from dragoman.errors import ConfigError
 from dragoman.models.transformer import TransformerConfig
 from dragoman.text.corpus import Pair
-from dragoman.text.vocabulary import Vocabularies, VocabularyConfig, train_vocabularies
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.settings import TrainingConfig
 
 _SECONDS = 4.0  # of steps, for each model that is measured

@@ -1,0 +1,147 @@
+"""Training of vocabularies by sentencepiece, on text in which pairs may count more than once."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sentencepiece
+
+from dragoman.errors import ConfigError, DataError
+from dragoman.text.corpus import Pair
+from dragoman.text.reservoir import Reservoir, whole_counts
+from dragoman.text.vocabulary import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    UNKNOWN_SURFACE,
+    Vocabularies,
+    Vocabulary,
+    VocabularyConfig,
+    prepare_line,
+)
+
+Sides = tuple[str, str] | Pair
+"""A source and its target."""
+
+Counted = tuple[str, int]
+"""A line, and how often it counts."""
+
+# The number of threads changes a unigram model in its last digits, and stands in the file.  A
+# fixed number gives the same model on every machine, and costs nothing on a small one.
+_TRAINING_THREADS = 16
+_COUNTED: dict[str, Any] = {"input_format": "tsv"}
+_ANY_SIZE: dict[str, Any] = {"hard_vocab_limit": False}
+_LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece leaves out longer lines without a word
+
+
+def train_vocabularies(
+    pairs: Iterable[Sides], config: VocabularyConfig, *, seed: int
+) -> Vocabularies:
+    """:func:`train_weighted_vocabularies` where every pair counts the same."""
+    return train_weighted_vocabularies(((pair, 1.0) for pair in pairs), config, seed=seed)
+
+
+def train_weighted_vocabularies(
+    pairs: Iterable[tuple[Sides, float]], config: VocabularyConfig, *, seed: int
+) -> Vocabularies:
+    """Train the vocabularies of a corpus; the same pairs and seed give the same files.
+
+    A pair of weight 2 counts like two of weight 1, in the proportions of
+    :func:`~dragoman.text.reservoir.whole_counts`.
+
+    Args:
+        pairs: sources and targets with their weight, read once; at most ``config.training_pairs``
+            are kept, each with the same probability.
+        config: kind, size and so on.
+        seed: of the sample that is taken of a larger corpus.
+
+    Raises:
+        ConfigError: the vocabulary is larger than the text allows or too small for its
+            characters; the message names the bound.
+        DataError: there is no text.
+    """
+    sources, targets = counted_lines(pairs, config.training_pairs, seed)
+    if config.joint:
+        vocabulary = train_vocabulary(sources + targets, config, "")
+        return Vocabularies(vocabulary, vocabulary)
+    return Vocabularies(
+        train_vocabulary(sources, config, "source "), train_vocabulary(targets, config, "target ")
+    )
+
+
+def counted_lines(
+    pairs: Iterable[tuple[Sides, float]], most: int, seed: int
+) -> tuple[list[Counted], list[Counted]]:
+    """The lines of either side of a sample of at most ``most`` pairs, by their weights."""
+    sample: Reservoir[tuple[Sides, float]] = Reservoir(most, seed)
+    for pair in pairs:
+        sample.add(pair)
+    counts = whole_counts(weight for _, weight in sample.items)
+    sources = [(pair[0], counts[weight]) for pair, weight in sample.items]
+    targets = [(pair[1], counts[weight]) for pair, weight in sample.items]
+    return sources, targets
+
+
+def train_vocabulary(
+    lines: Sequence[Counted], config: VocabularyConfig, side: str, *, exact_size: bool = True
+) -> Vocabulary:
+    """Train on lines, each as if it stood there so many times.
+
+    Args:
+        lines: the text.
+        config: kind, size and so on.
+        side: for messages, such as "source "; empty for both.
+        exact_size: whether a text that does not give ``config.size`` pieces is an error.
+
+    Raises:
+        ConfigError: the size does not fit the text.
+        DataError: there is no text.
+    """
+    text = [(line, count) for line, count in ((prepare_line(raw), n) for raw, n in lines) if line]
+    if not text:
+        raise DataError(f"there is no {side}text to train a vocabulary on; is the corpus empty?")
+    weighted = any(count > 1 for _, count in text)  # normalized text has no tab
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(f"{line}\t{n}" if weighted else line for line, n in text),
+            **(_COUNTED if weighted else {}),  # which would stand in the model
+            **({} if exact_size else _ANY_SIZE),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=config.size,
+            byte_fallback=config.byte_fallback,
+            character_coverage=config.character_coverage,
+            normalization_rule_name=config.normalization,
+            user_defined_symbols=list(config.tags),
+            pad_id=PAD,
+            unk_id=UNK,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_surface=UNKNOWN_SURFACE,
+            max_sentence_length=_LONGEST_TRAINING_LINE,
+            num_threads=_TRAINING_THREADS,
+            minloglevel=2,  # errors only: they also come as exceptions
+        )
+    except RuntimeError as error:
+        raise _explain(error, config, side) from error
+    return Vocabulary(model.getvalue())
+
+
+def _explain(error: RuntimeError, config: VocabularyConfig, side: str) -> ConfigError:
+    """Say what sentencepiece's message means for the configuration."""
+    size = f"vocabulary.size {config.size}"
+    if found := re.search(r"too high.*<= (\d+)", str(error)):
+        return ConfigError(
+            f"{size} is larger than the {side}text allows; set it to {found[1]} or less"
+        )
+    if found := re.search(r"required_chars\. \d+ vs (\d+)", str(error)):
+        return ConfigError(
+            f"{size} is too small for the characters of the {side}text; set it to {found[1]} or "
+            "more, or lower vocabulary.character_coverage"
+        )
+    return ConfigError(f"sentencepiece cannot train the {side}vocabulary: {error}")
