@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[1]
 VERSION = re.compile(r'^(?:__)?version(?:__)? = "(.+)"$', re.MULTILINE)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+INSTALLED = {"src/dragoman/": "dragoman/", "recipes/": "dragoman/recipes/"}
+"""Folders of the repository, and where the wheel has them."""
 UNPUBLISHED = {".gitignore", ".ci/run"}  # of the repository, and of no use without it
 MADE = {"PKG-INFO", "setup.cfg", "MANIFEST.in"}
 TINY = """
@@ -98,15 +100,16 @@ def check_command(folder: Path) -> None:
 
 
 def check_wheel(found: Mapping[str, bytes], committed: Mapping[str, bytes]) -> None:
-    """The wheel is the package as committed, the licence, and what describes them.
+    """The wheel is the package and the recipes as committed, the licence, and what describes them.
 
     Raises:
         Wrong: a file is missing, another or too many, or versions differ.
     """
     expected = {
-        name.removeprefix("src/"): content
+        place + name.removeprefix(folder): content
+        for folder, place in INSTALLED.items()
         for name, content in committed.items()
-        if name.startswith("src/dragoman/")
+        if name.startswith(folder)
     }
     compare("wheel", {n: c for n, c in found.items() if ".dist-info/" not in n}, expected)
     version = "".join(VERSION.findall(committed["pyproject.toml"].decode()))

@@ -22,11 +22,13 @@ COMMITTED = {
     "pyproject.toml": b'[project]\nversion = "1.2.0"\n',
     "src/dragoman/__init__.py": b'__version__ = "1.2.0"\n',
     "src/dragoman/py.typed": b"",
+    "recipes/deep/base.yaml": b"seed: 1",
     "src/dragoman/apps/templates/page.html": b"<p>",
 }
 INFO = "dragoman-1.2.0.dist-info"
 WHEEL = {
     **{name[4:]: text for name, text in COMMITTED.items() if name.startswith("src/")},
+    "dragoman/recipes/deep/base.yaml": b"seed: 1",
     f"{INFO}/METADATA": b"Version: 1.2.0\n\nSee docs",
     f"{INFO}/licenses/LICENSE": b"free",
     f"{INFO}/entry_points.txt": b"[console_scripts]\ndragoman = dragoman.apps.cli:main\n",
@@ -50,6 +52,7 @@ def test_a_whole_wheel_passes() -> None:
     ("changes", "message"),
     [
         ({"dragoman/py.typed": None}, "wheel lacks 1 files: dragoman/py.typed"),
+        ({"dragoman/recipes/deep/base.yaml": None}, "lacks 1 files: dragoman/recipes/deep"),
         ({"dragoman/apps/templates/page.html": None}, "lacks 1 files: dragoman/apps/templates"),
         ({"dragoman/mine.py": b""}, "has, though it is not committed, 1 files: dragoman/mine.py"),
         ({"tests/test_x.py": b""}, "has, though it is not committed, 1 files: tests/test_x.py"),
