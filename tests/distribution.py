@@ -37,7 +37,7 @@ data:
   dev: {path: text/dev.tsv, source: en, target: de}
 vocabulary: {size: 150}
 model: {encoder_layers: 1, decoder_layers: 1, d_model: 16, d_ff: 32, heads: 2}
-training: {max_steps: 20, validation_steps: 20, checkpoint_steps: 20, batches: {batch_tokens: 500}}
+training: {max_steps: 20, validation_steps: 20, checkpoint_steps: 20, step_tokens: 500}
 search: {beam: 2, extra_length: 5}
 """
 
