@@ -75,14 +75,17 @@ def test_gradients_of_tasks_add_up_by_weight_and_tokens(
     assert figures["target_tokens"] == sum(tokens)
 
 
-def test_one_task_of_weight_one_is_plain_training(trainer: MakeTrainer, tmp_path: Path) -> None:
-    trainer(tmp_path / "plain").train()
-    trainer(tmp_path / "with nothing", tasks=two_tasks(weight=0.0)).train()
-    plain, other = (weights(tmp_path / run, 12) for run in ("plain", "with nothing"))
-    for name, values in plain.items():  # dropout goes on from one task to the next
-        assert values.shape == other[name].shape
-    trainer(tmp_path / "one", tasks=[Task("any name", Reversal(), CrossEntropy(0.1), 1.0)]).train()
-    assert_same(weights(tmp_path / "one", 12), plain)
+def test_what_weighs_nothing_changes_nothing(trainer: MakeTrainer, tmp_path: Path) -> None:
+    """Bit for bit: adding zero and halving are exact.  A task alone needs no weight."""
+    half = [Task("alone", Reversal(), CrossEntropy(0.1), 0.5)]
+    mixes = {"plain": (), "half": half, "with nothing": two_tasks(0.0), "with a half": two_tasks()}
+    for name, tasks in mixes.items():
+        trainer(tmp_path / name, tasks=tasks, dropout=0.0).train()
+    plain = weights(tmp_path / "plain", 12)
+    assert_same(weights(tmp_path / "half", 12), plain)
+    assert_same(weights(tmp_path / "with nothing", 12), plain)
+    mixed = weights(tmp_path / "with a half", 12)
+    assert not any(torch.equal(values, plain[name]) for name, values in mixed.items())
 
 
 @pytest.mark.parametrize("stop", [1, 3, 5, 6, 7, 10])

@@ -173,10 +173,10 @@ class Trainer:
         taken = []
         for number, reader in enumerate(self._readers.values()):
             batches = reader.take()
+            if batches is None and number == 0:
+                self.progress.places[self._tasks[0].name] = reader.place  # for max_epochs
+                return None
             if batches is None:
-                self.progress.places[self._tasks[number].name] = reader.place
-                if number == 0:
-                    return None
                 batches = reader.take()  # another task goes on with its next epoch
                 assert batches is not None, "an epoch has at least one step"
             taken.append(batches)
