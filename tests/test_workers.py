@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 import torch
 from agreement import assert_same_translations
+from tiny_model import save_tiny_model
 
 from dragoman import device, translator
 from dragoman.errors import UsageError, WorkerError
-from dragoman.models.transformer import Transformer, TransformerConfig
-from dragoman.saved import SavedConfig, save_model
-from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translator import Translator
 
 LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range(30)] + [""]
@@ -22,16 +19,7 @@ LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    vocabularies = train_vocabularies(
-        zip(LINES, LINES, strict=True), VocabularyConfig(size=14), seed=1
-    )
-    config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
-    torch.manual_seed(1)
-    network = Transformer(config, len(vocabularies.source), len(vocabularies.target))
-    weights = {name: tensor.detach() for name, tensor in network.named_parameters()}
-    saved = SavedConfig(model=config, search={"extra_length": 4, "batch_tokens": 60})
-    save_model(tmp_path / "model", saved, vocabularies, weights)
-    return tmp_path / "model"
+    return save_tiny_model(tmp_path / "model", LINES, extra_length=4, batch_tokens=60)
 
 
 def test_processes_give_what_one_gives_in_order(model: Path) -> None:

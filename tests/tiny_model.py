@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,15 +16,15 @@ from dragoman.text.vocabulary_training import train_vocabularies
 LINES = ["a b c d e", "e d c", "b a"] * 9
 
 
-def save_tiny_model(directory: Path) -> Path:
+def save_tiny_model(directory: Path, lines: Sequence[str] = LINES, **search: Any) -> Path:
     """An untrained Transformer of letters; what it translates is short."""
     vocabularies = train_vocabularies(
-        zip(LINES, LINES, strict=True), VocabularyConfig(size=14), seed=1
+        zip(lines, lines, strict=True), VocabularyConfig(size=14), seed=1
     )
     config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
     torch.manual_seed(1)
     model = Transformer(config, len(vocabularies.source), len(vocabularies.target))
     weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
-    saved = SavedConfig(model=config, search={"extra_length": 3})
+    saved = SavedConfig(model=config, search={"extra_length": 3, **search})
     save_model(directory, saved, vocabularies, weights)
     return directory
