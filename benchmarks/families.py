@@ -25,9 +25,8 @@ from loops.shared import BEAM, LENGTH, PAD, WARM, read_batches, some_sources
 from loops.shared import Batch as PlainBatch
 from material import VOCABULARY
 
+from dragoman.core.device import keep_freed_memory, working_precision
 from dragoman.data.batches import Batch
-from dragoman.device import keep_freed_memory, working_precision
-from dragoman.engine import SourceBatch, TorchEngine
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.cost import cost
 from dragoman.models.interface import TranslationModel
@@ -36,7 +35,8 @@ from dragoman.search import SearchConfig
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
-from dragoman.translator import _batches
+from dragoman.translation.engine import SourceBatch, TorchEngine
+from dragoman.translation.translator import _batches
 
 RECIPES = HERE.parent / "recipes"
 

@@ -20,7 +20,7 @@ import torch
 
 from dragoman.data.batches import make_batch
 from dragoman.models.cost import cost
-from dragoman.models.transformer import Transformer, TransformerConfig
+from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, cycle
 from pathlib import Path
 
-from dragoman.config import to_yaml
+from dragoman.core.config import to_yaml
 
 SIDES = ("en", "de")
 BATCH_TOKENS = 4096

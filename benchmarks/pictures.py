@@ -13,7 +13,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from dragoman.apps.plots import comparison_picture, to_svg
+from dragoman.apps.reports.plots import comparison_picture, to_svg
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SPEED, MEMORY = "tab:blue", "tab:gray"

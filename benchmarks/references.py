@@ -27,9 +27,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from dragoman.models import FAMILIES, ModelConfig
-from dragoman.models.convs2s import ConvS2SMemory, DecoderLayer, attend
+from dragoman.models.families.convs2s import ConvS2SMemory, DecoderLayer, attend
+from dragoman.models.families.recurrent import RecurrentMemory
 from dragoman.models.interface import Memory, TranslationModel
-from dragoman.models.recurrent import RecurrentMemory
 
 HALF = 0.5**0.5
 PADDING = 1

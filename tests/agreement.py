@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dragoman.translation import Translation
+from dragoman.translation.outputs import Translation
 
 RELATIVE = 1e-4
 """Tolerance of scores and log-probabilities in float32, relative to their size."""

@@ -18,7 +18,7 @@ from dragoman.models import (
     TransformerLMConfig,
 )
 from dragoman.models.interface import TranslationModel
-from dragoman.models.mixture import MixtureConfig
+from dragoman.models.layers.mixture import MixtureConfig
 
 VOCABULARY = 23
 

@@ -13,10 +13,10 @@ import yaml
 from command_line import experiment, write_experiment
 
 from dragoman.apps.reference import EXAMPLE
-from dragoman.config import Config, parse
-from dragoman.errors import ConfigError
+from dragoman.core.config import Config, parse
+from dragoman.core.errors import ConfigError
+from dragoman.core.problems import configs_in
 from dragoman.evaluation.significance import SignificanceConfig
-from dragoman.problems import configs_in
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text.corpus import CorpusPart
 

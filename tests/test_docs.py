@@ -11,9 +11,9 @@ import pytest
 import yaml
 from tiny_model import save_tiny_model
 
-from dragoman.apps.cli import commands
+from dragoman.apps.cli.main import commands
 from dragoman.apps.reference import anchor
-from dragoman.config import override, parse
+from dragoman.core.config import override, parse
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpus import CorpusPart
 
@@ -116,7 +116,9 @@ def test_the_manual_of_python_does_what_it_says(
     save_tiny_model(tmp_path / "demo/run")
     (tmp_path / "input.txt").write_text("one euro\ntwo euros\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dragoman.translator.WorkerEngine", lambda *_: None)  # no processes
+    monkeypatch.setattr(
+        "dragoman.translation.translator.WorkerEngine", lambda *_: None
+    )  # no processes
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8").partition("\n## Training")[0]
     names: dict[str, object] = {}
     printed: list[str] = []

@@ -14,19 +14,25 @@ import yaml
 from worlds import together
 
 import dragoman
-from dragoman.config import to_yaml
-from dragoman.errors import ConfigError, DataError, InterruptedRunError, SavedError
+from dragoman.core.config import to_yaml
+from dragoman.core.errors import ConfigError, DataError, InterruptedRunError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import read_experiment
-from dragoman.saved import WEIGHTS_FILE, load_model, read_tensors, weights_digest, write_tensors
+from dragoman.saved.model import (
+    WEIGHTS_FILE,
+    load_model,
+    read_tensors,
+    weights_digest,
+    write_tensors,
+)
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import checkpoints, moving_average
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
-from dragoman.translator import Translator
+from dragoman.translation.translator import Translator
 from dragoman.validation import Validation
 
 CPU = World(0, 1, torch.device("cpu"))

@@ -11,10 +11,10 @@ import torch
 import yaml
 from command_line import experiment, write_experiment
 
-from dragoman import device
+from dragoman.core import device
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
-from dragoman.saved import WEIGHTS_FILE, read_tensors
+from dragoman.saved.model import WEIGHTS_FILE, read_tensors
 from dragoman.text import synthetic
 from dragoman.training.distributed import World
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from command_line import experiment
 
-from dragoman.config import to_yaml
-from dragoman.errors import ConfigError
+from dragoman.core.config import to_yaml
+from dragoman.core.errors import ConfigError
 from dragoman.models import ConvS2SConfig, TransformerConfig
 from dragoman.recipe import read_experiment
 

@@ -19,12 +19,12 @@ import pytest
 import torch
 from agreement import assert_same_translations, close
 
-from dragoman.models.transformer import Transformer, TransformerConfig
-from dragoman.saved import SavedConfig, save_model
+from dragoman.models.families.transformer import Transformer, TransformerConfig
+from dragoman.saved.model import SavedConfig, save_model
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
-from dragoman.translation import Translation
-from dragoman.translator import Translator
+from dragoman.translation.outputs import Translation
+from dragoman.translation.translator import Translator
 
 NBEST = 2
 Found = list[list[Translation]]

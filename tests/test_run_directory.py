@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.errors import ConfigError, SavedError, StorageError
-from dragoman.locks import lock
+from dragoman.core.errors import ConfigError, SavedError, StorageError
+from dragoman.core.locks import lock
 from dragoman.run_directory import MARKER, begin, check_usable, claim, is_run
 
 EXPERIMENT = "data: {}\ntraining: {}\n"
@@ -98,7 +98,7 @@ class TestUsable:
 
 HOLDER = """
 import os, sys
-from dragoman.locks import lock
+from dragoman.core.locks import lock
 descriptor = os.open(sys.argv[1], os.O_RDWR)
 assert lock(descriptor)
 print(os.getpid(), flush=True)
@@ -170,7 +170,7 @@ class TestClaim:
         def no_locks(*_: object) -> None:
             raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-        monkeypatch.setattr("dragoman.locks.fcntl.flock", no_locks)
+        monkeypatch.setattr("dragoman.core.locks.fcntl.flock", no_locks)
         with claim(tmp_path):
             assert "its file system has no locks" in caplog.text
 

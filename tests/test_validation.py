@@ -9,18 +9,18 @@ import torch
 from worlds import ALONE, together
 
 from dragoman import validation
-from dragoman.errors import DataError, WorkerError
+from dragoman.core.errors import DataError, WorkerError
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import RecurrentLMConfig, TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.saved import build_model
+from dragoman.saved.model import build_model
 from dragoman.search import SearchConfig
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.distributed import World
-from dragoman.translator import Translator
+from dragoman.translation.translator import Translator
 from dragoman.validation import Validation
 
 SENTENCES = 20

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from dragoman.models.transformer import Transformer, TransformerConfig
-from dragoman.saved import SavedConfig, save_model
+from dragoman.models.families.transformer import Transformer, TransformerConfig
+from dragoman.saved.model import SavedConfig, save_model
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 

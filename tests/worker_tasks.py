@@ -7,7 +7,7 @@ import signal
 import time
 from multiprocessing import connection
 
-from dragoman.errors import SavedError
+from dragoman.core.errors import SavedError
 
 _factor = 0
 

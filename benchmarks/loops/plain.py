@@ -19,8 +19,8 @@ from torch.nn import functional
 
 from dragoman.data.batches import Batch, Batches
 from dragoman.experiment import Experiment
-from dragoman.models.transformer import Transformer
-from dragoman.saved import build_model
+from dragoman.models.families.transformer import Transformer
+from dragoman.saved.model import build_model
 from dragoman.text.vocabulary import PAD
 
 

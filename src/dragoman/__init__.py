@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dragoman.translator import Translator
+    from dragoman.translation.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
@@ -23,6 +23,6 @@ def load(*paths: Path | str, **options: Any) -> Translator:
 
     PyTorch is imported here, not by ``import dragoman``.
     """
-    from dragoman.translator import Translator
+    from dragoman.translation.translator import Translator
 
     return Translator.load(*paths, **options)

@@ -14,20 +14,20 @@ from pathlib import Path
 
 import torch
 
-from dragoman.config import parse, read_yaml, to_yaml
+from dragoman.core.config import parse, read_yaml, to_yaml
+from dragoman.core.device import DecidedPrecision, decide_precision, is_emulated
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import atomic_write, check_replaceable
 from dragoman.data.batches import Batches
 from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.data.vocabularies import prepare_vocabularies
-from dragoman.device import DecidedPrecision, decide_precision, is_emulated
-from dragoman.errors import ConfigError, SavedError
 from dragoman.evaluation.metrics import is_better
-from dragoman.files import atomic_write, check_replaceable
 from dragoman.recipe import ExperimentConfig
 from dragoman.revision import revised
 from dragoman.run_directory import begin, claim
-from dragoman.saved import (
+from dragoman.saved.model import (
     CONFIG_FILE,
     MODEL_DIRECTORY,
     MODEL_FILES,

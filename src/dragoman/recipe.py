@@ -11,14 +11,14 @@ from typing import Any
 
 from pydantic import Field
 
-from dragoman.config import Config, on_base, override, parse, read_yaml
-from dragoman.errors import ConfigError
+from dragoman.core.config import Config, on_base, override, parse, read_yaml
+from dragoman.core.errors import ConfigError
+from dragoman.core.files import absolute
+from dragoman.core.problems import listed
+from dragoman.core.recipe_library import found_recipe
 from dragoman.evaluation.metrics import EvaluationConfig
-from dragoman.files import absolute
 from dragoman.models import FAMILIES, ModelConfig
-from dragoman.models.transformer import TransformerConfig
-from dragoman.problems import listed
-from dragoman.recipe_library import found_recipe
+from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, relocate_part

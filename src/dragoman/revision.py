@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.config import override, parse
-from dragoman.errors import ConfigError
-from dragoman.problems import listed
+from dragoman.core.config import override, parse
+from dragoman.core.errors import ConfigError
+from dragoman.core.problems import listed
 from dragoman.recipe import ExperimentConfig
-from dragoman.saved import CONFIG_FILE
+from dragoman.saved.model import CONFIG_FILE
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.limits import limit_reached, limits_passed
 from dragoman.training.schedule import learning_rate

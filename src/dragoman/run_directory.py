@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dragoman.config import read_yaml
+from dragoman.core.config import read_yaml
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import storage_errors, sweep
+from dragoman.core.locks import lock
 from dragoman.data.store import DATA_DIRECTORY, MANIFEST
 from dragoman.data.vocabularies import ORIGIN_FILE
-from dragoman.errors import ConfigError, SavedError
-from dragoman.files import storage_errors, sweep
-from dragoman.locks import lock
-from dragoman.saved import CHECKPOINTS_DIRECTORY, CONFIG_FILE, MODEL_DIRECTORY
+from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONFIG_FILE, MODEL_DIRECTORY
 from dragoman.text.vocabulary import FILE_NAMES
 from dragoman.training.checkpoint import checkpoints
 

@@ -12,22 +12,22 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from dragoman.errors import DataError, SavedError
+from dragoman.core.errors import DataError, SavedError
+from dragoman.core.files import read_json, write_json
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
     check_installed,
     perplexity,
     score_corpus,
 )
-from dragoman.files import read_json, write_json
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
-from dragoman.translation import Scored, total
-from dragoman.translator import Translator
+from dragoman.translation.outputs import Scored, total
+from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
 

@@ -14,13 +14,13 @@ from command_line import CommandLine, Outcome, call, one_error
 from dragoman.apps.compare import comparison, speed
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
-from dragoman.errors import ConfigError, InterruptedRunError
+from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import read_experiment
-from dragoman.saved import MODEL_DIRECTORY
+from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.translator import Translator
+from dragoman.translation.translator import Translator
 
 
 @pytest.fixture(autouse=True, scope="module")

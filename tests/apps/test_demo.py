@@ -7,8 +7,8 @@ import pytest
 from command_line import CommandLine, experiment, one_error
 
 from dragoman.apps import demo
-from dragoman.config import parse
-from dragoman.errors import StorageError
+from dragoman.core.config import parse
+from dragoman.core.errors import StorageError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 

@@ -19,7 +19,7 @@ from dragoman.apps.layers.growth import fit, upper
 from dragoman.apps.layers.measurement import Plan
 from dragoman.apps.layers.page import BEGIN, END
 from dragoman.apps.layers.result import QUANTITIES, Result, produce
-from dragoman.models.layer_types import LAYER_TYPES, Sizes
+from dragoman.models.layers.layer_types import LAYER_TYPES, Sizes
 
 SMALL = {
     "--lengths": "8,16,32",

@@ -12,8 +12,8 @@ import click
 import pytest
 
 from dragoman.apps import progress
+from dragoman.apps.cli.streams import guarded_streams
 from dragoman.apps.progress import TrainingProgress, counting, duration, quiet_option, tell
-from dragoman.apps.streams import guarded_streams
 
 TRAINING = {
     "kind": "training",
@@ -152,7 +152,7 @@ class TestOnATerminal:
         assert "300/1000" in terminal.getvalue().splitlines()[-1]
 
     def test_a_terminal_that_is_gone_ends_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """After a hang-up the run still has to be saved; dragoman.apps.streams sees to it."""
+        """After a hang-up the run still has to be saved; dragoman.apps.cli.streams sees to it."""
 
         class Gone(Terminal):
             def write(self, text: str) -> int:

@@ -9,7 +9,7 @@ import yaml
 from pydantic import Field, TypeAdapter
 
 from dragoman.apps import reference as page
-from dragoman.config import Config, parse
+from dragoman.core.config import Config, parse
 from dragoman.recipe import ExperimentConfig
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "configuration.md"

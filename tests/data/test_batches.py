@@ -9,10 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.core.errors import ConfigError
 from dragoman.data import batches as batches_module
 from dragoman.data.batches import Batch, Batches, make_batch, pad_sources, prefetch
 from dragoman.data.store import Store
-from dragoman.errors import ConfigError
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig

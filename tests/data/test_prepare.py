@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.core.errors import DataError, StorageError, WorkerError
 from dragoman.data.batches import Batches
 from dragoman.data.origin import describe
 from dragoman.data.prepare import prepare
 from dragoman.data.store import FILE_NAMES, Store
-from dragoman.errors import DataError, StorageError, WorkerError
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.vocabulary import EOS, Vocabularies, VocabularyConfig

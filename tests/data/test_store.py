@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.core.errors import SavedError
 from dragoman.data.store import FILE_NAMES, Store
-from dragoman.errors import SavedError
 
 sentence = st.lists(st.integers(0, 2**31 - 1), max_size=6)
 

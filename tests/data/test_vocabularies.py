@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.data.origin import describe
 from dragoman.data.vocabularies import ORIGIN_FILE, Parent, prepare_vocabularies
-from dragoman.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig

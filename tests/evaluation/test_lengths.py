@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.evaluation.lengths import even_bounds, score_by_length
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 

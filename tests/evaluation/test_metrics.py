@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.config import parse
-from dragoman.errors import ConfigError, DataError, MissingExtraError
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
     exact_match,

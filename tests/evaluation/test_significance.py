@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.significance import PairedTest
 
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 from dragoman.text.public_corpora import corpora_folder

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.errors import MissingExtraError
+from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation import tokenizers
 from dragoman.evaluation.metrics import EvaluationConfig, check_installed, score_corpus
 

@@ -24,7 +24,7 @@ from dragoman.models import (
     TransformerLMConfig,
 )
 from dragoman.models.cost import cost
-from dragoman.models.transformer_layers import LayersConfig
+from dragoman.models.layers.transformer_layers import LayersConfig
 
 SOURCE, TARGET = 6, 9  # no width among the variations, so that a mix-up of the two shows
 

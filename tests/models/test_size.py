@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from families import VARIATIONS
 
-from dragoman.errors import ConfigError
+from dragoman.core.errors import ConfigError
 from dragoman.models import FAMILIES, ModelConfig, size
-from dragoman.models.recurrent import RecurrentConfig
+from dragoman.models.families.recurrent import RecurrentConfig
+from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.size import check_size, meta_model
-from dragoman.models.transformer import TransformerConfig
 
 
 def parameters(config: ModelConfig, vocabulary: int) -> int:

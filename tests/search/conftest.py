@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.data.batches import pad_sources
+from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.models.interface import Memory, State, TranslationModel
-from dragoman.models.transformer import Transformer, TransformerConfig
 
 Build = Callable[..., TranslationModel]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from table_scorer import PositionScorer, TableScorer, random_table, spoiled
 from torch import Tensor
 
-from dragoman.config import parse
+from dragoman.core.config import parse
 from dragoman.data.batches import pad_sources
 from dragoman.search import Hypothesis, ModelScorer, SearchConfig, search
 from dragoman.text.vocabulary import EOS

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from dragoman.core.errors import ConfigError
 from dragoman.data.batches import make_batch, pad_sources
-from dragoman.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.search import (
     Ensemble,

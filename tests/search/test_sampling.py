@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config import parse
-from dragoman.errors import ConfigError
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SamplingConfig, SearchConfig, search
 from dragoman.search.sampling import draw

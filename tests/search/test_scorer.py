@@ -7,8 +7,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, make_batch
-from dragoman.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Ensemble, ModelScorer, Scorer, score_targets, scorer
 

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config import parse
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
 from dragoman.data.batches import make_batch, pad_sources
-from dragoman.errors import ConfigError
+from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.models.transformer import Transformer, TransformerConfig
 from dragoman.search import (
     Ensemble,
     Hypothesis,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.config import parse
-from dragoman.errors import ConfigError, StorageError
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError, StorageError
 from dragoman.text import cleaning
 from dragoman.text.cleaning import (
     CleaningConfig,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.config import parse
-from dragoman.errors import ConfigError, DataError
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs, relocate_part
 from dragoman.text.public_corpora import corpora_folder
 

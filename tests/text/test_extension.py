@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.extension import _Merging, _runs, extend_vocabularies, lineage
 from dragoman.text.sampling import bpe_dropout
 from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig

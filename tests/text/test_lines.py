@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.text.lines import decode_lines, read_lines, stream_lines
 
 COMPRESS = {

@@ -15,7 +15,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 
 COMPRESS = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.sides import language_of_file, looks_like_a_language, offered_sides
 

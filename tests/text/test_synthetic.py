@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from num2words import num2words
 
-from dragoman.errors import ConfigError, StorageError
+from dragoman.core.errors import ConfigError, StorageError
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.synthetic import KINDS, LANGUAGES, generate, write
 from dragoman.text.synthetic.english import English

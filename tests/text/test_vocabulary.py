@@ -12,8 +12,8 @@ import sentencepiece
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dragoman.config import parse
-from dragoman.errors import ConfigError, DataError, SavedError
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, Vocabulary, VocabularyConfig

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dragoman.errors import SavedError
+from dragoman.core.errors import SavedError
 from dragoman.training.checkpoint import (
     Best,
     Place,

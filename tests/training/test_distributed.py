@@ -18,10 +18,10 @@ from reversal import VOCABULARY, shared_trainer, tiny_config, tiny_model, transl
 from stores import write_store
 from worlds import ALONE, together
 
+from dragoman.core.errors import DataError, StorageError, WorkerError
 from dragoman.data.batches import Batches
-from dragoman.errors import DataError, StorageError, WorkerError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved import read_tensors
+from dragoman.saved.model import read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer

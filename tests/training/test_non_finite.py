@@ -11,7 +11,7 @@ import pytest
 import torch
 from reversal import Records, assert_same, weights
 
-from dragoman.errors import TrainingError
+from dragoman.core.errors import TrainingError
 from dragoman.training.checkpoint import path_of
 from dragoman.training.progress import MetricsFile, Record
 from dragoman.training.trainer import Trainer

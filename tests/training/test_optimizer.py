@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from dragoman.errors import SavedError
+from dragoman.core.errors import SavedError
 from dragoman.training.optimizer import AVERAGE, FlatOptimizer, OptimizerConfig
 
 

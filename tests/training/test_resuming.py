@@ -16,9 +16,9 @@ import pytest
 import torch
 from reversal import Reversal, assert_same, weights
 
+from dragoman.core.errors import InterruptedRunError, SavedError
 from dragoman.data.batches import Batch
-from dragoman.errors import InterruptedRunError, SavedError
-from dragoman.saved import read_tensors
+from dragoman.saved.model import read_tensors
 from dragoman.training.checkpoint import Best, Place, checkpoints, read_checkpoint
 from dragoman.training.trainer import Trainer
 

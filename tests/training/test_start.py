@@ -12,10 +12,10 @@ import pytest
 import torch
 from families import VARIATIONS
 
-from dragoman.errors import ConfigError, SavedError
+from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.models.interface import Part, TranslationModel
-from dragoman.saved import SavedConfig, build_model, save_model, weights_of
+from dragoman.saved.model import SavedConfig, build_model, save_model, weights_of
 from dragoman.text.extension import extend_vocabularies, lineage
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies

@@ -9,10 +9,10 @@ import pytest
 import torch
 from reversal import Records, Reversal, assert_same, tiny_model, translation, weights
 
+from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch, make_batch
-from dragoman.errors import DataError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved import load_weights, read_tensors
+from dragoman.saved.model import load_weights, read_tensors
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.scorer import ModelScorer
 from dragoman.search.strategy import SearchConfig, search

@@ -15,8 +15,8 @@ from reversal import Records, Reversal, weights
 from torch.nn.functional import cross_entropy
 
 from dragoman.data.batches import Batch
-from dragoman.models.dropout import Dropout
 from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.dropout import Dropout
 from dragoman.text.vocabulary import PAD
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.distributed import World

@@ -10,18 +10,18 @@ import click
 
 from dragoman.apps.progress import tell
 from dragoman.apps.runs import conclude_run, train_run
-from dragoman.config import to_yaml
-from dragoman.errors import ConfigError
+from dragoman.core.config import to_yaml
+from dragoman.core.errors import ConfigError
+from dragoman.core.files import atomic_write, storage_errors
 from dragoman.evaluation.metrics import exact_match
 from dragoman.experiment import Experiment
-from dragoman.files import atomic_write, storage_errors
 from dragoman.recipe import read_experiment
 from dragoman.run_directory import begin, is_run
-from dragoman.saved import CONFIG_FILE, has_model
+from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.text.corpus import read_pairs
 from dragoman.text.synthetic import write
 from dragoman.training.distributed import World
-from dragoman.translator import Translator
+from dragoman.translation.translator import Translator
 
 SOURCE, TARGET = "en", "de"
 TEXT_DIRECTORY = "text"

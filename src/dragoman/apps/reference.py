@@ -18,8 +18,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from dragoman.config import Config
-from dragoman.problems import configs_in
+from dragoman.core.config import Config
+from dragoman.core.problems import configs_in
 from dragoman.recipe import ExperimentConfig
 
 _HEAD = """\

@@ -12,11 +12,11 @@ from itertools import repeat
 
 import torch
 
+from dragoman.core.device import best_device, keep_freed_memory, working_precision
 from dragoman.data.batches import Batch
-from dragoman.device import best_device, keep_freed_memory, working_precision
 from dragoman.models import ModelConfig
-from dragoman.models.memory import activation_bytes
-from dragoman.saved import build_model
+from dragoman.models.footprint import activation_bytes
+from dragoman.saved.model import build_model
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.optimizer import FlatOptimizer
 from dragoman.training.settings import TrainingConfig

@@ -12,13 +12,13 @@ import click
 
 from dragoman.apps.progress import TrainingProgress, counting, is_quiet, tell, write_line
 from dragoman.apps.results import print_json
-from dragoman.errors import MissingExtraError, SavedError
+from dragoman.core.errors import MissingExtraError, SavedError
 from dragoman.evaluation.metrics import check_installed
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
 from dragoman.revision import ended_by
 from dragoman.run_directory import begin, claim
-from dragoman.saved import MODEL_DIRECTORY
+from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.training.progress import Observer
@@ -118,7 +118,7 @@ def conclude_run(
     """Print the scores, write the report if what draws it is installed, say where all is."""
     report = None
     try:  # before anything is printed, which may fail
-        from dragoman.apps.report import write_report
+        from dragoman.apps.reports.run_report import write_report
 
         report = write_report(experiment, more_scores)
     except MissingExtraError as error:
@@ -169,6 +169,6 @@ def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], lis
 
     if not tensorboard:
         return observe
-    from dragoman.apps.tensorboard import TensorBoard  # missing, it is told before training
+    from dragoman.apps.reports.tensorboard import TensorBoard  # missing, it is told before training
 
     return lambda step: [*observe(step), TensorBoard(experiment.run / "tensorboard", step)]

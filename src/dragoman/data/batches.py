@@ -15,12 +15,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from dragoman.core.errors import ConfigError
 from dragoman.data.grouping import divide, group_by_length
-from dragoman.data.mixing import rows_in_epoch
 from dragoman.data.prefetch import prefetch
+from dragoman.data.proportions import rows_in_epoch
 from dragoman.data.resampling import POOL_BATCHES, SampledBatch, Sampler, Sentences
 from dragoman.data.store import Store, take
-from dragoman.errors import ConfigError
 from dragoman.models.interface import TranslationModel
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
 

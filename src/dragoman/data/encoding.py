@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.processes import WorkerPool
+from dragoman.core.processes import WorkerPool
 from dragoman.text.vocabulary import Vocabularies
 
 Ids = npt.NDArray[np.int32]

@@ -16,8 +16,8 @@ from typing import Any
 
 from pydantic import Field
 
-from dragoman.config import Config
-from dragoman.errors import DataError
+from dragoman.core.config import Config
+from dragoman.core.errors import DataError
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from dragoman.core.errors import DataError, SavedError
+from dragoman.core.files import atomic_directory, read_json, write_json
 from dragoman.data.encoding import Chunk, EncodedChunk, Encoder, encode_chunks
 from dragoman.data.origin import (
     InputFile,
@@ -26,11 +28,9 @@ from dragoman.data.store import (
     read_manifest,
     write_manifest,
 )
-from dragoman.errors import DataError, SavedError
-from dragoman.files import atomic_directory, read_json, write_json
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
+from dragoman.text.cleaning_report import Finding, PartReport
 from dragoman.text.corpus import CorpusPart, Pair
-from dragoman.text.report import Finding, PartReport
 from dragoman.text.vocabulary import Vocabularies
 
 REPORT = "report.json"

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from dragoman.config import Config, parse
+from dragoman.core.config import Config, parse
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import read_json, write_json
 from dragoman.data.origin import InputFile
-from dragoman.errors import ConfigError, SavedError
-from dragoman.files import read_json, write_json
 
 FORMAT: Literal[1] = 1
 DATA_DIRECTORY = "data"

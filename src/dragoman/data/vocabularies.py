@@ -12,11 +12,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from dragoman.config import Config
+from dragoman.core.config import Config
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import storage_errors, write_json
 from dragoman.data.origin import InputFile, clean_text_settings, digest, same_content
 from dragoman.data.prepare import nothing_left
-from dragoman.errors import ConfigError, SavedError
-from dragoman.files import storage_errors, write_json
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpus import CorpusPart, Pair
 from dragoman.text.extension import extend_vocabularies

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.evaluation.metrics import EvaluationConfig, Score, check_parallel, score_corpus
 
 _BUCKETS = 5

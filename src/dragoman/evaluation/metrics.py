@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from dragoman.config import Config
-from dragoman.errors import DataError, MissingExtraError, install_command
+from dragoman.core.config import Config
+from dragoman.core.errors import DataError, MissingExtraError, install_command
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric

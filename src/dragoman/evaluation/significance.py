@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from dragoman.config import Config
-from dragoman.errors import DataError
+from dragoman.core.config import Config
+from dragoman.core.errors import DataError
 from dragoman.evaluation.metrics import EvaluationConfig, build_metric, check_parallel
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from dragoman.errors import MissingExtraError
+from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig, build_metric
 
 # Scripts whose words no space parts, or whose words change too much for whole ones to be counted.

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from dragoman.models.bytenet import ByteNet, ByteNetConfig
-from dragoman.models.convs2s import ConvS2S, ConvS2SConfig
+from dragoman.models.families.bytenet import ByteNet, ByteNetConfig
+from dragoman.models.families.convs2s import ConvS2S, ConvS2SConfig
+from dragoman.models.families.recurrent import Recurrent, RecurrentConfig
+from dragoman.models.families.recurrent_lm import RecurrentLM, RecurrentLMConfig
+from dragoman.models.families.transformer import Transformer, TransformerConfig
+from dragoman.models.families.transformer_lm import TransformerLM, TransformerLMConfig
 from dragoman.models.interface import TranslationModel
-from dragoman.models.recurrent import Recurrent, RecurrentConfig
-from dragoman.models.recurrent_lm import RecurrentLM, RecurrentLMConfig
-from dragoman.models.transformer import Transformer, TransformerConfig
-from dragoman.models.transformer_lm import TransformerLM, TransformerLMConfig
 
 
 def _with_family(values: Any) -> Any:

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.config import Config
-from dragoman.errors import ConfigError
+from dragoman.core.config import Config
+from dragoman.core.errors import ConfigError
 
 Part = Literal["encoder", "decoder", "embeddings"]
 """What weights may be taken over from another model: layers of either side, or what belongs to

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from dragoman.errors import ConfigError
+from dragoman.core.errors import ConfigError
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel
 

@@ -13,7 +13,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from dragoman.config import Config
+from dragoman.core.config import Config
 from dragoman.search.constraints import Progress, Rules
 from dragoman.search.hypothesis import Hypothesis, rank
 from dragoman.search.paths import follow_paths

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
-from dragoman.errors import ConfigError
+from dragoman.core.errors import ConfigError
 from dragoman.models.interface import Memory, State, TranslationModel
 from dragoman.text.vocabulary import PAD
 

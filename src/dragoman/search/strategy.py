@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from dragoman.config import Config
+from dragoman.core.config import Config
 from dragoman.search.beam import EarlyEnd, beam_search
 from dragoman.search.constraints import (
     Constraint,

@@ -17,10 +17,10 @@ from contextlib import closing
 import regex
 from pydantic import Field, field_validator
 
-from dragoman.config import Config
-from dragoman.errors import StorageError
+from dragoman.core.config import Config
+from dragoman.core.errors import StorageError
+from dragoman.text.cleaning_report import CleaningReport, Reason
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
-from dragoman.text.report import CleaningReport, Reason
 
 __all__ = [
     "CleaningConfig",

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dragoman.config import Config
-from dragoman.errors import DataError
+from dragoman.core.config import Config
+from dragoman.core.errors import DataError
 from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines, stream_lines
 from dragoman.text.public_corpora import located
 from dragoman.text.readers import Pair, read_jsonl, read_po, read_tmx, read_tsv

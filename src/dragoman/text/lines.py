@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 
 import zstandard
 
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.text.public_corpora import remedy
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

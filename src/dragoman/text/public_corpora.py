@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dragoman.files import absolute
+from dragoman.core.files import absolute
 
 SETTING = "DRAGOMAN_CORPORA"
 """The environment variable that names the folder of public corpora."""

@@ -17,7 +17,7 @@ import polib
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.text.lines import open_bytes, read_lines
 
 _FIRST_UNITS = 1000  # of a translation memory, which tell its languages

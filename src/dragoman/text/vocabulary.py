@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple
 import sentencepiece
 from pydantic import Field, field_validator
 
-from dragoman.config import Config
-from dragoman.errors import ConfigError, SavedError
-from dragoman.files import atomic_write, storage_errors
+from dragoman.core.config import Config
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import atomic_write, storage_errors
 from dragoman.text.cleaning import normalize
 from dragoman.text.sampling import Splitter, bpe_dropout, unigram_sampling
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import sentencepiece
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import Pair
 from dragoman.text.reservoir import Reservoir, whole_counts
 from dragoman.text.vocabulary import (

@@ -16,9 +16,9 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor
 
-from dragoman.errors import SavedError
-from dragoman.files import atomic_directory, remove_directory
-from dragoman.saved import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE, read_tensors, write_tensors
+from dragoman.core.errors import SavedError
+from dragoman.core.files import atomic_directory, remove_directory
+from dragoman.saved.model import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE, read_tensors, write_tensors
 from dragoman.training.optimizer import AVERAGE
 
 MOMENTS_FILE = "optimizer.safetensors"

@@ -23,8 +23,8 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
-from dragoman.device import best_device
-from dragoman.errors import DragomanError, WorkerError
+from dragoman.core.device import best_device
+from dragoman.core.errors import DragomanError, WorkerError
 
 Result = TypeVar("Result")
 

@@ -16,8 +16,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.config import Config
-from dragoman.errors import SavedError
+from dragoman.core.config import Config
+from dragoman.core.errors import SavedError
 from dragoman.models.interface import fixed_tensors
 
 AVERAGE = "average."

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from dragoman.files import atomic_write, storage_errors
+from dragoman.core.files import atomic_write, storage_errors
 from dragoman.training.tasks import TOKENS, Task
 
 Record = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from dragoman.config import Config
+from dragoman.core.config import Config
 
 
 class ScheduleConfig(Config):

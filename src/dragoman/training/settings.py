@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from dragoman.config import Config
-from dragoman.device import Precision
+from dragoman.core.config import Config
+from dragoman.core.device import Precision
 from dragoman.training.objectives import CrossEntropy, RDrop
 from dragoman.training.optimizer import OptimizerConfig
 from dragoman.training.schedule import ScheduleConfig

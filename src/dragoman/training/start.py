@@ -10,11 +10,11 @@ import torch
 from pydantic import BeforeValidator, Field
 from torch import Tensor
 
-from dragoman.config import Config
+from dragoman.core.config import Config
+from dragoman.core.errors import ConfigError, SavedError
 from dragoman.data.vocabularies import Parent
-from dragoman.errors import ConfigError, SavedError
 from dragoman.models.interface import FamilyConfig, Part, Side, TranslationModel, fixed_tensors
-from dragoman.saved import (
+from dragoman.saved.model import (
     CONFIG_FILE,
     SavedModel,
     home_of,

@@ -17,9 +17,9 @@ from typing import Protocol
 
 from torch import Tensor
 
+from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch
 from dragoman.data.prefetch import Prefetch, prefetch
-from dragoman.errors import DataError
 from dragoman.models.interface import TranslationModel
 from dragoman.training.checkpoint import Place
 

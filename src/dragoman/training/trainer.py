@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dragoman.core.device import keep_freed_memory, working_precision
+from dragoman.core.errors import InterruptedRunError, TrainingError
+from dragoman.core.files import sweep
 from dragoman.data.batches import Batch
-from dragoman.device import keep_freed_memory, working_precision
-from dragoman.errors import InterruptedRunError, TrainingError
 from dragoman.evaluation.metrics import is_better
-from dragoman.files import sweep
-from dragoman.models.dropout import seed_dropout
 from dragoman.models.interface import TranslationModel
-from dragoman.saved import CHECKPOINTS_DIRECTORY
+from dragoman.models.layers.dropout import seed_dropout
+from dragoman.saved.model import CHECKPOINTS_DIRECTORY
 from dragoman.training.checkpoint import (
     Best,
     Place,

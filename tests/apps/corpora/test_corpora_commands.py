@@ -13,7 +13,7 @@ import pytest
 from command_line import call, one_error
 from corpora_web import ENGLISH, GERMAN, Web, tar_of, text_facts
 
-from dragoman.errors import ConfigError, DataError, DownloadError, StorageError
+from dragoman.core.errors import ConfigError, DataError, DownloadError, StorageError
 
 pytestmark = pytest.mark.usefixtures("corpora")
 

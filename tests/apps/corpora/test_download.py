@@ -13,8 +13,8 @@ from corpora_web import Web, sha256
 
 from dragoman.apps.corpora import download as module
 from dragoman.apps.corpora.download import download
-from dragoman.errors import DownloadError, SavedError, StorageError
-from dragoman.locks import lock
+from dragoman.core.errors import DownloadError, SavedError, StorageError
+from dragoman.core.locks import lock
 
 CONTENT = bytes(range(256)) * 1200  # five reads
 

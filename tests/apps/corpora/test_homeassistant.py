@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.apps.corpora import homeassistant
 from dragoman.apps.corpora.homeassistant import LANGUAGES, Row, Selection, derive, key, rows, split
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 
 NOTHING = Selection(dev=frozenset(), test=frozenset(), left_out=frozenset())
 

@@ -10,8 +10,8 @@ import pytest
 from corpora_web import sha256
 
 from dragoman.apps.corpora.manifest import Corpus, CorpusFile, corpora
-from dragoman.config import parse
-from dragoman.errors import ConfigError
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
 from dragoman.text.public_corpora import corpora_folder
 
 ALL = pytest.mark.parametrize("name", corpora())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dragoman.apps.init.material import Material, find_material
-from dragoman.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import read_pairs
 
 PO = 'msgid ""\nmsgstr "Language: ko\\n"\n\nmsgid "Save"\nmsgstr "저장"\n'

@@ -11,11 +11,11 @@ from invented import facts, pieces
 from dragoman.apps.init.choose import choose_step, plan_training
 from dragoman.apps.init.recipe import Chosen, Parts, notes_of, render, values_of
 from dragoman.apps.init.sizes import SIZES, Size, plan_vocabulary, smaller_vocabularies
-from dragoman.config import parse
+from dragoman.core.config import parse
+from dragoman.core.strict_yaml import load_yaml
 from dragoman.evaluation.metrics import BleuTokenizer
 from dragoman.models import TransformerConfig
 from dragoman.recipe import ExperimentConfig
-from dragoman.strict_yaml import load_yaml
 from dragoman.text.corpus import CorpusPart
 
 

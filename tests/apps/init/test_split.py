@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.apps.init.look import look_at
 from dragoman.apps.init.split import BLOCK_PAIRS, held_out_sizes, hold_out, write_set
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from dragoman.data.batches import make_batch
 from dragoman.models import TransformerConfig
-from dragoman.models.dropout import seed_dropout
+from dragoman.models.layers.dropout import seed_dropout
 from dragoman.text.vocabulary import PAD
 from dragoman.training.objectives import CrossEntropy, RDrop
 from dragoman.training.objectives.r_drop import symmetric_divergence

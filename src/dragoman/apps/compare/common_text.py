@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpus import CorpusPart, read_pairs
 

@@ -20,19 +20,19 @@ from dragoman.apps.compare.speed import (
 )
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.runs import prepare_run, train_run
-from dragoman.errors import ConfigError, InterruptedRunError, SavedError
+from dragoman.core.errors import ConfigError, InterruptedRunError, SavedError
+from dragoman.core.files import atomic_write
 from dragoman.evaluation.metrics import EvaluationConfig, Score, perplexity, score_corpus
 from dragoman.evaluation.significance import Comparison as Difference
 from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 from dragoman.experiment import Experiment
-from dragoman.files import atomic_write
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import claim
-from dragoman.saved import has_model
+from dragoman.saved.model import has_model
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.translation import total
-from dragoman.translator import Translator
+from dragoman.translation.outputs import total
+from dragoman.translation.translator import Translator
 
 TRANSLATIONS = "translations"
 _CONFIDENCE_SAMPLES = 1000

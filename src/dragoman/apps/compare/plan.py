@@ -16,13 +16,13 @@ from typing import Any
 
 from dragoman.apps.compare.speed import rehearsal_of
 from dragoman.apps.progress import tell
-from dragoman.errors import ConfigError, SavedError
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import read_json, storage_errors, write_json
 from dragoman.experiment import Experiment, Prepared
-from dragoman.files import read_json, storage_errors, write_json
 from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import begin, is_run
-from dragoman.saved import CONFIG_FILE
+from dragoman.saved.model import CONFIG_FILE
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 

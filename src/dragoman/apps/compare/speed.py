@@ -11,11 +11,11 @@ from statistics import median
 import torch
 
 from dragoman.apps.rehearsal import Rehearsal
-from dragoman.device import best_device, decide_precision
+from dragoman.core.device import best_device, decide_precision
 from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
 from dragoman.training.distributed import World
-from dragoman.translator import Translator
+from dragoman.translation.translator import Translator
 
 ROUNDS = 3
 SECONDS = 4.0  # of training in a round

@@ -6,9 +6,9 @@ import logging
 from pathlib import Path
 
 from dragoman.apps.compare.comparison import Comparison, Row
-from dragoman.errors import MissingExtraError
+from dragoman.core.errors import MissingExtraError
+from dragoman.core.files import atomic_write, write_json
 from dragoman.evaluation.metrics import Score
-from dragoman.files import atomic_write, write_json
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ def write_comparison(found: Comparison, output: Path) -> list[Path]:
         stream.write(table(found) + "\n")
     paths = [output / JSON_FILE, output / TABLE_FILE]
     try:
-        from dragoman.apps.plots import comparison_picture, to_svg
+        from dragoman.apps.reports.plots import comparison_picture, to_svg
 
         with atomic_write(output / PICTURE_FILE) as stream:
             stream.write(to_svg(comparison_picture(found.to_json()), text_as_paths=True))

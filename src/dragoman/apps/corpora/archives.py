@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.apps.corpora.manifest import Part
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 
 _CHUNK_BYTES = 2**20
 # Eight times the largest of WMT 2014, a side of the 10^9 corpus.

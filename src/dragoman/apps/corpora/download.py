@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import dragoman
-from dragoman.errors import DownloadError, SavedError
-from dragoman.files import make_directory, storage_errors
-from dragoman.locks import lock
+from dragoman.core.errors import DownloadError, SavedError
+from dragoman.core.files import make_directory, storage_errors
+from dragoman.core.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

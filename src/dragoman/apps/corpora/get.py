@@ -23,8 +23,8 @@ from dragoman.apps.corpora.storage import (
     write_text,
 )
 from dragoman.apps.progress import counting
-from dragoman.errors import DataError, DownloadError, StorageError
-from dragoman.files import make_directory, storage_errors
+from dragoman.core.errors import DataError, DownloadError, StorageError
+from dragoman.core.files import make_directory, storage_errors
 from dragoman.text.public_corpora import corpora_folder
 
 Say = Callable[[str], object]

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from pydantic import field_validator
 
 from dragoman.apps.corpora.archives import damage_told, members
-from dragoman.config import Config, parse, read_yaml
-from dragoman.errors import DataError
+from dragoman.core.config import Config, parse, read_yaml
+from dragoman.core.errors import DataError
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "cs", "ru", "ja", "ko", "zh-Hans", "et")
 """Of the columns, English first."""

@@ -10,8 +10,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from dragoman.config import Config, parse, read_yaml
-from dragoman.errors import ConfigError
+from dragoman.core.config import Config, parse, read_yaml
+from dragoman.core.errors import ConfigError
 
 _MANIFEST = Path(__file__).with_name("manifest.yaml")
 _SHA256 = r"^[0-9a-f]{64}$"

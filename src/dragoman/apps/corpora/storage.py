@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.apps.corpora.manifest import Corpus, CorpusFile
-from dragoman.config import Config, parse
-from dragoman.errors import DataError, SavedError
-from dragoman.files import atomic_write, read_json, write_json
+from dragoman.core.config import Config, parse
+from dragoman.core.errors import DataError, SavedError
+from dragoman.core.files import atomic_write, read_json, write_json
 from dragoman.text.lines import open_bytes
 
 RECORD = "found.json"

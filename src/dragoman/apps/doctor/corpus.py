@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from statistics import StatisticsError, correlation
 
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
-from dragoman.errors import DataError
+from dragoman.core.errors import DataError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import clean_part, held_out_keys
+from dragoman.text.cleaning_report import CleaningReport
 from dragoman.text.corpus import Pair, read_pairs
-from dragoman.text.report import CleaningReport
 from dragoman.text.reservoir import Reservoir
 
 SAMPLE_PAIRS = 50_000

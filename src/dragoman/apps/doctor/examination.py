@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragoman.apps.doctor import corpus, machine, pieces, scores
 from dragoman.apps.doctor.findings import Finding, error, warning
-from dragoman.errors import DragomanError
+from dragoman.core.errors import DragomanError
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import check_usable
 

@@ -16,8 +16,8 @@ from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.pieces import Encoded
 from dragoman.apps.progress import duration
 from dragoman.apps.rehearsal import Measured, measure
+from dragoman.core.device import best_device, decide_precision, is_emulated
 from dragoman.data.batches import Batch, make_batch
-from dragoman.device import best_device, decide_precision, is_emulated
 from dragoman.models.cost import cost
 from dragoman.recipe import ExperimentConfig
 from dragoman.training.objectives.chunks import CHUNK_SCORES

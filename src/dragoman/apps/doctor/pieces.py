@@ -10,7 +10,7 @@ import numpy as np
 
 from dragoman.apps.doctor.corpus import SAMPLE_PAIRS, Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
-from dragoman.errors import ConfigError, SavedError
+from dragoman.core.errors import ConfigError, SavedError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair

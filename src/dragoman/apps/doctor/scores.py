@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, warning
-from dragoman.errors import MissingExtraError
+from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.metrics import check_installed, installing
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
 from dragoman.recipe import ExperimentConfig

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from dragoman.text.cleaning import CleaningConfig, clean, held_out_keys, normalize
+from dragoman.text.cleaning_report import CleaningReport
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
-from dragoman.text.report import CleaningReport
 from dragoman.text.reservoir import Reservoir
 from dragoman.text.scripts import script_shares
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import CorpusPart, Format
 from dragoman.text.readers import po_language
 from dragoman.text.sides import language_of_file, looks_like_a_language, offered_sides

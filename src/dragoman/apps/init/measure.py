@@ -12,11 +12,11 @@ from dragoman.apps.init.choose import Pieces
 from dragoman.apps.init.look import Facts
 from dragoman.apps.init.sizes import Size, plan_vocabulary, smaller_vocabularies
 from dragoman.apps.rehearsal import Rehearsal
+from dragoman.core.device import best_device
+from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
-from dragoman.device import best_device
-from dragoman.errors import ConfigError
-from dragoman.models.transformer import TransformerConfig
+from dragoman.models.families.transformer import TransformerConfig
 from dragoman.text.corpus import Pair
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies

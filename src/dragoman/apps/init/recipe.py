@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dragoman.apps.init.choose import Pieces, Plan
 from dragoman.apps.init.look import Facts
 from dragoman.apps.init.sizes import SIZES, script_names, shares_scripts
-from dragoman.config import to_yaml
+from dragoman.core.config import to_yaml
 from dragoman.evaluation.metrics import BleuTokenizer, installing
 from dragoman.evaluation.tokenizers import suitable_tokenizers
 from dragoman.text.corpus import CorpusPart

@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from dragoman.errors import DataError
-from dragoman.files import atomic_write
+from dragoman.core.errors import DataError
+from dragoman.core.files import atomic_write
 from dragoman.text.cleaning import CleaningConfig, clean, held_out_keys
+from dragoman.text.cleaning_report import CleaningReport
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
-from dragoman.text.report import CleaningReport
 from dragoman.text.reservoir import Reservoir
 
 BLOCK_PAIRS = 10

@@ -21,11 +21,11 @@ from dragoman.apps.init.look import Facts, look_at
 from dragoman.apps.init.material import Material
 from dragoman.apps.init.recipe import Chosen, Parts, notes_of, render, values_of
 from dragoman.apps.init.split import SetFile, hold_out, write_set
-from dragoman.device import best_device
-from dragoman.errors import ConfigError, DataError
+from dragoman.core.device import best_device
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.evaluation.tokenizers import best_tokenizer
-from dragoman.files import atomic_directory, atomic_write
-from dragoman.saved import build_model
+from dragoman.saved.model import build_model
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 
 Tell = Callable[[str], None]

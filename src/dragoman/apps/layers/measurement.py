@@ -13,8 +13,8 @@ from torch import Tensor
 
 from dragoman.models.cost import flop_counter
 from dragoman.models.dependence import longest_chain, shortest_paths
-from dragoman.models.layer_types import Layer, LayerType, Sizes
-from dragoman.models.memory import activation_bytes, peak_bytes
+from dragoman.models.footprint import activation_bytes, peak_bytes
+from dragoman.models.layers.layer_types import Layer, LayerType, Sizes
 
 _PLACE = 1
 """In a stack: where dilated convolutions begin to leave something out."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from dragoman.apps.layers.growth import Growth, upper
 from dragoman.apps.layers.measurement import Cost
 from dragoman.apps.layers.result import Measured, Result
-from dragoman.files import atomic_write
+from dragoman.core.files import atomic_write
 
 BEGIN = "<!-- written by dragoman layers: begin -->"
 END = "<!-- written by dragoman layers: end -->"

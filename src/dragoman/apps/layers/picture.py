@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dragoman.apps.layers.measurement import Cost, Dependence
 from dragoman.apps.layers.result import Result
-from dragoman.apps.plots import Curve, Panel, logarithmic_panels, to_svg
+from dragoman.apps.reports.plots import Curve, Panel, logarithmic_panels, to_svg
 
 _COLORS = {
     "self-attention": "#2f5597",

@@ -11,7 +11,7 @@ import torch
 import dragoman
 from dragoman.apps.layers.growth import Growth, fit
 from dragoman.apps.layers.measurement import Advance, Cost, Dependence, Plan, measure, trace
-from dragoman.models.layer_types import LAYER_TYPES, Claim, LayerType
+from dragoman.models.layers.layer_types import LAYER_TYPES, Claim, LayerType
 
 QUANTITIES = tuple(one.name for one in fields(Cost) if one.name not in {"n", "d"})
 """Of a :class:`Cost`, whose growth is fitted."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from dragoman.errors import ConfigError
-from dragoman.files import atomic_write
+from dragoman.core.errors import ConfigError
+from dragoman.core.files import atomic_write
 from dragoman.text.synthetic.english import English
 from dragoman.text.synthetic.french import French
 from dragoman.text.synthetic.german import German

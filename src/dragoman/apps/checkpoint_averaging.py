@@ -1,0 +1,59 @@
+"""A model from several checkpoints, of one run or named one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.run_directory import claim, is_run
+from dragoman.saved.model import WEIGHTS_FILE, average_weights, load_model, save_model
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.checkpoint import checkpoints
+
+
+def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]:
+    """Write the mean of checkpoints as a model to ``output``, and return what was averaged.
+
+    Args:
+        paths: runs, of which the newest ``last`` checkpoints are taken; checkpoints; models.
+        last: checkpoints of a run.
+        output: a directory that does not exist.
+
+    Raises:
+        ConfigError: ``output`` exists.
+        SavedError: one is missing, damaged or of another configuration or vocabulary; or another
+            process works in the run that ``output`` lies in.
+    """
+    if os.path.lexists(output):
+        raise ConfigError(f"{output}: exists already; name a directory that does not")
+    chosen = [found for path in paths for found in _weights_of(path, last)]
+    first = load_model(chosen[0], "cpu")
+    for path in chosen[1:]:
+        _check_vocabularies(first.vocabularies, path, chosen[0])
+    weights = average_weights(path / WEIGHTS_FILE for path in chosen)
+    runs = [parent for parent in output.absolute().parents if is_run(parent)]
+    with claim(runs[0]) if runs else nullcontext():
+        save_model(output, first.config, first.vocabularies, weights)
+    return chosen
+
+
+def _weights_of(path: Path, last: int) -> list[Path]:
+    """The directories with weights that ``path`` means."""
+    if found := checkpoints(path)[-last:]:
+        return found
+    if os.path.isfile(path / WEIGHTS_FILE):
+        return [path]
+    raise SavedError(f"{path}: neither a run with checkpoints, nor a checkpoint or model")
+
+
+def _check_vocabularies(wanted: Vocabularies, path: Path, first: Path) -> None:
+    found = load_model(path, "cpu").vocabularies
+    pairs = zip(wanted, found, strict=True)
+    if any(one.fingerprint != other.fingerprint for one, other in pairs):
+        raise SavedError(
+            f"{path}: its vocabulary is not that of {first}; average checkpoints of one run, or "
+            "of runs with the same vocabulary"
+        )

@@ -1,0 +1,226 @@
+"""The command that turns translations into numbers: evaluate."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.cli.options import EXISTING, json_option, rising_numbers
+from dragoman.apps.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.apps.reports.lengths import LengthReport
+    from dragoman.evaluation.metrics import EvaluationConfig, Score
+    from dragoman.evaluation.significance import Comparison
+
+# As in EvaluationConfig, which --help must not load; a test holds them equal.
+METRICS = ("bleu", "chrf", "ter")
+TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
+TESTS = ("bootstrap", "randomization")
+
+
+@click.command()
+@click.argument("hypotheses", type=EXISTING)
+@click.argument("references", metavar="REFERENCE...", type=EXISTING, nargs=-1, required=True)
+@click.option(
+    "--metric",
+    "metrics",
+    type=click.Choice(METRICS),
+    multiple=True,
+    default=("bleu", "chrf"),
+    show_default=True,
+    help="May be repeated.",
+)
+@click.option(
+    "--tokenize",
+    type=click.Choice(TOKENIZERS),
+    default="13a",
+    show_default=True,
+    help="How BLEU finds words; none for text that is tokenised already.",
+)
+@click.option("--lowercase", is_flag=True, help="Overlook case.")
+@click.option(
+    "--confidence",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Add 95% confidence intervals from N bootstrap resamples, such as 1000.",
+)
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=EXISTING,
+    help="Translations by another system: is the difference to them more than chance?",
+)
+@click.option(
+    "--test",
+    type=click.Choice(TESTS),
+    default="bootstrap",
+    show_default=True,
+    help="How --baseline decides.",
+)
+@click.option(
+    "--by-length",
+    "sources",
+    metavar="SOURCE",
+    type=EXISTING,
+    help="What HYPOTHESES translate: add a table of the first metric by the length of the source.",
+)
+@click.option(
+    "--beside",
+    metavar="FILE",
+    type=EXISTING,
+    multiple=True,
+    help="In that table, another system's translations; may be repeated.",
+)
+@click.option(
+    "--bounds",
+    metavar="N,N,...",
+    default="",
+    callback=rising_numbers,
+    help="Greatest length of each of its rows but the last.  [default: five of like size]",
+)
+@click.option(
+    "--pieces",
+    "vocabulary",
+    metavar="MODEL",
+    type=EXISTING,
+    help="Count its lengths in pieces of this model or run instead of words.",
+)
+@click.option("--picture", metavar="FILE.svg", type=EXISTING, help="Draw it.")
+@json_option
+def evaluate(
+    hypotheses: Path,
+    references: tuple[Path, ...],
+    baseline: Path | None,
+    test: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Score the translations in HYPOTHESES against one or more REFERENCE files.
+
+    HYPOTHESES may be - for standard input.  Scores come with sacrebleu's signatures.
+
+    \b
+    Examples:
+      dragoman translate runs/demo < test.en | dragoman evaluate - test.de
+      dragoman evaluate new.de test.de --metric chrf --baseline old.de
+      dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
+    """
+    from dragoman.core.config import parse
+    from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
+    from dragoman.text.corpus import read_lines
+
+    config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
+    lines = _read(hypotheses)
+    sets = [list(read_lines(path)) for path in references]
+    scores = score_corpus(lines, sets, config)
+    comparisons = (
+        _compare(_read(baseline), {str(hypotheses): lines}, sets, config, test) if baseline else []
+    )
+    exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
+    by_length = _by_length({hypotheses: lines}, sets, config, options)
+    found = (scores, exact, comparisons, by_length)
+    if as_json:
+        print_json(_values(*found))
+    else:
+        click.echo(_as_text(*found))
+
+
+def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "metrics": list(dict.fromkeys(options["metrics"])),
+        "bleu_tokenize": options["tokenize"],
+        "lowercase": options["lowercase"],
+        "confidence_samples": options["confidence"],
+    }
+
+
+def _read(path: Path) -> list[str]:
+    """The lines of a file, or of standard input for ``-``."""
+    from dragoman.text.corpus import read_lines, stream_lines
+
+    if str(path) == "-":
+        return list(stream_lines(sys.stdin.buffer, "standard input"))
+    return list(read_lines(path))
+
+
+def _compare(
+    baseline: list[str],
+    systems: dict[str, list[str]],
+    references: list[list[str]],
+    config: EvaluationConfig,
+    test: str,
+) -> list[Comparison]:
+    from dragoman.core.config import parse
+    from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+
+    significance = parse(SignificanceConfig, {"test": test}, "evaluate --test")
+    return compare_systems(baseline, systems, references, config, significance)
+
+
+def _by_length(
+    translations: dict[Path, list[str]],
+    references: list[list[str]],
+    config: EvaluationConfig,
+    options: dict[str, Any],
+) -> LengthReport | None:
+    """The report that --by-length asks for, drawn if there is --picture."""
+    if options["sources"] is None:
+        if any(options[name] for name in ("beside", "bounds", "vocabulary", "picture")):
+            raise click.UsageError(
+                "--beside, --bounds, --pieces and --picture go with --by-length; give it, too"
+            )
+        return None
+    if options["picture"] and options["picture"].suffix != ".svg":
+        raise click.UsageError(
+            f"--picture {options['picture']}: it is drawn as SVG; name it FILE.svg"
+        )
+    from dragoman.apps.reports.lengths import LengthReport, source_lengths, system_names
+    from dragoman.evaluation.lengths import score_by_length
+    from dragoman.text.corpus import read_lines
+
+    translations = translations | {path: _read(path) for path in options["beside"]}
+    systems = dict(zip(system_names(list(translations)), translations.values(), strict=True))
+    lengths = source_lengths(list(read_lines(options["sources"])), options["vocabulary"])
+    buckets = score_by_length(lengths, systems, references, config, options["bounds"])
+    report = LengthReport("pieces" if options["vocabulary"] else "words", buckets)
+    if options["picture"]:
+        report.draw(options["picture"])
+    return report
+
+
+def _as_text(
+    scores: list[Score],
+    exact: float | None,
+    comparisons: list[Comparison],
+    by_length: LengthReport | None,
+) -> str:
+    lines = [str(score) for score in scores]
+    if exact is not None:
+        lines.append(f"exact match = {exact:.1f}%")
+    for comparison in comparisons:
+        verdict = "more" if comparison.is_significant() else "no more"
+        lines.append(f"against the baseline: {comparison}: {verdict} than chance (p < 0.05)")
+    if by_length is not None:
+        lines += ["", by_length.table()]
+    return "\n".join(lines)
+
+
+def _values(
+    scores: list[Score],
+    exact: float | None,
+    comparisons: list[Comparison],
+    by_length: LengthReport | None,
+) -> dict[str, Any]:
+    values: dict[str, Any] = {"scores": [score.to_json() for score in scores]}
+    if exact is not None:
+        values["exact_match"] = exact
+    if comparisons:
+        values["comparisons"] = [comparison.to_json() for comparison in comparisons]
+    if by_length is not None:
+        values["by_length"] = by_length.to_json()
+    return values

@@ -1,0 +1,145 @@
+"""The command ``dragoman init``."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.cli.options import EXISTING, Number, json_option
+
+if TYPE_CHECKING:
+    from dragoman.apps.init.start import Started
+
+log = logging.getLogger(__name__)
+
+_REASONS = {"held out": "repeats dev or test"}
+FORMATS = ("tsv", "jsonl", "tmx", "po")
+
+
+@click.command()
+@click.argument("files", metavar="FILES...", type=EXISTING, nargs=-1, required=True)
+@click.option("--source", help="Column, key or language of the source.")
+@click.option("--target", help="The same of the target.")
+@click.option(
+    "--dev",
+    type=EXISTING,
+    multiple=True,
+    help="The dev set, like FILES; twice for two plain files.  [default: split off]",
+)
+@click.option(
+    "--test",
+    type=EXISTING,
+    multiple=True,
+    help="The test set, in the same way.  [default: split off]",
+)
+@click.option(
+    "--minutes",
+    type=Number(min=1, max=1_000_000),
+    default=10,
+    show_default=True,
+    help="How long training and scoring may take on this machine.",
+)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    help="The format of FILES, where the suffix does not tell.",
+)
+@click.option(
+    "--output",
+    type=EXISTING,
+    default=Path("my.yaml"),
+    show_default=True,
+    help="The configuration to write.",
+)
+@json_option
+def init(
+    files: tuple[Path, ...],
+    minutes: float,
+    output: Path,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Write a configuration for the text in FILES whose model fits text and time.
+
+    FILES is one file that has both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
+    source first, such as train.en train.de.  Looks at the text, measures how fast models learn on
+    this machine, and says in comments why each value was chosen.  Dev and test sets that are not
+    given are split off, into a folder beside the configuration.
+
+    \b
+    Examples:
+      dragoman init train.tsv --source en --target ko
+      dragoman init train.en train.de --dev val.en --dev val.de --minutes 60
+    """
+    from dragoman.apps.init.material import find_material
+    from dragoman.apps.init.start import start
+    from dragoman.apps.progress import tell
+    from dragoman.apps.results import print_json
+
+    started = start(find_material(files, **choices), output, minutes, tell)
+    for warning in started.warnings:
+        log.warning(warning)
+    if as_json:
+        print_json(_figures(started))
+    else:
+        click.echo(_summary(started))
+
+
+def _summary(started: Started) -> str:
+    from dragoman.apps.init.sizes import script_names
+
+    chosen = started.chosen
+    facts, plan, vocabulary = chosen.facts, chosen.plan, chosen.vocabulary
+    out = ", ".join(f"{_REASONS.get(why, why)} {n:,}" for why, n in facts.dropped.items())
+    left_out = f" (of {facts.read:,}; left out: {out})" if out else ""
+    sides = [
+        f"{side.language} in {script_names(side)}, {side.length / facts.pairs:.0f}"
+        for side in (facts.source, facts.target)
+    ]
+    shared = "shared" if vocabulary.joint else "for either side"
+    lines = [
+        ("Text", f"{facts.pairs:,} pairs to learn from{left_out}"),
+        ("", f"{sides[0]} and {sides[1]} characters a sentence"),
+        ("Scored on", f"{facts.dev_pairs:,} pairs (dev), {facts.test_pairs:,} pairs (test)"),
+        (
+            "Model",
+            f"Transformer of {started.parameters / 1e6:.1f} million parameters "
+            f"({plan.size.layers} + {plan.size.layers} layers, d_model {plan.size.d_model}), "
+            f"{vocabulary.size:,} pieces {shared}",
+        ),
+        (
+            "Training",
+            f"{plan.steps:,} steps, {plan.epochs:.1f} passes over the text, at "
+            f"{chosen.speed:,.0f} target tokens a second",
+        ),
+        ("Time", f"about {plan.minutes} with scoring, on this machine as busy as now"),
+        ("Written", f"{started.config}" + (f", {started.text}/" if started.text else "")),
+    ]
+    name = shlex.quote(str(started.config))
+    text = "\n".join(f"{label + ':' if label else '':<11} {said}" for label, said in lines)
+    return f"{text}\n\nNext:\n  dragoman doctor {name}\n  dragoman train {name}"
+
+
+def _figures(started: Started) -> dict[str, Any]:
+    chosen = started.chosen
+    facts, plan = chosen.facts, chosen.plan
+    return {
+        "config": str(started.config),
+        "text": None if started.text is None else str(started.text),
+        "pairs": {"read": facts.read, "train": facts.pairs, "left_out": facts.dropped}
+        | {"dev": facts.dev_pairs, "test": facts.test_pairs},
+        "languages": [facts.source.language, facts.target.language],
+        "scripts": [facts.source.scripts, facts.target.scripts],
+        "model": plan.size.name,
+        "parameters": started.parameters,
+        "steps": plan.steps,
+        "epochs": plan.epochs,
+        "target_tokens_per_second": chosen.speed,
+        "seconds": plan.seconds,
+        "warnings": started.warnings,
+    }

@@ -1,0 +1,178 @@
+"""The command ``dragoman``: its commands, and how errors reach people.
+
+Only light modules are imported here and at the head of the command modules; PyTorch and the
+like wait until a command runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import click
+
+import dragoman
+from dragoman.apps.cli.comparison_commands import compare
+from dragoman.apps.cli.corpora_command import corpora
+from dragoman.apps.cli.evaluation_commands import evaluate
+from dragoman.apps.cli.init_command import init
+from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
+from dragoman.apps.cli.layers_command import layers
+from dragoman.apps.cli.show_commands import show
+from dragoman.apps.cli.streams import discard, guarded_streams, open_closed_streams
+from dragoman.apps.cli.training_commands import average, demo, prepare, resume, train
+from dragoman.apps.cli.translation_commands import score, translate
+from dragoman.apps.progress import quiet_option, write_line
+from dragoman.core.errors import DragomanError
+
+UNEXPECTED = 1
+INTERRUPTED = 128 + signal.SIGINT
+# As PyTorch says it, on CPU and GPU, and the operating system.
+_OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|Cannot allocate")
+BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
+COMPLETION = "_DRAGOMAN_COMPLETE"
+"""The variable in which a shell asks for completions; see docs/command-line.md."""
+
+
+@dataclass
+class Session:
+    """What holds for every command of one call."""
+
+    debug: bool = False
+
+
+class Commands(click.Group):
+    """Lists its commands in the order in which people need them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of addition."""
+        return list(self.commands)
+
+
+@click.group(
+    cls=Commands,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(dragoman.__version__, prog_name="dragoman")
+@click.option("--debug", is_flag=True, help="Show where an error comes from (traceback).")
+@click.pass_context
+def commands(context: click.Context, debug: bool) -> None:
+    """Train, evaluate and use your own translation model.
+
+    \b
+    Example: train on two text files, then translate
+      dragoman train my.yaml
+      echo "Hello." | dragoman translate runs/my
+
+    Exit codes are listed in docs/exit-codes.md.
+    """
+    context.obj.debug = debug
+    if os.environ.get("NO_COLOR"):  # https://no-color.org; click knows terminals, but not this
+        context.color = False
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for _command in (
+    *(demo, init, doctor, prepare, train, resume, translate, evaluate, score, average),
+    *(compare, show, cost, layers, recipes, corpora),
+):
+    commands.add_command(_command)
+
+
+def _with_quiet(command: click.Command) -> None:
+    """Let the command and all below it be told to be quiet."""
+    command.params.append(quiet_option)
+    for below in getattr(command, "commands", {}).values():
+        _with_quiet(below)
+
+
+_with_quiet(commands)
+
+
+def print_error(error: BaseException, message: str, code: int) -> int:
+    """Tell an error on standard error."""
+    click.echo(f"dragoman: error: {message}", err=True)
+    return code
+
+
+Tell = Callable[[BaseException, str, int], int]
+"""From an error, its line for people and its exit code to the exit code of the process."""
+
+
+def run(arguments: Sequence[str], tell: Tell = print_error) -> int:
+    """Carry out a command line and return its exit code; errors go to ``tell``."""
+    with guarded_streams():
+        return _run(list(arguments), tell)
+
+
+def _run(arguments: list[str], tell: Tell) -> int:
+    session = Session()
+    try:
+        code = commands.main(arguments, prog_name="dragoman", standalone_mode=False, obj=session)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as error:
+        if COMPLETION in os.environ and isinstance(error, SystemExit):
+            sys.stdout.flush()
+            return int(error.code or 0)
+        discard(sys.stdout)  # click makes the one into the other
+        return BROKEN_PIPE
+    except (Exception, KeyboardInterrupt) as error:
+        if session.debug:
+            traceback.print_exc()
+        message, code = _explain(error, session)
+        return tell(error, message, code)
+    return code if isinstance(code, int) else 0
+
+
+def _explain(error: BaseException, session: Session) -> tuple[str, int]:
+    """One line for people, and the exit code."""
+    if isinstance(error, DragomanError):
+        return _one_line(error), error.exit_code
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        where = f"; see '{context.command_path} --help'" if context else ""
+        return _one_line(error.format_message()).rstrip(".") + where, error.exit_code
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return "interrupted", INTERRUPTED
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
+        said = f"out of memory ({_one_line(error):.100})"
+        return f"{said}; make the model, its batches or the beam smaller", UNEXPECTED
+    hint = "" if session.debug else "; run 'dragoman --debug ...' to see where it comes from"
+    return f"unexpected {type(error).__name__}: {_one_line(error)}{hint}", UNEXPECTED
+
+
+def main(tell: Tell = print_error) -> None:
+    """The program: ``dragoman`` and ``python -m dragoman``."""
+    open_closed_streams()
+    # Of processes that train together, the leading one warns for all.
+    is_leader = os.environ.get("RANK", "0") == "0"
+    level = logging.WARNING if is_leader else logging.ERROR
+    logging.basicConfig(level=level, handlers=[StandardError()])
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # they speak to programmers; PYTHONWARNINGS shows them
+        # Also in the processes that this one starts: when it is ended by a signal, Python's
+        # tracker of their semaphores, which cleans up, would warn of having done so.
+        os.environ["PYTHONWARNINGS"] = "ignore"
+    sys.exit(run(sys.argv[1:], tell))
+
+
+class StandardError(logging.Handler):
+    """Log messages as ``dragoman: warning: ...``, above a progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one message."""
+        write_line(f"dragoman: {record.levelname.lower()}: {record.getMessage()}")
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())

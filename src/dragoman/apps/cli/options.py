@@ -1,0 +1,108 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.recipe_library import found_recipe
+
+
+class Number(click.FloatRange):
+    """A number in a range; infinity and NaN, which Python reads too, are none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the text of an option."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+class _Path(click.Path):
+    """A path of which no operation could be done otherwise than to fail is refused at once."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Read the text of an argument."""
+        if not value:
+            self.fail("an empty name is no path.", param, ctx)
+        try:
+            os.stat(value)
+        except OSError as error:
+            # What is missing may be made, and is said by what needs it.
+            if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
+                self.fail(f"{os.fsdecode(value):.80}: {error.strerror}.", param, ctx)
+        return Path(value)
+
+
+class _Recipe(_Path):
+    """A configuration file, or the name of a recipe that comes along."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Read the text of an argument."""
+        return found_recipe(super().convert(value, param, ctx))
+
+
+EXISTING = _Path(path_type=Path)
+"""A path that a command reads; whether it exists is said by what opens it."""
+RECIPE = _Recipe(path_type=Path)
+"""The same of a configuration, which may also be the name of a recipe."""
+
+config_argument = click.argument("config", type=RECIPE)
+model_arguments = click.argument(
+    "models", metavar="MODEL...", type=EXISTING, nargs=-1, required=True
+)
+run_option = click.option(
+    "--run",
+    "run_directory",
+    metavar="DIRECTORY",
+    type=EXISTING,
+    help="Where the run lives.  [default: runs/NAME of NAME.yaml]",
+)
+set_option = click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Override a value of CONFIG, such as training.max_steps=500; may be repeated.",
+)
+device_option = click.option(
+    "--device", help="Such as cpu or cuda:1.  [default: a GPU if there is one]"
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
+    """The callback of an option whose value is rising whole numbers, separated by commas.
+
+    Raises:
+        click.BadParameter: it is not.
+    """
+    try:
+        numbers = tuple(int(part) for part in value.split(",") if value)
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{value!r} is no list of whole numbers such as 64,128,256"
+        ) from error
+    if list(numbers) != sorted({*numbers}):
+        raise click.BadParameter(f"the numbers of {value!r} are not rising")
+    return numbers
+
+
+def default_run(config: Path) -> Path:
+    """The directory of a run whose command names none.
+
+    Raises:
+        ConfigError: ``config`` is no file name.
+    """
+    if not config.stem:
+        raise ConfigError(f"{config}: not the name of a configuration file")
+    return Path("runs") / config.stem

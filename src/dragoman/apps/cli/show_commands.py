@@ -1,0 +1,129 @@
+"""Commands that show what a model does inside: show attention."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dragoman.apps.cli.options import EXISTING, device_option, json_option
+from dragoman.core.errors import DataError
+
+
+@click.group(no_args_is_help=False, invoke_without_command=True)
+@click.pass_context
+def show(context: click.Context) -> None:
+    """Show what a model does inside.
+
+    \b
+    Example:
+      dragoman show attention runs/demo "three hundred euros"
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@show.command()
+@click.argument("model", type=EXISTING)
+@click.argument("text", required=False)
+@click.option(
+    "--target",
+    metavar="TEXT",
+    help="Show how the model writes this translation.  [default: its own]",
+)
+@click.option(
+    "--layer", metavar="N", type=click.IntRange(min=1), help="[default: the mean over all]"
+)
+@click.option(
+    "--head",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Of --layer.  [default: the mean over all]",
+)
+@click.option(
+    "--output", metavar="FILE", type=EXISTING, help="Draw it in FILE.svg, FILE.png or FILE.html."
+)
+@json_option
+@device_option
+def attention(
+    model: Path,
+    text: str | None,
+    target: str | None,
+    output: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Show where MODEL looks in TEXT while it writes each piece of the translation.
+
+    TEXT is one sentence; without it, one is read from standard input.  Each line is a piece of the
+    target, with the three pieces of the source that it looks at most and their weights, which sum
+    to one over the whole source.  A ␣ is a space.
+
+    \b
+    Examples:
+      dragoman show attention runs/demo "three hundred euros"
+      dragoman show attention runs/demo "three hundred euros" --layer 2 --head 1
+      dragoman show attention runs/demo "one euro" --target "ein Euro" --output attention.svg
+    """
+    _check_output(output)
+    from dragoman.apps.reports.attention import draw, heat_map, table
+    from dragoman.translation.translator import Translator
+
+    source = _one_line() if text is None else text
+    with Translator.load(model, device=options["device"]) as translator:
+        attended = translator.attention(source, target)
+    found = heat_map(attended, options["layer"], options["head"])
+    if output is not None:
+        draw(found, output, source=source, target=attended.text, model=str(model))
+    if as_json:
+        layers, heads = attended.weights.shape[:2]
+        shown = {
+            "source": {"text": source, "pieces": attended.source},
+            "target": {"text": attended.text, "pieces": attended.target},
+            "model": {"layers": layers, "heads": heads},
+            "shown": {"layer": options["layer"], "head": options["head"]},
+            "weights": [[round(weight, 6) for weight in row] for _, row in found.rows],
+        }
+        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        return
+    if found.means:
+        click.echo(f"{found.means}\n")
+    blocks = (sys.stdout.encoding or "").lower().startswith("utf")
+    for line in table(found, blocks=blocks):
+        click.echo(line)
+
+
+def _check_output(output: Path | None) -> None:
+    """Refuse what cannot be drawn, before a model is opened."""
+    if output is None:
+        return
+    from dragoman.apps.reports.attention import PAGE, SUFFIXES
+
+    if output.suffix not in SUFFIXES:
+        raise click.UsageError(
+            f"--output {output}: expected a name that ends in one of {', '.join(SUFFIXES)}"
+        )
+    if output.suffix == PAGE:
+        import dragoman.apps.reports.pages
+    else:
+        import dragoman.apps.reports.plots  # noqa: F401 - missing, it is told at once
+
+
+def _one_line() -> str:
+    """The sentence on standard input.
+
+    Raises:
+        DataError: there is none, or more than one.
+    """
+    from dragoman.apps.cli.translation_commands import STANDARD_INPUT
+    from dragoman.text.corpus import stream_lines
+
+    lines = stream_lines(sys.stdin.buffer, STANDARD_INPUT)
+    found = list(islice(lines, 1 if sys.stdin.isatty() else 2))
+    if len(found) > 1:
+        raise DataError(f"{STANDARD_INPUT}: line 2: attention is shown of one line; give one")
+    return found[0] if found else ""

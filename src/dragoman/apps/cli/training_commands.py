@@ -1,0 +1,168 @@
+"""Commands that make models: prepare, train, resume, average, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dragoman.apps.cli.in_processes import in_processes
+from dragoman.apps.cli.options import (
+    EXISTING,
+    config_argument,
+    default_run,
+    json_option,
+    run_option,
+    set_option,
+)
+from dragoman.apps.results import print_json
+
+tensorboard_option = click.option(
+    "--tensorboard", is_flag=True, help="Also write TensorBoard events into the run."
+)
+
+
+@click.command()
+@config_argument
+@run_option
+@set_option
+@json_option
+def prepare(
+    config: Path, run_directory: Path | None, settings: tuple[str, ...], as_json: bool
+) -> None:
+    """Clean and encode the text of CONFIG without training.
+
+    Makes the vocabulary if there is none, and says which sentence pairs were left out and why.
+    Doing it again with unchanged text takes no time.
+
+    \b
+    Example:
+      dragoman prepare my.yaml --run runs/my
+    """
+    from dragoman.apps.runs import new_run, prepare_run
+    from dragoman.recipe import read_experiment
+
+    run = run_directory or default_run(config)
+    with new_run(read_experiment(config, settings), run) as experiment:
+        prepared = prepare_run(experiment)
+    if as_json:
+        print_json({"run": str(run), "parts": prepared.report.to_json()})
+        return
+    click.echo(f"Ready in {run}; train with: dragoman train {config} --run {run}")
+
+
+@click.command()
+@config_argument
+@run_option
+@set_option
+@tensorboard_option
+@json_option
+@in_processes
+def train(
+    config: Path,
+    run_directory: Path | None,
+    settings: tuple[str, ...],
+    tensorboard: bool,
+    as_json: bool,
+) -> None:
+    """Train a model as CONFIG describes, and score it.
+
+    Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' goes on.
+
+    \b
+    Examples: on one device; from another model; on four GPUs; on two machines of eight GPUs
+      dragoman train my.yaml --set training.max_steps=2000
+      dragoman train my.yaml --set training.start_from=runs/parent
+      dragoman train my.yaml --processes 4
+      dragoman train my.yaml --processes 8 --nodes 2 --rendezvous HOST:29400
+    """
+    from dragoman.apps.runs import carry_out, new_run
+    from dragoman.recipe import read_experiment
+
+    run = run_directory or default_run(config)
+    carry_out(
+        run,
+        lambda: new_run(read_experiment(config, settings), run),
+        tensorboard=tensorboard,
+        as_json=as_json,
+    )
+
+
+@click.command()
+@click.argument("run", type=EXISTING)
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a limit, an interval, or how to search and score, such as "
+    "training.max_steps=4000; may be repeated.",
+)
+@tensorboard_option
+@json_option
+@in_processes
+def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: bool) -> None:
+    """Go on with an interrupted RUN from its last checkpoint, or train a finished one longer.
+
+    \b
+    Examples: on one device; on four GPUs; longer than was said
+      dragoman resume runs/my
+      dragoman resume runs/my --processes 4
+      dragoman resume runs/my --set training.max_steps=4000
+    """
+    from dragoman.apps.runs import carry_out, opened_run
+
+    carry_out(run, lambda: opened_run(run, settings), tensorboard=tensorboard, as_json=as_json)
+
+
+@click.command()
+@click.argument("paths", metavar="RUN_OR_CHECKPOINTS...", type=EXISTING, nargs=-1, required=True)
+@click.option(
+    "--last",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Checkpoints of a run to average, counted from the newest.",
+)
+@click.option("--output", type=EXISTING, required=True, help="The model directory to make.")
+@json_option
+def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> None:
+    """Make a model whose weights are the mean of several checkpoints.
+
+    \b
+    Example: the last ten of a run, or two checkpoints by name
+      dragoman average runs/my --last 10 --output models/my
+      dragoman average runs/my/checkpoints/step-00{1000,2000} --output models/my
+    """
+    from dragoman.apps.checkpoint_averaging import average_models
+
+    chosen = average_models(paths, last, output)
+    if as_json:
+        averaged = [str(path) for path in chosen]
+        print_json({"model": str(output), "averaged": averaged})
+        return
+    names = ", ".join(path.name for path in chosen)
+    click.echo(f"{output}: the mean of {len(chosen)} ({names})")
+
+
+@click.command()
+@click.option(
+    "--directory",
+    type=EXISTING,
+    default=Path("demo"),
+    show_default=True,
+    help="Where the text, the run and the report go.",
+)
+def demo(directory: Path) -> None:
+    """Train a small model in two minutes, on text that comes with Dragoman.
+
+    English numbers, dates, times and amounts become German ones.  Writes a report to look at.
+
+    \b
+    Example:
+      dragoman demo
+    """
+    from dragoman.apps.demo import run_demo
+
+    run_demo(directory)

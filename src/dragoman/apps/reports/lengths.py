@@ -1,0 +1,81 @@
+"""Scores by the length of the source, as a table and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.files import atomic_write
+from dragoman.evaluation.lengths import Bucket
+from dragoman.evaluation.metrics import Score
+
+
+def system_names(files: Sequence[Path]) -> list[str]:
+    """What to call the systems that wrote these files: their names without suffix, if they differ.
+
+    Thus ``translations/recurrent.test2016`` is recurrent.
+    """
+    stems = [file.stem for file in files]
+    return stems if len(set(stems)) == len(stems) else [str(file) for file in files]
+
+
+def source_lengths(sources: Sequence[str], model: Path | None) -> list[int]:
+    """How many words each source has, or pieces of the source vocabulary of a model or run.
+
+    Raises:
+        SavedError: there is no vocabulary at ``model``.
+    """
+    if model is None:
+        return [len(source.split()) for source in sources]
+    from dragoman.text.vocabulary import Vocabularies
+
+    return [len(ids) for ids in Vocabularies.load(model).source.encode_batch(sources)]
+
+
+@dataclass(frozen=True)
+class LengthReport:
+    """Scores of several systems by the length of the source."""
+
+    unit: str
+    """What lengths are counted in."""
+    buckets: list[Bucket]
+
+    def table(self) -> str:
+        """Markdown: a row for each bucket, a column for each system."""
+        names = list(self.buckets[0].scores)
+        score = self.buckets[0].scores[names[0]]
+        interval = ", 95% intervals" if score.confidence else ""
+        lines = [
+            f"{score.name}{interval} [{score.signature}]",
+            "",
+            f"| {self.unit} in the source | sentences | {' | '.join(names)} |",
+            f"|---|---:|{'---:|' * len(names)}",
+        ]
+        for bucket in self.buckets:
+            cells = [str(bucket), f"{bucket.sentences:,}", *map(_cell, bucket.scores.values())]
+            lines.append(f"| {' | '.join(cells)} |")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"unit": self.unit, "rows": [bucket.to_json() for bucket in self.buckets]}
+
+    def draw(self, path: Path) -> None:
+        """Write the table as a picture (SVG).
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            StorageError: the disk refuses.
+        """
+        from dragoman.apps.reports.plots import length_picture, to_svg
+
+        picture = to_svg(length_picture(self.buckets, self.unit), text_as_paths=True)
+        with atomic_write(path) as stream:
+            stream.write(picture)
+
+
+def _cell(score: Score) -> str:
+    margin = f" ± {score.confidence.margin:.1f}" if score.confidence else ""
+    return f"{score.value:.1f}{margin}"

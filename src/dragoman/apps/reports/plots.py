@@ -1,0 +1,371 @@
+"""Pictures of a run: the one door to matplotlib."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import MissingExtraError
+from dragoman.evaluation.lengths import Bucket
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
+except ImportError as error:
+    raise MissingExtraError.of("matplotlib", "matplotlib", "jinja2") from error
+
+log = logging.getLogger(__name__)
+
+TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
+_METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+
+Records = Sequence[dict[str, Any]]
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The records of ``metrics.jsonl``; none if it is missing, and no line that a crash cut."""
+    records = []
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        try:
+            records.append(json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+    return records
+
+
+def learning_curves(records: Records) -> Figure:
+    """Loss, dev scores, learning rate and speed over the steps; the use of experts if any."""
+    experts = any("most_used_expert" in record for record in records)
+    figure = Figure(figsize=(9, 7.8 if experts else 5.2), layout="constrained")
+    (loss, scores), (rate, speed), *more = figure.subplots(3 if experts else 2, 2)
+    draw_loss(loss, records)
+    draw_scores(scores, records)
+    _line(rate, records, ("training", "learning_rate"), TRAINING)
+    rate.yaxis.set_major_formatter("{x:g}")
+    _finish(rate, "Learning rate")
+    _line(speed, records, ("training", "tokens_per_second"), TRAINING)
+    speed.set_ylim(bottom=0)
+    _finish(speed, "Target tokens a second")
+    for shares, variation in more:
+        draw_experts(shares, variation, records)
+    return figure
+
+
+def draw_experts(shares: Axes, variation: Axes, records: Records) -> None:
+    """How evenly a mixture's experts are used, in its least even layer."""
+    for name, label in (("most_used_expert", "most"), ("least_used_expert", "least")):
+        color = VALIDATION if label == "most" else TRAINING
+        _line(shares, records, ("training", name), color, label=f"{label} used expert")
+    shares.set_ylim(bottom=0)
+    _finish(shares, "Share of positions")
+    for name, color in (("load", TRAINING), ("importance", VALIDATION)):
+        series = ("training", f"expert_{name}_variation")
+        _line(variation, records, series, color, label=name)
+    variation.set_ylim(bottom=0)
+    _finish(variation, "Experts: deviation over mean")
+
+
+def demo_picture(records: Records) -> Figure:
+    """Loss and dev scores side by side: how a model learns, at one glance."""
+    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    loss, scores = figure.subplots(1, 2)
+    draw_loss(loss, records)
+    draw_scores(scores, records)
+    return figure
+
+
+def draw_loss(axes: Axes, records: Records) -> None:
+    """Negative log-likelihood a token, of training and dev set; logarithmic."""
+    _line(axes, records, ("training", "nll"), TRAINING, label="training")
+    _line(axes, records, ("validation", "loss"), VALIDATION, label="dev", marker="o")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(_PlainTicks(minor_thresholds=(2, 0.5)))
+    _finish(axes, "Loss (nats a token)")
+
+
+def draw_scores(axes: Axes, records: Records) -> None:
+    """Every metric of the dev set that the run recorded."""
+    colors = iter((VALIDATION, "#27795c", "#7d5ba6"))
+    for metric, label in _METRICS.items():
+        if any(metric in record for record in records):
+            series = ("validation", metric)
+            _line(axes, records, series, next(colors), label=label, marker="o")
+    axes.set_ylim(bottom=0)
+    _finish(axes, "Dev set")
+
+
+def comparison_picture(found: Mapping[str, Any]) -> Figure:
+    """Scores with their intervals beside the speeds, a line for each system.
+
+    Args:
+        found: what ``comparison.json`` says.
+    """
+    rows = found["rows"][::-1]  # the first on top
+    places = range(len(rows))
+    figure = Figure(figsize=(9, 1.2 + 0.36 * len(rows)), layout="constrained")
+    score, training, translating = figure.subplots(1, 3, sharey=True, width_ratios=[2, 1, 1])
+    scores = [row["scores"][0] for row in rows]
+    draw_intervals(
+        score,
+        [value["value"] for value in scores],
+        [value.get("confidence", {}).get("margin", 0.0) for value in scores],
+    )
+    score.set_yticks(places, [row["name"] for row in rows], fontsize=8)
+    _frame(score, f"{scores[0]['name']} on {found['test']}, 95 % interval")
+    speeds = [row["speed"] for row in rows]
+    training.barh(places, [s["tokens_per_second"] or 0 for s in speeds], color=TRAINING)
+    _frame(training, "Training tokens/s")
+    translating.barh(places, [s["sentences_per_second"] for s in speeds], color=TRAINING)
+    _frame(translating, "Sentences/s")
+    return figure
+
+
+def draw_intervals(axes: Axes, values: Sequence[float], margins: Sequence[float]) -> None:
+    """Values with their margins, one above the other, on an axis that most of them decide.
+
+    What lies far from the others, as a system that learned nothing does, is an arrow at the edge
+    with its figures beside it: the axis would have to be so long that the others looked alike.
+    """
+    low, high = axis_of_most(values, margins)
+    places = [place for place, value in enumerate(values) if low <= value <= high]
+    axes.errorbar(
+        [values[place] for place in places],
+        places,
+        xerr=[margins[place] for place in places],
+        fmt="o",
+        color=VALIDATION,
+        ecolor=TRAINING,
+        capsize=3,
+        markersize=5,
+    )
+    room = 0.05 * (high - low) or 1.0
+    axes.set_xlim(low - room, high + room)
+    axes.set_ylim(-0.5, len(values) - 0.5)
+    for place in sorted({*range(len(values))} - {*places}):
+        below = values[place] < low
+        axes.annotate(
+            f"{values[place]:.2f} ± {margins[place]:.2f}",
+            xy=(low - room if below else high + room, place),
+            xytext=(26 if below else -26, 0),
+            textcoords="offset points",
+            arrowprops={"arrowstyle": "->", "color": VALIDATION},
+            ha="left" if below else "right",
+            va="center",
+            fontsize=8,
+        )
+
+
+def axis_of_most(values: Sequence[float], margins: Sequence[float]) -> tuple[float, float]:
+    """From where to where an axis goes that leaves out values far below or above the others.
+
+    Far is further than the others are apart, their margins included; and those that are left out
+    are fewer than half of all.
+    """
+    ranges = sorted((value - m, value + m) for value, m in zip(values, margins, strict=True))
+    shown = ranges
+    for number in range(1, len(ranges)):
+        below, above = ranges[:number], ranges[number:]
+        kept, others = (above, below) if len(below) < len(above) else (below, above)
+        gap = above[0][0] - _top(below)
+        if len(others) < len(kept) and gap > _top(kept) - kept[0][0]:
+            shown = [one for one in shown if one in kept]
+    return shown[0][0], _top(shown)
+
+
+def _top(ranges: Sequence[tuple[float, float]]) -> float:
+    return max(high for _, high in ranges)
+
+
+def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
+    """Scores over the length of the source, a line for each system, with intervals if there are.
+
+    Args:
+        buckets: from short to long.
+        unit: what lengths are counted in.
+    """
+    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+    axes = figure.subplots()
+    names = list(buckets[0].scores)
+    for number, name in enumerate(names):
+        scores = [bucket.scores[name] for bucket in buckets]
+        aside = 0.05 * (number - (len(names) - 1) / 2)  # so that intervals do not cover each other
+        margins = [score.confidence.margin for score in scores if score.confidence]
+        axes.errorbar(
+            [place + aside for place in range(len(buckets))],
+            [score.value for score in scores],
+            yerr=margins or None,
+            fmt="o",
+            color=f"C{number}",  # of matplotlib's ten, over and over
+            linestyle="-" if number < 10 else "--",
+            label=name,
+            capsize=2,
+            markersize=4,
+            linewidth=1.4,
+            elinewidth=0.8,
+        )
+    labels = [f"{bucket}\n{bucket.sentences:,} sentences" for bucket in buckets]
+    axes.set_xticks(range(len(buckets)), labels)
+    interval = ", 95% intervals" if margins else ""
+    _finish(axes, f"{scores[0].name}{interval}", x_label=f"{unit} in the source", legend=False)
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+def attention_picture(
+    source: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], title: str
+) -> Figure:
+    """Weights as shades: a row for each target piece, a column for each source piece.
+
+    Args:
+        source: its pieces.
+        rows: a target piece, and its weight on each source piece.
+        title: what is shown.
+    """
+    cell = min(0.34, 40 / max(len(source), len(rows)))  # inches
+    size = max(5.0, 1.4 + cell * len(source)), 1.3 + cell * len(rows)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    many = len(source) * len(rows) > 4000  # of which each would be a shape of an SVG
+    axes.pcolormesh([weights for _, weights in rows], cmap="Reds", vmin=0, vmax=1, rasterized=many)
+    small = min(8.0, 50 * cell)
+    for axis, pieces in ((axes.xaxis, source), (axes.yaxis, [piece for piece, _ in rows])):
+        axis.set_ticks([place + 0.5 for place in range(len(pieces))], pieces, fontsize=small)
+        for label in axis.get_ticklabels():
+            label.set_parse_math(False)  # a piece may have dollar signs
+    axes.tick_params(axis="x", rotation=90)
+    axes.tick_params(length=0)
+    axes.invert_yaxis()
+    axes.spines[:].set_visible(False)
+    axes.set_title(title, loc="left", fontsize=9)
+    return figure
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over sizes."""
+
+    label: str
+    sizes: Sequence[float]
+    values: Sequence[float]
+    color: str
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share their axes."""
+
+    title: str
+    size: str
+    """What the sizes are of."""
+    curves: Sequence[Curve]
+
+
+def logarithmic_panels(panels: Sequence[Panel], columns: int) -> Figure:
+    """Growth as slopes: both axes logarithmic, one legend for all; panels have the same curves."""
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(2.9 * columns, 2.5 * rows + 0.5), layout="constrained")
+    for axes, panel in zip(figure.subplots(rows, columns).flat, panels, strict=True):
+        for curve in panel.curves:
+            line = "--" if curve.dashed else "-"
+            axes.plot(
+                curve.sizes, curve.values, line, color=curve.color, label=curve.label, linewidth=1.4
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        _finish(axes, panel.title, x_label=panel.size, legend=False)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False
+    )
+    return figure
+
+
+class _PlainTicks(LogFormatter):
+    """Labels where matplotlib would put them, as 0.2 and not as 2e-01."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
+def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
+    """The figure as an ``<svg>`` element, the same for the same figure.
+
+    Args:
+        figure: what to draw.
+        text_as_paths: looks the same everywhere and takes more room; otherwise the fonts of the
+            page are used.
+    """
+    settings: Any = {
+        "svg.fonttype": "path" if text_as_paths else "none",
+        "svg.hashsalt": "dragoman",
+    }
+    buffer = io.StringIO()
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        # Who opens it has other fonts; as paths, a missing character is a box.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    return svg[svg.index("<svg") :]
+
+
+def to_png(figure: Figure) -> bytes:
+    """The figure as a PNG file; characters that matplotlib's font lacks are told, and are boxes."""
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
+    if any("missing from" in str(warning.message) for warning in caught):
+        log.warning("the font of PNG pictures lacks characters that are here; take SVG or HTML")
+    return buffer.getvalue()
+
+
+def _line(
+    axes: Axes,
+    records: Records,
+    series: tuple[str, str],
+    color: str,
+    *,
+    label: str | None = None,
+    marker: str = "",
+) -> None:
+    """Draw a figure over the steps; ``series`` is the kind of record and the figure's name."""
+    kind, name = series
+    points = [(r["step"], r[name]) for r in records if r.get("kind") == kind and name in r]
+    axes.plot(
+        [step for step, _ in points],
+        [value for _, value in points],
+        color=color,
+        label=label,
+        marker=marker,
+        markersize=3,
+        linewidth=1.5,
+    )
+
+
+def _finish(axes: Axes, title: str, x_label: str = "step", *, legend: bool = True) -> None:
+    _frame(axes, title)
+    axes.set_xlabel(x_label, fontsize=8)
+    if legend and axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8, frameon=False)
+
+
+def _frame(axes: Axes, title: str) -> None:
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.tick_params(which="both", labelsize=8)
+    axes.grid(alpha=0.25, linewidth=0.5)
+    axes.spines[["top", "right"]].set_visible(False)

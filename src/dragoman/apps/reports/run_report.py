@@ -1,0 +1,198 @@
+"""``report.html``: a run in one file that opens anywhere, with nothing to download."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import dragoman
+from dragoman.apps.progress import counting
+from dragoman.apps.reports.attention import HeatMap
+from dragoman.apps.reports.attention import heat_map as attention_map
+from dragoman.apps.reports.pages import Markup, render
+from dragoman.apps.reports.plots import learning_curves, read_records, to_svg
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.files import atomic_write, read_json
+from dragoman.data.prepare import REPORT
+from dragoman.data.store import DATA_DIRECTORY
+from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
+from dragoman.experiment import METRICS_FILE, Experiment
+from dragoman.recipe import ExperimentConfig
+from dragoman.text.cleaning_report import CleaningReport, PartReport
+from dragoman.text.corpus import Pair, read_pairs
+from dragoman.training.checkpoint import Progress, checkpoints, read_progress
+from dragoman.translation.translator import Translator
+from dragoman.validation import read_scores
+
+REPORT_FILE = "report.html"
+_READ, _RANDOM, _WORST = 400, 20, 10
+"""Sentences that are translated for the report; of them shown as they come, and for their chrF."""
+Item = TypeVar("Item")
+_HEAT_MAP_PIECES = (3, 24)  # a sentence of so many pieces makes a picture that can be read
+
+
+class Sample(NamedTuple):
+    """One sentence of a test set, translated."""
+
+    source: str
+    reference: str
+    hypothesis: str
+    chrf: float
+    """Of this sentence against its reference, from 0 to 100."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What the report shows of a set: chance draws, and what went worst."""
+
+    name: str
+    """Of the set."""
+    sentences: int
+    """In the set."""
+    read: int
+    """Of these, drawn at random and translated; the worst are the worst of them."""
+    seed: int
+    random: list[Sample]
+    """Drawn at random, in the order of the set."""
+    worst: list[Sample]
+    """Those with the lowest chrF, the worst first; none that equals its reference."""
+
+
+def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None = None) -> Path:
+    """Write the report of a finished run into its directory.
+
+    Args:
+        experiment: trained and scored.
+        more_scores: figures to show beside those of ``scores.json``, by name.
+
+    Returns:
+        The file.
+
+    Raises:
+        SavedError: the run has no model or scores.
+        StorageError: the disk refuses.
+    """
+    run, config = experiment.run, experiment.config
+    translator = Translator.load(run)
+    name, part = next(iter(config.data.test.items()), ("dev", config.data.dev))
+    samples = None
+    if config.model.reads_source:
+        filled = [pair for pair in read_pairs(part) if part.fills(pair)]
+        samples = draw_samples(translator, filled, name, config)
+    progress = read_progress(checkpoints(run)[-1])
+    page = render(
+        REPORT_FILE,
+        config=config,
+        settings=list(flatten(config.model_dump(mode="json"))),
+        version=dragoman.__version__,
+        run=run,
+        facts=_facts(translator, progress),
+        scores=read_scores(run),
+        more_scores=more_scores or {},
+        curves=Markup(to_svg(learning_curves(read_records(run / METRICS_FILE)))),
+        samples=samples,
+        heat_map=heat_map(translator, samples.random if samples else []),
+        cleaning=_cleaning(run),
+    )
+    path = run / REPORT_FILE
+    with atomic_write(path) as stream:
+        stream.write(page)
+    return path
+
+
+def draw_samples(
+    translator: Translator, pairs: list[Pair], name: str, config: ExperimentConfig
+) -> Samples:
+    """Translate some of ``pairs``, drawn by the seed of the run, and choose what to show.
+
+    Args:
+        translator: of the run.
+        pairs: of a dev or test set, both sides filled.
+        name: of the set.
+        config: of the run; its seed and the kind of chrF.
+    """
+    generator = random.Random(config.seed)
+    read = _drawn(generator, pairs, _READ)
+    with counting("report: translating", "sentences", len(read)) as count:
+        translated = translate_samples(translator, read, config.evaluation, progress=count)
+    different = [one for one in translated if one.hypothesis != one.reference]
+    return Samples(
+        name=name,
+        sentences=len(pairs),
+        read=len(read),
+        seed=config.seed,
+        random=_drawn(generator, translated, _RANDOM),
+        worst=sorted(different, key=lambda one: one.chrf)[:_WORST],
+    )
+
+
+def translate_samples(
+    translator: Translator, pairs: list[Pair], evaluation: EvaluationConfig, **options: Any
+) -> list[Sample]:
+    """Translate some pairs, to be shown beside their references; ``options`` are translate's."""
+    hypotheses = translator.translate([pair.source for pair in pairs], **options)
+    scores = sentence_chrf(hypotheses, [pair.target for pair in pairs], evaluation)
+    return [
+        Sample(pair.source, pair.target, hypothesis, score)
+        for pair, hypothesis, score in zip(pairs, hypotheses, scores, strict=True)
+    ]
+
+
+def heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | None:
+    """Attention of the first sample of a readable length; None if there is none."""
+    fewest, most = _HEAT_MAP_PIECES
+    for sample in samples:
+        try:
+            attention = translator.attention(sample.source, sample.hypothesis)
+        except ConfigError:  # a family without attention over the source
+            return None
+        except DataError:  # a source without a word
+            continue
+        if fewest <= len(attention.source) <= most and fewest <= len(attention.target) <= most:
+            return attention_map(attention)
+    return None
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested settings as ``a.b`` and their value as YAML would say it; unset ones left out."""
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{name}.")
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            for number, item in enumerate(value, 1):
+                yield from flatten(item, f"{name} {number}.")
+        elif value is not None and value not in ([], ""):
+            yield name, value if isinstance(value, str) else json.dumps(value)
+
+
+def _facts(translator: Translator, progress: Progress) -> dict[str, str]:
+    """Size and effort, for the head of the page."""
+    parameters = sum(p.numel() for model in translator.models for p in model.parameters())
+    minutes, seconds = divmod(round(progress.seconds), 60)
+    return {
+        "parameters": f"{parameters:,}",
+        "steps": f"{progress.step:,}",
+        "target tokens": f"{progress.target_tokens:,}",
+        "training time": f"{minutes}:{seconds:02d} min",
+        "tokens a second": f"{progress.target_tokens / max(progress.seconds, 1e-9):,.0f}",
+    }
+
+
+def _cleaning(run: Path) -> dict[str, PartReport]:
+    """What was dropped from each part of the text; nothing if the run's data was removed."""
+    path = run / DATA_DIRECTORY / REPORT
+    try:
+        return CleaningReport.from_json(read_json(path)).parts
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _drawn(generator: random.Random, items: list[Item], count: int) -> list[Item]:
+    """At most so many, in the order in which they were."""
+    numbers = generator.sample(range(len(items)), min(count, len(items)))
+    return [items[number] for number in sorted(numbers)]

@@ -1,0 +1,88 @@
+"""What programs pass to Dragoman's functions: a value of the wrong kind is one clear error.
+
+Python would take a string for a list of its characters, and tell of a number among lines only from
+deep inside, in words of another library.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from dragoman.core.errors import UsageError
+from dragoman.core.problems import shown
+
+
+def check_text(text: object, name: str) -> str:
+    """``text``, which is a string.
+
+    Args:
+        text: what was passed.
+        name: what it is, for the error.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    if isinstance(text, str):
+        return text
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        raise UsageError(f"{name}: expected a string, not bytes; decode them: .decode('utf-8')")
+    raise UsageError(f"{name}: expected a string, found {_described(text)}")
+
+
+def check_lines(lines: Iterable[str], name: str = "line") -> Iterator[str]:
+    """The strings of ``lines``, each checked when its turn comes.
+
+    Args:
+        lines: what was passed.
+        name: what each of them is, for the error.
+
+    Raises:
+        UsageError: at once, if it is no iterable of strings but one string, or anything else;
+            later, if one of them is no string.
+    """
+    given: object = lines
+    if isinstance(given, str):
+        raise UsageError(
+            f"expected a list of strings, not one string, {shown(given)}; put it into a list: "
+            "[text]"
+        )
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        raise UsageError(
+            "expected a list of strings, not bytes; decode them: .decode('utf-8').splitlines()"
+        )
+    try:
+        each = iter(lines)
+    except TypeError as error:
+        raise UsageError(
+            f"expected a list of strings or another iterable, found {_described(given)}"
+        ) from error
+    return (check_text(line, f"{name} {number}") for number, line in enumerate(each, 1))
+
+
+def check_path(path: object) -> Path:
+    """``path``, which names something.
+
+    Raises:
+        UsageError: it is no path, or an empty one.
+    """
+    if isinstance(path, (str, os.PathLike)):
+        given = os.fspath(path)
+        if isinstance(given, str):
+            if not given:
+                raise UsageError("an empty name is no path; name a model or run directory")
+            return Path(given)
+    several = "; give several one by one: load('one', 'two')" if _is_list(path) else ""
+    raise UsageError(
+        f"expected the path of a model or run as a string or pathlib.Path, found "
+        f"{_described(path)}{several}"
+    )
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset))
+
+
+def _described(value: object) -> str:
+    return "None" if value is None else f"{shown(value)} ({type(value).__name__})"

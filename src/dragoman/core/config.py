@@ -1,0 +1,253 @@
+"""What every part's configuration has in common: frozen, typed, and strict about its keys.
+
+A part declares ``class PartConfig(Config)`` beside the class that it configures.  Values come
+from YAML or from ``--set a.b=value``; unknown keys, values of the wrong type or out of range and
+values that contradict one another are a :class:`~dragoman.core.errors.ConfigError` of one line that
+names each with its key and the remedy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.problems import explain, listed
+from dragoman.core.recipe_library import known_recipe
+from dragoman.core.strict_yaml import INTEGER_LIMIT, load_yaml
+
+ConfigType = TypeVar("ConfigType", bound="Config")
+
+# A thousand corpora take a tenth of it; what is larger is no configuration, or has no end.
+_LARGEST_FILE = 1 << 20  # bytes
+
+
+class Config(BaseModel):
+    """Base of all configurations: immutable, finite; keys that nobody reads are refused."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
+    )
+
+    def conflicts(self) -> Iterator[str]:
+        """What is wrong with values that are right by themselves; a line each.  To be overridden.
+
+        It is asked once all values are of their type and within their range, and every line
+        becomes a problem that the user is told.
+        """
+        yield from ()
+
+    def unread(self, circumstance: str, *names: str) -> Iterator[str]:
+        """Conflicts of settings that nothing reads: they must stay as they are by default.
+
+        A default may stand there, so that a resolved configuration can be read again.
+
+        Args:
+            circumstance: when they are not read, such as "without positions: learned".
+            names: of the settings.
+        """
+        for name in names:
+            value = getattr(self, name)
+            if value != type(self).model_fields[name].default:
+                yield f"{name}: {value} is not read {circumstance}; remove it"
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _fits_the_machine(cls, value: Any) -> Any:
+        if isinstance(value, int) and not -INTEGER_LIMIT <= value < INTEGER_LIMIT:
+            raise ValueError("Input should fit into 64 bits")
+        return value
+
+    @model_validator(mode="after")
+    def _refuse_conflicts(self: ConfigType) -> ConfigType:
+        found: list[InitErrorDetails] = [
+            {"type": PydanticCustomError("conflict", "{text}", {"text": text}), "input": self}
+            for text in self.conflicts()
+        ]
+        if found:
+            raise ValidationError.from_exception_data(type(self).__name__, found)
+        return self
+
+
+def read_yaml(path: Path | str) -> dict[str, Any]:
+    """Read a YAML mapping.
+
+    Raises:
+        ConfigError: the file is missing, too large, not UTF-8, not YAML, or not a mapping.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
+            raise ConfigError(f"{path}: too large for a configuration; is it another file?")
+        values = load_yaml(content.decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such configuration file") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 at byte {error.start + 1}; convert it") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        problem = getattr(error, "problem", None) or "cannot be parsed"
+        raise ConfigError(f"{place}: not valid YAML: {problem}") from error
+    if not isinstance(values, dict):
+        found = "nothing" if values is None else f"{values!r:.40}"
+        raise ConfigError(f"{path}: expected a mapping such as 'seed: 7', found {found}")
+    return values
+
+
+def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
+    """Apply ``a.b=value`` settings to nested ``values``; each value is read as YAML.
+
+    Returns a new mapping; ``values`` stays as it was.
+
+    Raises:
+        ConfigError: settings have no ``=``, or their path runs through something not a mapping;
+            all of them are named.
+    """
+    result = _copy(values)
+    problems = []
+    for setting in settings:
+        try:
+            _set(result, setting)
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError(listed(problems))
+    return result
+
+
+def _set(values: dict[str, Any], setting: str) -> None:
+    """Apply one setting to ``values``."""
+    key, equals, text = setting.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"--set {setting:.200}: expected KEY=VALUE, such as training.seed=7")
+    *parents, last = key.split(".")
+    place = values
+    for depth, parent in enumerate(parents, 1):
+        if place.get(parent) is None:  # absent, or a section that is left empty
+            place[parent] = {}
+        place = place[parent]
+        if not isinstance(place, dict):
+            whole = ".".join(parents[:depth])
+            problem = f"{parent} is no section; set it as a whole: {whole}=VALUE"
+            raise ConfigError(f"--set {setting:.200}: {problem}")
+    try:
+        place[last] = load_yaml(text)
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or "cannot be parsed"
+        raise ConfigError(f"--set {setting:.200}: not valid YAML: {problem}") from error
+
+
+def on_base(
+    values: dict[str, Any],
+    path: Path,
+    relocate: Callable[[dict[str, Any], Path], dict[str, Any]],
+    replaced: Collection[str] = (),
+    families: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """``values`` laid over those of the file that their key ``base`` names, and of its base.
+
+    Sections are laid over one another key by key, and an empty one says nothing; lists and single
+    values replace, and so do the sections in ``replaced`` and one of another ``family``.
+
+    Args:
+        values: of the file ``path``.
+        path: a base is looked for beside it, and otherwise among the recipes that come along.
+        relocate: from values and the folder of their file to values whose paths are absolute.
+        replaced: sections that only make sense as a whole, such as ``data.dev``.
+        families: sections with a ``family``, and which is meant where none is named.
+
+    Raises:
+        ConfigError: a base is missing, wrong in itself, or based on a file that it is a base of.
+    """
+    seen = [Path(os.path.realpath(path))]
+    whole = relocate(values, seen[-1].parent)
+    while (base := whole.pop("base", None)) is not None:
+        if not isinstance(base, str):
+            raise ConfigError(f"{seen[-1]}: base: expected the name of a file, found {base!r:.80}")
+        # Unlike pathlib, os.path leaves an unknown user's ~ and a circle of links to the reader.
+        file = Path(os.path.realpath(seen[-1].parent / os.path.expanduser(base)))
+        if not os.path.exists(file) and (known := known_recipe(base)):
+            file = Path(os.path.realpath(known))
+        if file in seen:
+            raise ConfigError(f"{seen[-1]}: base: {base} is based on this file; break the circle")
+        seen.append(file)
+        below = relocate(read_yaml(file), file.parent)
+        for section, family in (families or {}).items():
+            _drop_other_family(below, whole, section, family)
+        whole = _laid_over(below, whole, replaced)
+    return whole
+
+
+def _drop_other_family(
+    below: dict[str, Any], above: dict[str, Any], section: str, default: str
+) -> None:
+    """Forget a section whose keys are of another family than the one that is laid over it."""
+    present, new = below.get(section), above.get(section)
+    if isinstance(present, dict) and isinstance(new, dict):
+        family = present.get("family", default)
+        if new.get("family", family) != family:
+            del below[section]
+
+
+def _laid_over(
+    below: dict[str, Any], above: dict[str, Any], replaced: Collection[str], section: str = ""
+) -> dict[str, Any]:
+    result = _copy(below)
+    for key, value in above.items():
+        name, present = f"{section}{key}", result.get(key)
+        if not isinstance(present, dict) or name in replaced:
+            result[key] = value
+        elif isinstance(value, dict):
+            result[key] = _laid_over(present, value, replaced, f"{name}.")
+        elif value is not None:
+            result[key] = value
+    return result
+
+
+def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> ConfigType:
+    """Check ``values`` against the configuration class ``kind``.
+
+    Args:
+        kind: the configuration class.
+        values: nested plain values, as YAML gives them.
+        where: the file or place they came from, for error messages.
+
+    Raises:
+        ConfigError: one line that names every problem; "did you mean" for an unknown key.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {explain(kind, values, error)}") from error
+
+
+def to_yaml(values: dict[str, Any]) -> str:
+    """``values`` as YAML in the order given, readable and safe to load."""
+    text: str = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return text
+
+
+def _copy(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: _copy(v) if isinstance(v, dict) else v for k, v in values.items()}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes Unicode's line ends, which PyYAML would write bare and read as spaces."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        style = '"' if any(sign in data for sign in "\x85\u2028\u2029") else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)

@@ -1,0 +1,98 @@
+"""What the machine offers: device, precision, memory."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from typing import Literal
+
+import torch
+
+from dragoman.core.errors import ConfigError, UsageError
+from dragoman.core.problems import shown
+
+Precision = Literal["auto", "float32", "bfloat16"]
+DecidedPrecision = Literal["float32", "bfloat16"]
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
+
+
+def best_device() -> torch.device:
+    """A GPU if there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def find_device(wanted: torch.device | str | None) -> torch.device:
+    """The device that is asked for, such as ``cuda:1``; a GPU if there is one where none is.
+
+    Raises:
+        ConfigError: it is not there, or cannot hold numbers.
+        UsageError: ``wanted`` is no string.
+    """
+    if wanted is None:
+        return best_device()
+    if not isinstance(wanted, (str, torch.device)):
+        raise UsageError(
+            f"device: expected a string such as 'cpu' or 'cuda:1', found {shown(wanted)}"
+        )
+    try:
+        torch.zeros(1, device=wanted).item()  # "meta" makes tensors too, and holds nothing
+    # AssertionError: built without CUDA; ImportError: a device that an extension would bring
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"device {str(wanted)!r} cannot be used: {reason}") from error
+    return torch.device(wanted)
+
+
+def computes_bfloat16(device: torch.device) -> bool:
+    """Whether the hardware has bfloat16 arithmetic that PyTorch uses; otherwise it is emulated.
+
+    On a CPU: AVX512_BF16 or AMX (x86) or BF16 (ARM), and oneDNN, which alone has kernels for it.
+    On a GPU: AMD's, and NVIDIA's from compute capability 8 on.
+    """
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return False
+    if platform.machine().lower() in {"aarch64", "arm64"}:
+        return True
+    # On x86, oneDNN says yes to all of AVX-512 and converts to float32 where it has to.
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def decide_precision(wanted: Precision, device: torch.device) -> DecidedPrecision:
+    """What to compute in: ``auto`` is bfloat16 where the hardware has it.
+
+    Whoever has several processes, or goes on later, decides once and keeps the answer.
+    """
+    if wanted == "auto":
+        return "bfloat16" if computes_bfloat16(device) else "float32"
+    return wanted
+
+
+def is_emulated(precision: DecidedPrecision, device: torch.device) -> bool:
+    """Whether ``device`` lacks this arithmetic: results are right, but up to 100 times slower."""
+    return precision == "bfloat16" and not computes_bfloat16(device)
+
+
+def working_precision(wanted: Precision, device: torch.device) -> torch.dtype:
+    """The type that a model computes in; ``auto`` as :func:`decide_precision` has it."""
+    return torch.bfloat16 if decide_precision(wanted, device) == "bfloat16" else torch.float32
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep freed memory instead of returning it to the system each step.
+
+    A step of training or of search frees and takes the same large blocks again; fetching them
+    anew costs a page fault for each 4 KiB, a fifth of the time of searching with a small model.
+    Only glibc has this setting; elsewhere nothing happens.
+    """
+    try:
+        library = ctypes.CDLL("libc.so.6")
+    except OSError:
+        return
+    library.mallopt(_M_MMAP_THRESHOLD, 1 << 30)
+    library.mallopt(_M_TRIM_THRESHOLD, -1)

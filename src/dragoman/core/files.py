@@ -1,0 +1,311 @@
+"""Writing so that a reader never sees half a file, whatever happens in between.
+
+A file or directory is made under a temporary name beside its target, flushed to the disk and
+renamed, which is atomic within one file system.  A crash leaves the old version or none.
+
+What a killed process leaves under temporary names is removed by the next one that writes to the
+same target, or by :func:`sweep`.  A temporary file is locked while its writer lives, so that
+nobody removes what is still being written.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from dragoman.core.errors import StorageError
+from dragoman.core.locks import lock
+
+# Names that _beside makes; ".old" is a directory on its way out, complete and of the last version.
+_TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}(?P<old>\.old)?", re.DOTALL)
+
+_REFUSALS = {
+    errno.ENOSPC: "the disk is full; free some space and repeat the command",
+    errno.EDQUOT: "the disk quota is used up; free some space and repeat the command",
+    errno.EFBIG: "the file would be larger than is allowed; raise the limit (ulimit -f)",
+    errno.EIO: "the disk reports an error; choose another disk",
+    errno.EROFS: "the file system is read-only; choose another directory",
+    errno.EACCES: "permission denied; choose another directory or change its permissions",
+    errno.EPERM: "not permitted; choose another directory or change its permissions",
+    errno.ENOTDIR: "a file stands where a directory should; choose another path",
+    errno.EEXIST: "a file stands where a directory should; choose another path",
+    errno.EISDIR: "a directory stands where the file should; choose another path",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter path",
+    errno.ELOOP: "its symbolic links lead in a circle; choose another path",
+}
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusals to write at ``path`` into :class:`StorageError`."""
+    try:
+        yield
+    except OSError as error:
+        remedy = _REFUSALS.get(error.errno or 0)
+        if remedy is None:
+            raise
+        raise StorageError(f"cannot write {path}: {remedy}") from error
+
+
+@contextmanager
+def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary file for writing that becomes ``path`` when the block ends well.
+
+    Text is UTF-8 with ``\\n`` line ends.  If the block raises, ``path`` keeps its old content.
+    A device or a pipe cannot be replaced and is written to directly.
+
+    Raises:
+        StorageError: the disk is full, read-only or not permitted.
+    """
+    path = Path(path)
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    with storage_errors(path):
+        if path.is_dir():  # which may have no name to write beside, like "." and "/"
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():
+            with path.open(mode, **text) as stream:  # type: ignore[call-overload]
+                yield stream
+            return
+        make_directory(path.parent, path)
+        with _temporary(path, lambda new: new.touch(exist_ok=False)) as temporary:
+            with temporary.open(mode, **text) as stream:  # type: ignore[call-overload]
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, path)
+            _flush_directory(path.parent)
+
+
+@contextmanager
+def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[Path]:
+    """Give an empty directory to fill, which becomes ``path`` when the block ends well.
+
+    An existing directory at ``path`` is replaced, provided that it holds nothing but ``ours``.
+    If the block raises, it stays as it was.
+
+    Args:
+        path: the directory; where it is a symbolic link, what that leads to is replaced.
+        ours: names of files and directories that an earlier call may have left there.
+
+    Raises:
+        StorageError: the disk is full, read-only or not permitted; or something of another name
+            is in the directory.
+    """
+    path = Path(path)
+    with storage_errors(path):
+        check_replaceable(path, ours)
+        if path.is_symlink():
+            path = path.resolve()
+        make_directory(path.parent, path)
+        with _temporary(path, Path.mkdir) as temporary:
+            yield temporary
+            _flush_tree(temporary)
+            _replace_directory(temporary, path)
+            _flush_directory(path.parent)
+
+
+def check_replaceable(path: Path, ours: Collection[str]) -> None:
+    """Refuse to replace a directory that holds what is not ours; see :func:`atomic_directory`.
+
+    Raises:
+        StorageError: something else is there.
+    """
+    with storage_errors(path):
+        if not path.exists():
+            return
+        strangers = {name for name in os.listdir(path) if not _TEMPORARY.fullmatch(name)}
+        if strangers := strangers - set(ours):
+            raise StorageError(
+                f"{path}: holds {min(strangers)}, which Dragoman did not put there; move it away "
+                "or choose another directory"
+            )
+
+
+def sweep(directory: Path, name: str | None = None) -> None:
+    """Remove what killed processes left in ``directory`` under temporary names.
+
+    A directory that was about to be replaced when its process was killed gets its name back.
+    What a living process is writing stays, and so does everything on file systems without locks.
+
+    Args:
+        directory: is not descended into.
+        name: look only for what was to become this file or directory.
+    """
+    with suppress(OSError):
+        for leftover in os.listdir(directory):
+            found = _TEMPORARY.fullmatch(leftover)
+            if found and name in (None, found["name"]):
+                with suppress(OSError):  # one that cannot be removed keeps no other
+                    _sweep_one(directory / leftover, directory / found["name"], bool(found["old"]))
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a directory, so that a crash leaves all of it or nothing under its name."""
+    with suppress(OSError):
+        gone = _beside(path)
+        os.replace(path, gone)
+        shutil.rmtree(gone)
+
+
+def _sweep_one(leftover: Path, target: Path, old: bool) -> None:
+    is_directory = leftover.is_dir()
+    if leftover.is_symlink() or not (is_directory or leftover.is_file()):
+        return  # nothing that is made here
+    descriptor = _open(leftover)
+    try:
+        if not lock(descriptor):
+            return
+        if old and not target.exists():
+            os.replace(leftover, target)
+        elif is_directory:
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink()
+    except BlockingIOError:
+        pass  # its writer lives
+    finally:
+        os.close(descriptor)
+
+
+def absolute(name: str, folder: Path) -> Path:
+    """A path that may begin with ``~`` or be relative to ``folder``."""
+    # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
+    return (folder / os.path.expanduser(name)).absolute()
+
+
+def read_json(path: Path | str) -> Any:
+    """Read a JSON file that may be damaged in any way.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no JSON, or deeper than anything that is written here.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def write_json(path: Path | str, value: Any) -> None:
+    """Write ``value`` as readable JSON, atomically."""
+    with atomic_write(path) as stream:
+        json.dump(value, stream, ensure_ascii=False, indent=2)
+        stream.write("\n")
+
+
+def make_directory(path: Path, wanted: Path | None = None) -> None:
+    """Make a directory and those that it lies in; one that is there stays as it is.
+
+    Args:
+        path: of the directory.
+        wanted: what errors name: what is to be in it.
+
+    Raises:
+        StorageError: none can be made there.
+    """
+    with storage_errors(wanted or path):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError as error:  # below /proc, or in a directory that was removed
+            raise _no_place(wanted or path) from error
+
+
+def _no_place(path: Path) -> StorageError:
+    return StorageError(f"cannot write {path}: nothing can be made there; choose another path")
+
+
+@contextmanager
+def _temporary(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+    """Something new under a temporary name beside ``path``, locked, and gone after the block."""
+    sweep(path.parent, path.name)
+    temporary, descriptor = _make_locked(path, make)
+    try:
+        yield temporary
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _make_locked(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
+    """As often as it takes: another process may sweep what is made before it is locked."""
+    while True:
+        temporary = _beside(path)
+        try:
+            make(temporary)
+        except FileNotFoundError as error:  # in /proc, or in a directory that was removed
+            raise _no_place(path) from error
+        with suppress(FileNotFoundError):
+            descriptor = _open(temporary)
+            with suppress(BlockingIOError):
+                lock(descriptor)
+                if temporary.exists():
+                    return temporary, descriptor
+            os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    """A descriptor to lock; a file's is writable, which the locks of NFS ask for."""
+    return os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+
+
+def _beside(path: Path, suffix: str = "") -> Path:
+    """A hidden name in the same directory, that nothing has yet.
+
+    Made here and not by ``tempfile``, whose files deny others what the umask would grant.
+    """
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}{suffix}")
+
+
+def _replace_directory(new: Path, path: Path) -> None:
+    """Rename ``new`` to ``path``; what was there goes away, or comes back if that fails.
+
+    rename(2) does not replace a directory that has content.  A process that is killed between
+    the two renames leaves none at ``path``, and :func:`sweep` brings back the old one.
+    """
+    if not path.exists():
+        os.replace(new, path)
+        return
+    old = _beside(path, ".old")
+    descriptor = _open(path)
+    try:
+        with suppress(BlockingIOError):
+            lock(descriptor)  # so that nobody sweeps it meanwhile
+        os.replace(path, old)
+        try:
+            os.replace(new, path)
+        except OSError:
+            os.replace(old, path)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+
+
+def _flush_tree(directory: Path) -> None:
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as stream:
+                os.fsync(stream.fileno())
+        _flush_directory(Path(folder))
+
+
+def _flush_directory(path: Path) -> None:
+    """Make a rename durable; some file systems cannot flush a directory, which is no error."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,231 @@
+"""The pool of processes that share work on one machine: encoding text, translating.
+
+Nothing waits for a process that is gone: a worker that was killed is one clear error, and a worker
+whose parent was killed ends, too.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures import TimeoutError as ResultTimeoutError
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
+from typing import Any, TypeVar
+
+from dragoman.core.errors import WorkerError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_hidden = threading.Lock()
+
+_WATCH_SECONDS = 1.0
+"""How often a process that waits for a result looks whether the workers are alive."""
+_failure: Exception | None = None
+"""In a worker: why it could not begin."""
+
+
+class _Worker(SpawnProcess):
+    """A fresh interpreter that does not run the program's own script again.
+
+    Python would, under another name, to find what the script defines.  Of ours nothing is there;
+    and a script that opens a translator with workers and does not do so below ``if __name__ ==
+    "__main__"``, or that came through standard input, would fail in each of them.
+    """
+
+    def start(self) -> None:
+        """Start it while no script is to be found."""
+        with _hidden:
+            script = sys.modules["__main__"]
+            sys.modules["__main__"] = ModuleType("__main__")
+            try:
+                super().start()
+            finally:
+                sys.modules["__main__"] = script
+
+
+class _Context(SpawnContext):
+    """Of such processes."""
+
+    Process = _Worker
+
+
+class WorkerPool:
+    """Processes that carry out tasks.
+
+    Args:
+        processes: how many.
+        begin: called in each with ``arguments`` before its first task; of a module, as tasks are,
+            not of a script.
+        arguments: of ``begin``; sent once, not with every task.
+        work: what the workers do, for errors, such as "translates".
+        remedy: what the user can do if a worker is killed.
+    """
+
+    def __init__(
+        self,
+        processes: int,
+        begin: Callable[..., None],
+        arguments: tuple[Any, ...],
+        *,
+        work: str,
+        remedy: str,
+    ) -> None:
+        # A fresh interpreter each: a forked copy of a process that has threads may hang.
+        self._executor = ProcessPoolExecutor(
+            processes,
+            mp_context=_Context(),
+            initializer=_begin,
+            initargs=(begin, arguments),
+        )
+        self._processes, self._work, self._remedy = processes, work, remedy
+        self._closed = False
+
+    def start(self) -> None:
+        """Start all processes now; otherwise each starts when a task finds no other idle."""
+        with suppress(BrokenProcessPool):  # which the first task will find too
+            for _ in range(self._processes):
+                self._submit(_nothing)
+
+    def in_order(
+        self, task: Callable[[Item], Result], items: Iterable[Item], *, ahead: int
+    ) -> Generator[Result, None, None]:
+        """The results of ``task`` in the order of ``items``.
+
+        Args:
+            task: a function of a module.
+            items: consumed as results are taken, at most ``ahead`` of them before their turn.
+            ahead: tasks that wait or are at work at once.
+
+        Raises:
+            WorkerError: a worker was ended from outside, or the pool was closed meanwhile.
+            Exception: what a task raises, or ``begin`` before it, whatever that is.
+        """
+        pending: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                pending.append(self._submit(task, item))
+                if len(pending) >= ahead:
+                    yield self._result(pending.popleft())
+            while pending:
+                yield self._result(pending.popleft())
+        except BrokenProcessPool as error:
+            # The executor ends what is left; a cancelled task would end its thread, too, in
+            # Python before 3.12.1.
+            pending.clear()
+            self._let_end()
+            raise WorkerError(
+                f"a process that {self._work} was ended from outside, perhaps for want of memory; "
+                f"{self._remedy}"
+            ) from error
+        except CancelledError as error:  # by another thread
+            raise self._ended() from error
+
+    def close(self) -> None:
+        """End the processes, after the tasks at hand; a second time there is nothing to end."""
+        self._closed = True
+        self._break_if_a_worker_is_gone()
+        self._executor.shutdown(cancel_futures=True)
+
+    def _submit(self, task: Callable[..., Result], *arguments: Any) -> Future[Result]:
+        """Hand over a task, for which the executor may start a process.
+
+        That inherits which signals are blocked: Ctrl-C, which reaches every process of a terminal,
+        would otherwise print a traceback of each that is still importing.
+        """
+        if self._closed:
+            raise self._ended()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._executor.submit(_carry_out, task, *arguments)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _ended(self) -> WorkerError:
+        return WorkerError(f"what {self._work} in several processes was closed meanwhile")
+
+    def _result(self, future: Future[Result]) -> Result:
+        while True:
+            try:
+                return future.result(timeout=_WATCH_SECONDS)
+            except ResultTimeoutError:
+                if future.done():
+                    return future.result()
+                self._break_if_a_worker_is_gone()
+
+    def _break_if_a_worker_is_gone(self) -> None:
+        """Let the executor notice a worker that was killed while it sent a result.
+
+        It sees all other deaths by itself.  In the middle of a message it waits for the rest, which
+        cannot come, but has no end either as long as this process holds an end of the pipe, too.
+        """
+        executor: Any = self._executor  # no public attribute tells what is needed here
+        workers = list((executor._processes or {}).values())
+        if executor._broken or all(worker.is_alive() for worker in workers):
+            return
+        time.sleep(_WATCH_SECONDS)  # it may be about to notice, and must not be disturbed then
+        if executor._broken:
+            return
+        for worker in workers:
+            worker.kill()
+            worker.join()
+        self._stop_feeding()
+        executor._result_queue._writer.close()
+
+    def _let_end(self) -> None:
+        """Let a broken executor end: Python 3.10's waits until somebody reads its tasks.
+
+        Later ones close the pipe by themselves, and fail if that is done from here meanwhile.
+        """
+        executor: Any = self._executor
+        thread = executor._executor_manager_thread
+        if thread is not None:
+            thread.join(_WATCH_SECONDS)
+            if thread.is_alive():
+                self._stop_feeding()
+
+    def _stop_feeding(self) -> None:
+        """Close the end of the pipe at which workers would read their tasks."""
+        executor: Any = self._executor
+        if executor._call_queue is not None:
+            executor._call_queue._reader.close()
+
+
+def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """Make this process a worker."""
+    global _failure  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        begin(*arguments)
+    except Exception as error:  # of which the executor would say that the process was ended
+        _failure = error
+
+
+def _carry_out(task: Callable[..., Result], *arguments: Any) -> Result:
+    """Do a task in a worker, or tell why there is none."""
+    if _failure is not None:
+        raise _failure
+    return task(*arguments)
+
+
+def _end_with_parent() -> None:
+    """Leave no orphan behind when the parent is killed; its queue would be waited on for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "a worker has a parent"
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _nothing() -> None:
+    """What a worker is asked to do so that it starts."""

@@ -1,0 +1,108 @@
+"""The recipes that come with Dragoman, found by name wherever it is installed."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path, PurePosixPath
+
+from dragoman.core.errors import ConfigError
+
+_FOLDER = "recipes"
+_SUFFIX = ".yaml"
+_BASE = re.compile(r"^base: *(\S+)", re.MULTILINE)
+
+
+def recipes_folder() -> Path:
+    """Where the recipes lie: in the installed package, or at the top of its source."""
+    package = Path(__file__).parents[1]
+    installed = package / _FOLDER
+    return installed if installed.is_dir() else package.parents[1] / _FOLDER
+
+
+def recipe_names() -> list[str]:
+    """The names of all recipes, such as ``table3/base``; those of folders come last."""
+    paths = [path.relative_to(recipes_folder()) for path in recipes_folder().rglob(f"*{_SUFFIX}")]
+    return [
+        path.as_posix().removesuffix(_SUFFIX)
+        for path in sorted(paths, key=lambda path: (len(path.parts), path))
+    ]
+
+
+def known_recipe(name: str | Path) -> Path | None:
+    """The file of the recipe that ``name`` is the name of, also as ``recipes/NAME.yaml``."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        return None
+    inner = path.as_posix().removeprefix(f"{_FOLDER}/").removesuffix(_SUFFIX)
+    return recipes_folder() / f"{inner}{_SUFFIX}" if inner in recipe_names() else None
+
+
+def found_recipe(path: Path) -> Path:
+    """``path`` if it is there, and otherwise the recipe of that name.
+
+    What is neither is given back as it is, for whoever reads it to say so, unless it is much like
+    a recipe.
+
+    Raises:
+        ConfigError: nothing is there, and a recipe has a similar name.
+    """
+    if os.path.lexists(path):
+        return path
+    if known := known_recipe(path):
+        return known
+    if close := _close(str(path)):
+        raise ConfigError(f"{path}: no such configuration file or recipe; did you mean {close!r}?")
+    return path
+
+
+def recipe(name: str) -> Path:
+    """The file of a recipe.
+
+    Raises:
+        ConfigError: there is none of that name; "did you mean".
+    """
+    if known := known_recipe(name):
+        return known
+    close = _close(name)
+    meant = f"did you mean {close!r}?" if close else "'dragoman recipes' lists them"
+    raise ConfigError(f"no recipe is called {name!r:.80}; {meant}")
+
+
+def recipe_text(name: str) -> str:
+    """A recipe to be saved anywhere: a base beside it is named by its place among the recipes.
+
+    Raises:
+        ConfigError: there is none of that name; "did you mean".
+    """
+    path = recipe(name)
+
+    def placed(match: re.Match[str]) -> str:
+        base = Path(os.path.normpath(path.parent / match[1])).relative_to(recipes_folder())
+        return f"base: {_FOLDER}/{base.as_posix()}"
+
+    return _BASE.sub(placed, path.read_text(encoding="utf-8"))
+
+
+def recipe_summary(name: str) -> str:
+    """The first sentence of the comment that a recipe begins with.
+
+    Raises:
+        ConfigError: there is none of that name; "did you mean".
+    """
+    lines = recipe(name).read_text(encoding="utf-8").splitlines()
+    comment = []
+    for line in lines:
+        text = line.removeprefix("#").strip()
+        if not line.startswith("#") or not text:
+            break
+        comment.append(text)
+    # A full stop or question mark ends a sentence where a capital follows, and not after "et al.".
+    return re.split(r"(?<!al\.)(?<=[.?])\s+(?=[A-Z])", " ".join(comment))[0]
+
+
+def _close(name: str) -> str | None:
+    inner = name[:80].removeprefix(f"{_FOLDER}/").removesuffix(_SUFFIX)
+    close = difflib.get_close_matches(inner, recipe_names(), n=1, cutoff=0.75)
+    return close[0] if close else None

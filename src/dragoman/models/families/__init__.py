@@ -1,0 +1,1 @@
+"""The families of models, each its configuration and its model; none knows another."""

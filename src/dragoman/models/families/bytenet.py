@@ -1,0 +1,225 @@
+"""ByteNet (Kalchbrenner et al. 2016, "Neural Machine Translation in Linear Time", 1610.10099).
+
+Dilated convolutions over the source, and masked ones over the target stacked directly on top of
+them: target position t reads column t of the source, so there is no attention and time is
+linear.  The defaults are the paper's model for translation between characters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, cast
+
+import torch
+from pydantic import Field, field_validator
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
+)
+from dragoman.models.layers.convolution import CausalConvolution, CentredConvolution, OddWidth
+from dragoman.models.layers.dropout import Dropout
+
+
+class ByteNetConfig(FamilyConfig):
+    """Sizes of a ByteNet; the defaults are the paper's translation model."""
+
+    family: Literal["bytenet"] = "bytenet"
+    """Which family of models this is."""
+    d_model: int = Field(1600, ge=2)
+    """Width of embeddings and between blocks (2d in the paper); even, blocks work on half of it."""
+    encoder_layers: int = Field(30, ge=1, le=MAX_LAYERS)
+    """Residual blocks over the source."""
+    decoder_layers: int = Field(30, ge=1, le=MAX_LAYERS)
+    """Residual blocks over the target."""
+    layers_per_set: int = Field(5, ge=1, le=20)
+    """Dilation starts at 1 and doubles from block to block; after so many it starts again."""
+    encoder_kernel_width: OddWidth = Field(5, ge=1)
+    """Positions that an encoder block sees at once; odd."""
+    decoder_kernel_width: int = Field(3, ge=1)
+    """Positions that a decoder block sees at once: its own and earlier ones."""
+    unfold_ratio: float = Field(1.2, ge=1, le=100)
+    """a in a |s| + b: so many columns a source of length |s| has for the target to read."""
+    unfold_extra: float = Field(0.0, ge=0, le=10_000)
+    """b in a |s| + b."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout on the last ReLU before the softmax."""
+    block_dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout on what each block adds; not in the paper."""
+
+    @field_validator("d_model")
+    @classmethod
+    def _even(cls, width: int) -> int:
+        if width % 2:
+            raise ValueError("must be even: blocks work on half of it")
+        return width
+
+    def columns(self, source: int) -> int:
+        """``ceil(a |s| + b)``: columns of a source of so many pieces (section 3.2)."""
+        return math.ceil(round(self.unfold_ratio * source + self.unfold_extra, 6))
+
+
+@dataclass(frozen=True)
+class ByteNetMemory(Memory):
+    """``hidden`` is the source's columns, ``(batch, columns, d_model)``; zero beyond its own."""
+
+
+@dataclass(frozen=True)
+class ByteNetState(State):
+    """Each block's left context, ``(rows, (kernel_width - 1) * dilation, d_model / 2)``."""
+
+    contexts: list[Tensor]
+    length: int
+
+
+def _linear(inputs: int, outputs: int) -> nn.Linear:
+    linear = nn.Linear(inputs, outputs)
+    nn.init.xavier_uniform_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    return linear
+
+
+class Block(nn.Module):
+    """A residual block around a dilated convolution, the variant with ReLUs (section 3.6).
+
+    Normalise, ReLU, narrow to half; normalise, ReLU, convolve; normalise, ReLU, widen.
+    """
+
+    def __init__(self, config: ByteNetConfig) -> None:
+        super().__init__()
+        width = config.d_model // 2
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for size in (config.d_model, width, width))
+        self.narrow = _linear(config.d_model, width)
+        self.widen = _linear(width, config.d_model)
+        self.dropout = Dropout(config.block_dropout)
+
+    def before(self, x: Tensor) -> Tensor:
+        """From ``(rows, length, d_model)`` to what is convolved, of half the width."""
+        first, second, _ = self.norms
+        return second(self.narrow(first(x).relu())).relu()
+
+    def after(self, x: Tensor, convolved: Tensor) -> Tensor:
+        """The block's input and what its convolution adds to it, ``(rows, length, d_model)``."""
+        return x + self.dropout(self.widen(self.norms[2](convolved).relu()))
+
+
+class EncoderBlock(Block):
+    """A block whose convolution sees both sides."""
+
+    def __init__(self, config: ByteNetConfig, dilation: int) -> None:
+        super().__init__(config)
+        width = config.d_model // 2
+        self.convolution = CentredConvolution(width, width, config.encoder_kernel_width, dilation)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``(batch, columns, d_model)`` to the same shape; ``mask`` is ``(batch, columns, 1)``."""
+        # Biases make padding non-zero in each block, and its neighbours would see that.
+        return self.after(x, self.convolution(self.before(x) * mask))
+
+
+class DecoderBlock(Block):
+    """A block whose convolution is masked: it sees its own and earlier positions."""
+
+    def __init__(self, config: ByteNetConfig, dilation: int) -> None:
+        super().__init__(config)
+        width = config.d_model // 2
+        self.convolution = CausalConvolution(width, width, config.decoder_kernel_width, dilation)
+
+    def forward(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        """``(rows, target, d_model)`` to the same shape, and the next left context."""
+        convolved, context = self.convolution.extend(self.before(x), context)
+        return self.after(x, convolved), context
+
+
+class ByteNet(TranslationModel):
+    """Dilated convolutions over source and target, one stacked on the other.
+
+    Dynamic unfolding (section 3.2): a source of length ``|s|`` is continued with zeros to
+    ``a |s| + b`` columns, a bound of the target's length, and encoded.  The target then grows
+    column by column until its end symbol; where it outgrows the bound, it reads zeros.
+
+    The paper stacks the decoder on the encoder without saying how a target embedding and its
+    column are joined; as both have the width 2d, they are added here.  Nor does it say how
+    embeddings begin: as the Transformer's do, scaled by the root of their width.
+    """
+
+    parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "last": "decoder"}
+
+    def __init__(
+        self, config: ByteNetConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding = nn.Embedding(source_vocabulary, config.d_model)
+        self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
+        self.encoder = nn.ModuleList(
+            EncoderBlock(config, 2 ** (number % config.layers_per_set))
+            for number in range(config.encoder_layers)
+        )
+        self.decoder = nn.ModuleList(
+            DecoderBlock(config, 2 ** (number % config.layers_per_set))
+            for number in range(config.decoder_layers)
+        )
+        for embedding in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(embedding.weight, std=config.d_model**-0.5)
+        self.last = _linear(config.d_model, config.d_model)
+        self.dropout = Dropout(config.dropout)
+        self.output = _linear(config.d_model, target_vocabulary)
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> ByteNetMemory:
+        """Read the source; see :meth:`TranslationModel.encode`."""
+        length = source.shape[1]
+        own = torch.tensor(
+            [self.config.columns(pieces) for pieces in range(length + 1)], device=source.device
+        )
+        columns = self.config.columns(length)
+        places = torch.arange(columns, device=source.device)
+        mask = (places < own[source_mask.sum(1)].unsqueeze(1)).unsqueeze(2)
+        x = self._scaled(self.source_embedding(source)) * source_mask.unsqueeze(2)
+        x = functional.pad(x, (0, 0, 0, columns - length))
+        for block in self.encoder:
+            x = block(x, mask)
+        return ByteNetMemory(x * mask, source_mask)
+
+    def start(self, memory: Memory, beam: int = 1) -> ByteNetState:
+        """No target positions yet, for ``beam`` rows a sentence."""
+        rows = memory.hidden.shape[0] * beam
+        blocks = [cast(DecoderBlock, block) for block in self.decoder]
+        return ByteNetState([block.convolution.start(rows, memory.hidden) for block in blocks], 0)
+
+    def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, ByteNetState]:
+        """Read further target positions; see :meth:`TranslationModel.decode`."""
+        assert isinstance(state, ByteNetState)
+        end = state.length + target.shape[1]
+        x = self._stack(
+            self._scaled(self.target_embedding(target)), memory.hidden[:, state.length : end]
+        )
+        contexts = []
+        for block, context in zip(self.decoder, state.contexts, strict=True):
+            x, following = block(x, context)
+            contexts.append(following)
+        return self.dropout(self.last(x).relu()), ByteNetState(contexts, end)
+
+    def _scaled(self, embedded: Tensor) -> Tensor:
+        """Of unit variance at first.  Kept as small weights, Adam moves them as fast as others."""
+        return embedded * self.config.d_model**0.5
+
+    @staticmethod
+    def _stack(embedded: Tensor, columns: Tensor) -> Tensor:
+        """Each target position on its column; a sentence's beams share its columns, uncopied."""
+        rows, length, width = embedded.shape
+        columns = functional.pad(columns, (0, 0, 0, length - columns.shape[1]))
+        beams = embedded.view(columns.shape[0], -1, length, width)
+        return (beams + columns.unsqueeze(1)).view(rows, length, width)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return self.output(hidden)

@@ -1,0 +1,313 @@
+"""ConvS2S (Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", arXiv:1705.03122).
+
+Convolutions with gated linear units on both sides, and attention in every layer of the decoder.
+The defaults are the paper's model for WMT'16 English-Romanian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, cast
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
+)
+from dragoman.models.layers.attention import beams_as_queries, mask_bias, normalized
+from dragoman.models.layers.averaging_encoder import AveragingEncoder
+from dragoman.models.layers.convolution import (
+    CausalConvolution,
+    CentredConvolution,
+    OddWidth,
+    weight_normalised,
+)
+from dragoman.models.layers.dropout import Dropout
+from dragoman.models.layers.embeddings import Sharing, tie
+from dragoman.models.layers.positions import LearnedPositions
+
+_HALF = 0.5**0.5  # a sum of two inputs times this has the variance of one of them (section 3.4)
+
+
+class ConvS2SConfig(FamilyConfig):
+    """Sizes and choices of a ConvS2S; the defaults are the paper's English-Romanian model."""
+
+    family: Literal["convs2s"] = "convs2s"
+    """Which family of models this is."""
+    encoder: Literal["convolution", "averaging"] = "convolution"
+    """Convolutional layers (the paper), or attention over embeddings smoothed by a window
+    (Ranzato et al. 2016)."""
+    encoder_layers: int = Field(20, ge=1, le=MAX_LAYERS)
+    """Convolutional layers of the encoder; the averaging encoder has none."""
+    decoder_layers: int = Field(20, ge=1, le=MAX_LAYERS)
+    """Layers of the decoder, each with attention over the source."""
+    d_hidden: int = Field(512, ge=1)
+    """Channels inside the layers; gates double them. d_model is the width of embeddings."""
+    encoder_kernel_width: OddWidth = Field(3, ge=1)
+    """Positions that an encoder layer sees at once; odd."""
+    decoder_kernel_width: int = Field(3, ge=1)
+    """Positions that a decoder layer sees at once: its own and earlier ones."""
+    averaging_window: OddWidth = Field(5, ge=1, le=1000)
+    """Positions that the averaging encoder takes the mean of; odd."""
+    dropout: float = Field(0.2, ge=0, lt=1)
+    """Dropout on embeddings, on inputs of convolutions and on the decoder's output."""
+    max_positions: int = Field(1024, ge=1)
+    """Longest sentence in pieces; positions are learned."""
+    embeddings: Sharing = "separate"
+    """separate: three matrices (the paper); target: one for target and output; shared: one for
+    source, target and output (needs a joint vocabulary)."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Settings of another encoder."""
+        if self.encoder == "averaging":
+            names = ("encoder_layers", "encoder_kernel_width")
+            yield from self.unread("with encoder: averaging", *names)
+        else:
+            yield from self.unread("without encoder: averaging", "averaging_window")
+
+    @property
+    def position_limit(self) -> int:
+        """Pieces that there are learned positions for."""
+        return self.max_positions
+
+
+@dataclass(frozen=True)
+class ConvS2SMemory(Memory):
+    """Keys (``hidden``) and values of the source, which all decoder layers look at."""
+
+    values: Tensor  # (batch, source, d_model)
+    bias: Tensor  # (batch, 1, source)
+    scale: Tensor  # (batch, 1, 1)
+
+
+@dataclass(frozen=True)
+class ConvS2SState(State):
+    """Each layer's left context, ``(rows, kernel_width - 1, d_hidden)``."""
+
+    contexts: list[Tensor]
+    length: int
+
+
+class Embedding(nn.Module):
+    """``e = w + p``, then dropout (section 3.1)."""
+
+    def __init__(self, config: ConvS2SConfig, vocabulary: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocabulary, config.d_model))
+        self.positions = LearnedPositions(config.d_model, config.max_positions)
+        self.dropout = Dropout(config.dropout)
+        for table in (self.weight, self.positions.table):
+            nn.init.normal_(table, std=0.1)  # section 3.5
+
+    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
+        """``(rows, length)`` at positions from ``start`` on, to ``(rows, length, d_model)``."""
+        vectors = functional.embedding(ids, self.weight)
+        return self.dropout(vectors + self.positions(start, ids.shape[1]))
+
+
+def _linear(inputs: int, outputs: int, dropout: float = 0.0) -> nn.Linear:
+    """A weight-normalised linear layer whose input has passed this dropout."""
+    return weight_normalised(nn.Linear(inputs, outputs), 1 - dropout)
+
+
+class EncoderLayer(nn.Module):
+    """``(GLU(convolution(x)) + x) * sqrt(0.5)`` (sections 3.2 and 3.4)."""
+
+    def __init__(self, config: ConvS2SConfig) -> None:
+        super().__init__()
+        width = config.d_hidden
+        self.dropout = Dropout(config.dropout)
+        self.convolution = weight_normalised(
+            CentredConvolution(width, 2 * width, config.encoder_kernel_width),
+            4 * (1 - config.dropout),
+        )
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``(batch, source, d_hidden)`` to the same shape; ``mask`` is ``(batch, source, 1)``."""
+        # Biases make padding non-zero in each layer, and its neighbours would see that.
+        gated = functional.glu(self.convolution(self.dropout(x * mask)), dim=-1)
+        return (gated + x) * _HALF
+
+
+class ConvolutionalEncoder(nn.Module):
+    """Embeddings through gated convolutions (section 3.2)."""
+
+    def __init__(self, config: ConvS2SConfig) -> None:
+        super().__init__()
+        self.into = _linear(config.d_model, config.d_hidden, config.dropout)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.out = _linear(config.d_hidden, config.d_model)
+        self.readers = config.decoder_layers
+
+    def forward(self, embedded: Tensor, source_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys ``z`` and values ``z + e``, both ``(batch, source, d_model)`` (equation 2)."""
+        mask = source_mask.unsqueeze(2)
+        x = self.into(embedded)
+        for layer in self.layers:
+            x = layer(x, mask)
+        z = self.out(x)
+        if z.requires_grad:
+            # Every layer of the decoder sends back a gradient; the encoder's layers get their
+            # mean, the embeddings in the values their sum (section 3.4).
+            z.register_hook(lambda gradient: gradient / self.readers)
+        return z, z + embedded
+
+
+class DecoderLayer(nn.Module):
+    """Gated causal convolution, then attention over the source (sections 3.2 and 3.3)."""
+
+    def __init__(self, config: ConvS2SConfig) -> None:
+        super().__init__()
+        width = config.d_hidden
+        self.dropout = Dropout(config.dropout)
+        self.convolution = weight_normalised(
+            CausalConvolution(width, 2 * width, config.decoder_kernel_width),
+            4 * (1 - config.dropout),
+        )
+        self.query = _linear(width, config.d_model)
+        self.output = _linear(config.d_model, width)
+
+    def forward(
+        self, x: Tensor, context: Tensor, embedded: Tensor, memory: ConvS2SMemory
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Read further target positions.
+
+        Args:
+            x: ``(rows, target, d_hidden)``.
+            context: what this layer's convolution saw last.
+            embedded: the target embeddings ``g``, ``(rows, target, d_model)``.
+            memory: of ``rows / beam`` sentences.
+
+        Returns:
+            The layer's output, its next context, and where it looked
+            ``(rows, target, source)``.
+        """
+        convolved, context = self.convolution.extend(self.dropout(x), context)
+        h = (functional.glu(convolved, dim=-1) + x) * _HALF
+        c, weights = attend(self.query(h) + embedded, memory)
+        return (h + self.output(c)) * _HALF, context, weights
+
+
+def attend(summary: Tensor, memory: ConvS2SMemory) -> tuple[Tensor, Tensor]:
+    """``c_i = m sqrt(1 / m) sum_j softmax_j(d_i . z_j) (z_j + e_j)``, equations 1 and 2.
+
+    Args:
+        summary: ``d``, ``(rows, target, d_model)``: decoder state and target embedding.
+        memory: of ``rows / beam`` sentences: a sentence's beams share it, uncopied.
+
+    Returns:
+        ``c`` of the shape of ``d``, and the weights ``(rows, target, source)``.
+    """
+    queries = beams_as_queries(summary, len(memory.hidden))
+    weights = normalized(queries @ memory.hidden.transpose(1, 2), memory.bias)
+    context = (weights @ memory.values) * memory.scale
+    return context.view_as(summary), weights.view(*summary.shape[:2], -1)
+
+
+class ConvS2S(TranslationModel):
+    """Convolutional encoder and decoder with attention in every layer (Gehring et al. 2017).
+
+    The paper adds ``c_i`` to ``h_i`` and leaves open how widths meet; here, as in the authors'
+    program, a linear layer brings ``c_i`` to the width of the layers, and the sum is scaled by
+    sqrt(0.5) like every other.  Unlike there, a layer attends after its residual sum, as the
+    paper has it (docs/references.md).
+
+    Raises:
+        ConfigError: embeddings are to be shared between vocabularies of different size.
+    """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "into_decoder": "decoder",
+        "out_of_decoder": "decoder",
+    }
+
+    def __init__(
+        self, config: ConvS2SConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        config.check_vocabularies(source_vocabulary, target_vocabulary)
+        self.config = config
+        self.position_limit = config.position_limit
+        self.source_embedding = Embedding(config, source_vocabulary)
+        self.target_embedding = Embedding(config, target_vocabulary)
+        self.encoder = (
+            ConvolutionalEncoder(config)
+            if config.encoder == "convolution"
+            else AveragingEncoder(config.averaging_window)
+        )
+        self.into_decoder = _linear(config.d_model, config.d_hidden, config.dropout)
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.out_of_decoder = _linear(config.d_hidden, config.d_model)
+        self.dropout = Dropout(config.dropout)
+        self.output = self._output_layer(target_vocabulary)
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
+
+    def _output_layer(self, vocabulary: int) -> nn.Linear:
+        width = self.config.d_model
+        if self.config.embeddings == "separate":
+            return _linear(width, vocabulary, self.config.dropout)
+        # A lookup table is not weight-normalised, hence neither is its other use.
+        output = nn.Linear(width, vocabulary)
+        nn.init.zeros_(output.bias)
+        return output
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> ConvS2SMemory:
+        """Read the source; see :meth:`TranslationModel.encode`.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the model has learned.
+        """
+        keys, values = self.encoder(self.source_embedding(source), source_mask)
+        bias = mask_bias(source_mask, keys.dtype).unsqueeze(1)
+        length = source_mask.sum(1).to(keys.dtype)
+        scale = length * (1 / length).sqrt()  # m sqrt(1 / m), section 3.4
+        return ConvS2SMemory(keys, source_mask, values, bias, scale[:, None, None])
+
+    def start(self, memory: Memory, beam: int = 1) -> ConvS2SState:
+        """No target positions yet, for ``beam`` rows a sentence."""
+        rows = memory.hidden.shape[0] * beam
+        layers = [cast(DecoderLayer, layer) for layer in self.decoder]
+        return ConvS2SState([la.convolution.start(rows, memory.hidden) for la in layers], 0)
+
+    def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, ConvS2SState]:
+        """Read further target positions; see :meth:`TranslationModel.decode`.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the model has learned.
+        """
+        hidden, state, _ = self._decode(target, memory, state)
+        return hidden, state
+
+    def _decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, ConvS2SState, list[Tensor]]:
+        assert isinstance(memory, ConvS2SMemory)
+        assert isinstance(state, ConvS2SState)
+        embedded = self.target_embedding(target, state.length)
+        x = self.into_decoder(embedded)
+        contexts, seen = [], []
+        for layer, context in zip(self.decoder, state.contexts, strict=True):
+            x, following, weights = layer(x, context, embedded, memory)
+            contexts.append(following)
+            seen.append(weights)
+        hidden = self.dropout(self.out_of_decoder(x))
+        return hidden, ConvS2SState(contexts, state.length + target.shape[1]), seen
+
+    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+        """Weights over the source, one head; see :meth:`TranslationModel.attention_weights`."""
+        _, _, seen = self._decode(target, memory, self.start(memory))
+        return torch.stack(seen, dim=1).unsqueeze(2)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return self.output(hidden)

@@ -1,0 +1,165 @@
+"""Recurrent networks without attention: a language model, or a translator that reads first.
+
+Zaremba et al. 2014, "Recurrent Neural Network Regularization", for the language model; Sutskever
+et al. 2014, "Sequence to Sequence Learning with Neural Networks", for the translator: the state
+in which the source leaves the network is all that the target knows of it.  Weights begin in a
+larger range than theirs unless ``initial_range`` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
+)
+from dragoman.models.layers.dropout import Dropout
+from dragoman.models.layers.embeddings import Sharing, tie
+from dragoman.models.layers.recurrence import (
+    Cell,
+    LayerState,
+    RecurrentStack,
+    advance,
+    backwards,
+    initialise_uniformly,
+)
+
+
+class RecurrentLMConfig(FamilyConfig):
+    """Sizes and choices of a recurrent language model; the defaults are Zaremba's medium one."""
+
+    family: Literal["recurrent_lm"] = "recurrent_lm"
+    """Which family of models this is."""
+    d_model: int = Field(650, ge=1)
+    """Width of embeddings, and units of each layer."""
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)
+    """Layers, each reading the outputs of the one below."""
+    cell: Cell = "lstm"
+    """LSTM (the papers) or gated recurrent unit; PyTorch's own."""
+    source: Literal["none", "forward", "reversed"] = "none"
+    """none: a language model, which reads no source. A translator reads it before the target, as
+    it stands or from its last word to its first (Sutskever et al. 2014, section 3.3), the end
+    symbol last."""
+    source_layers: Literal["same", "own"] = "same"
+    """What reads the source: the layers that read the target, or as many of its own (Sutskever et
+    al. 2014, section 2)."""
+    dropout: float = Field(0.5, ge=0, lt=1)
+    """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
+    its next position (Zaremba et al. 2014)."""
+    initial_range: float | None = Field(None, gt=0, le=100)
+    """Every weight begins uniformly between minus this and this; not given, it is
+    `0.1 sqrt(1000 / d_model)` (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units and
+    Sutskever et al. 0.08 for 1,000, with which Adam takes longer to begin."""
+    embeddings: Sharing = "separate"
+    """separate: one matrix for target and output each (the papers), and for the source, if it is
+    read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Settings of a source where there is none."""
+        if self.source == "none" and self.embeddings == "shared":
+            yield "embeddings: shared is for a model that reads a source; set it to target"
+        if self.source == "none" and self.source_layers == "own":
+            yield "source_layers: own needs a source; set source to forward or reversed"
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether this is a translator."""
+        return self.source != "none"
+
+
+@dataclass(frozen=True)
+class RecurrentLMMemory(Memory):
+    """The state in which the source left each layer; zeros for a language model."""
+
+    first: list[LayerState]  # tensors (batch, d_model)
+
+
+@dataclass(frozen=True)
+class RecurrentLMState(State):
+    """State of each layer."""
+
+    layers: list[LayerState]  # tensors (rows, d_model)
+
+
+class RecurrentLM(TranslationModel):
+    """Stacked LSTMs or GRUs over the target, after the source if it reads one.
+
+    Raises:
+        ConfigError: embeddings are to be shared between vocabularies of different size.
+    """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "source_stack": "encoder",
+        "stack": "decoder",
+    }
+
+    def __init__(
+        self, config: RecurrentLMConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        config.check_vocabularies(source_vocabulary, target_vocabulary)
+        self.config = config
+        self.reads_source = config.reads_source
+        self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
+        self.output = nn.Linear(config.d_model, target_vocabulary)
+        self.source_embedding = (
+            nn.Embedding(source_vocabulary, config.d_model) if config.reads_source else None
+        )
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
+        self.dropout = Dropout(config.dropout)
+        self.stack = self._stack()
+        self.source_stack = self._stack() if config.source_layers == "own" else None
+        initialise_uniformly(self, config.d_model, config.initial_range)
+
+    def _stack(self) -> RecurrentStack:
+        config = self.config
+        directions = [1] * config.layers
+        return RecurrentStack(
+            config.cell, config.d_model, directions, config.dropout, residual=False
+        )
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentLMMemory:
+        """Read the source, or count its sentences; see :meth:`TranslationModel.encode`."""
+        if self.source_embedding is None:
+            hidden = self.output.weight.new_empty(*source.shape, 0)
+            zeros = hidden.new_zeros(len(source), self.config.d_model)
+            parts = 2 if self.config.cell == "lstm" else 1
+            return RecurrentLMMemory(hidden, source_mask, [[zeros] * parts] * self.config.layers)
+        if self.config.source == "reversed":
+            source = backwards(source, source_mask)
+        embedded = self.dropout(self.source_embedding(source))
+        hidden, ends = (self.source_stack or self.stack)(embedded, source_mask)
+        return RecurrentLMMemory(hidden, source_mask, ends)
+
+    def start(self, memory: Memory, beam: int = 1) -> RecurrentLMState:
+        """What the source ended in, for ``beam`` rows a sentence."""
+        assert isinstance(memory, RecurrentLMMemory)
+        return RecurrentLMState(
+            [[part.repeat_interleave(beam, 0) for part in layer] for layer in memory.first]
+        )
+
+    def decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, RecurrentLMState]:
+        """Read further target positions; see :meth:`TranslationModel.decode`."""
+        assert isinstance(state, RecurrentLMState)
+        x, after = self.target_embedding(target), []
+        for layer, past in zip(self.stack.layers, state.layers, strict=True):
+            x, now = advance(layer, self.dropout(x), past)
+            after.append(now)
+        return self.dropout(x), RecurrentLMState(after)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return self.output(hidden)

@@ -1,0 +1,229 @@
+"""The Transformer, exactly as in "Attention Is All You Need" (Vaswani et al. 2017).
+
+The defaults are the paper's base model; what the paper varies in its Table 3 is a value of
+:class:`TransformerConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Literal, cast
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from dragoman.models.interface import MAX_LAYERS, Memory, Part, State, TranslationModel
+from dragoman.models.layers.attention import KeysValues, mask_bias
+from dragoman.models.layers.embeddings import Sharing, tie
+from dragoman.models.layers.mixing import Past
+from dragoman.models.layers.mixture import Mixture, expert_figures
+from dragoman.models.layers.sublayers import final_norm
+from dragoman.models.layers.transformer_layers import (
+    Embedding,
+    build_attention,
+    build_feed_forward,
+    build_residual,
+)
+from dragoman.models.layers.transformer_mixing import (
+    MixingConfig,
+    build_decoder_mixing,
+    build_encoder_mixing,
+)
+
+
+class TransformerConfig(MixingConfig):
+    """Sizes and choices of a Transformer; the defaults are the paper's base model."""
+
+    family: Literal["transformer"] = "transformer"
+    """Which family of models this is."""
+    encoder_layers: int = Field(6, ge=1, le=MAX_LAYERS)
+    """Layers of the encoder (N in the paper)."""
+    decoder_layers: int = Field(6, ge=1, le=MAX_LAYERS)
+    """Layers of the decoder."""
+    embeddings: Sharing = "shared"
+    """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
+    vocabulary); target: one for target and output; separate: three matrices."""
+
+
+@dataclass(frozen=True)
+class TransformerMemory(Memory):
+    """The encoder's output with every decoder layer's keys and values of it."""
+
+    layers: list[KeysValues]
+    bias: Tensor  # (batch, 1, 1, source)
+
+
+@dataclass(frozen=True)
+class TransformerState(State):
+    """What each layer keeps of the target positions that a next one sees."""
+
+    layers: list[Past]
+    length: int  # target positions read so far
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward (section 3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.attention = build_encoder_mixing(config)
+        self.feed_forward = build_feed_forward(config)
+        self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
+
+    def forward(self, x: Tensor, shared: Tensor) -> Tensor:
+        """``(batch, source, d_model)`` to the same shape; ``shared`` is of :attr:`attention`."""
+        attend_self, feed = self.residuals
+        return feed(attend_self(x, partial(self.attention.mix, shared=shared)), self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention over the source, then feed-forward (section 3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = build_decoder_mixing(config)
+        self.cross_attention = build_attention(config)
+        self.feed_forward = build_feed_forward(config)
+        self.residuals = nn.ModuleList(build_residual(config) for _ in range(3))
+
+    def read_source(self, encoded: Tensor) -> KeysValues:
+        """This layer's keys and values of the source, from ``(batch, source, d_model)``."""
+        return self.cross_attention.keys_values(encoded)
+
+    def forward(
+        self,
+        x: Tensor,
+        past: Past,
+        shared: Tensor | None,
+        source: KeysValues,
+        source_bias: Tensor,
+        *,
+        start: int,
+        seen: list[Tensor] | None = None,
+    ) -> tuple[Tensor, Past]:
+        """Read further target positions.
+
+        Args:
+            x: ``(rows, target, d_model)`` from ``start`` on.
+            past: of this layer's :attr:`self_attention`.
+            shared: of any layer's :attr:`self_attention`.
+            source: from :meth:`read_source`.
+            source_bias: hides padding, ``(batch, 1, 1, source)``.
+            start: target positions read before.
+            seen: is given the weights over the source, ``(batch, heads, beam * target, source)``.
+
+        Returns:
+            ``(rows, target, d_model)``, and what is kept for the positions that follow.
+        """
+        attend_self, attend_source, feed = self.residuals
+        now = past
+
+        def self_attention(x: Tensor) -> Tensor:
+            nonlocal now
+            mixed, now = self.self_attention.read(x, past, start, shared)
+            return mixed
+
+        def source_attention(x: Tensor) -> Tensor:
+            if seen is not None:
+                seen.append(self.cross_attention.weights(x, source, source_bias))
+            return self.cross_attention(x, source, source_bias)
+
+        x = attend_source(attend_self(x, self_attention), source_attention)
+        return feed(x, self.feed_forward), now
+
+
+class Transformer(TranslationModel):
+    """Encoder and decoder of stacked attention (Vaswani et al. 2017, Figure 1).
+
+    Raises:
+        ConfigError: embeddings are to be shared between vocabularies of different size.
+    """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "encoder_norm": "encoder",
+        "decoder_norm": "decoder",
+    }
+
+    def __init__(
+        self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        config.check_vocabularies(source_vocabulary, target_vocabulary)
+        self.config = config
+        self.position_limit = config.position_limit
+        self.source_embedding = Embedding(config, source_vocabulary)
+        self.target_embedding = Embedding(config, target_vocabulary)
+        self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
+        if config.embeddings == "separate":
+            nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.encoder_norm = final_norm(config.d_model, config.norm, config.normalization)
+        self.decoder_norm = final_norm(config.d_model, config.norm, config.normalization)
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
+        """Read the source; see :meth:`TranslationModel.encode`."""
+        x = self.source_embedding(source)
+        shared = cast(EncoderLayer, self.encoder[0]).attention.shared(source_mask, x)
+        for layer in self.encoder:
+            x = layer(x, shared)
+        x = self.encoder_norm(x)
+        layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
+        seen = mask_bias(source_mask, x.dtype)[:, None, None, :]
+        return TransformerMemory(x, source_mask, layers, seen)
+
+    def start(self, memory: Memory, beam: int = 1) -> TransformerState:
+        """No target positions yet, for ``beam`` rows a sentence."""
+        rows = memory.hidden.shape[0] * beam
+        empty = cast(DecoderLayer, self.decoder[0]).self_attention.past(rows, memory.hidden)
+        return TransformerState([empty] * len(self.decoder), 0)
+
+    def decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, TransformerState]:
+        """Read further target positions; see :meth:`TranslationModel.decode`."""
+        return self._decode(target, memory, state, None)
+
+    def _decode(
+        self, target: Tensor, memory: Memory, state: State, seen: list[Tensor] | None
+    ) -> tuple[Tensor, TransformerState]:
+        """As :meth:`decode`; where each layer looks is added to ``seen``, if there is one."""
+        assert isinstance(memory, TransformerMemory)
+        assert isinstance(state, TransformerState)
+        rows, length = target.shape
+        x = self.target_embedding(target, state.length)
+        first = cast(DecoderLayer, self.decoder[0])
+        shared = first.self_attention.shared(rows, state.length, length, x)
+        layers = []
+        for layer, past, source in zip(self.decoder, state.layers, memory.layers, strict=True):
+            x, now = layer(x, past, shared, source, memory.bias, start=state.length, seen=seen)
+            layers.append(now)
+        return self.decoder_norm(x), TransformerState(layers, state.length + length)
+
+    def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
+        """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
+        if self.config.mixture is None or not self.training:
+            return None
+        layers = [(layer, source_mask) for layer in self.encoder]
+        layers += [(layer, target_mask) for layer in self.decoder]
+        losses = [cast(Mixture, layer.feed_forward).balancing_loss(mask) for layer, mask in layers]
+        return torch.stack(losses).sum()
+
+    def figures(self) -> dict[str, float]:
+        """How evenly experts are used; see :meth:`TranslationModel.figures`."""
+        return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
+
+    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+        """Weights over the source; see :meth:`TranslationModel.attention_weights`."""
+        seen: list[Tensor] = []
+        self._decode(target, memory, self.start(memory), seen)
+        return torch.stack(seen, dim=1)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return self.output(hidden)

@@ -1,0 +1,313 @@
+"""A Transformer without an encoder: a language model, or a translator that reads its source first.
+
+Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences" (T-D, section 4.2.3), for the
+decoder without an encoder, be it alone or after a source; Raffel et al. 2020, section 3.2.1, for a
+source whose positions see one another.
+
+The language model is no GPT (Radford et al. 2018, "Improving Language Understanding by Generative
+Pre-Training", section 4.1), whose sizes ``layers: 12``, ``d_model: 768``, ``d_ff: 3072``,
+``heads: 12``, ``activation: gelu``, ``positions: learned``, ``max_positions: 512`` and
+``attention_dropout: 0.1`` give.  What then still differs: GPT's projections of attention have
+biases; its embeddings are not multiplied by sqrt(d_model); all its weights begin normal with a
+deviation of 0.02; its GELU is approximated by a hyperbolic tangent; and it reads passages of 512
+pieces, where every line here is read by itself.
+
+The papers put source and target into one sequence, in which sentences of a batch begin their
+targets at different places.  Here each side counts its positions from its own beginning, and a
+learned vector added to source embeddings tells the sides apart, as in the translation language
+model of Lample and Conneau 2019.  So the number of a target position depends on
+nothing but the target.  As in all families the loss is that of the target; T-D also learns to
+predict the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, cast
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from dragoman.models.interface import MAX_LAYERS, Memory, Part, State, TranslationModel
+from dragoman.models.layers.attention import DotProduct, KeysValues, MultiHeadAttention, mask_bias
+from dragoman.models.layers.embeddings import Sharing, tie
+from dragoman.models.layers.mixture import Mixture, expert_figures
+from dragoman.models.layers.sublayers import final_norm
+from dragoman.models.layers.transformer_layers import (
+    Embedding,
+    LayersConfig,
+    build_feed_forward,
+    build_neighbourhood,
+    build_residual,
+    build_self_attention,
+)
+
+
+class TransformerLMConfig(LayersConfig):
+    """Sizes and choices of a Transformer without an encoder; a language model unless told."""
+
+    family: Literal["transformer_lm"] = "transformer_lm"
+    """Which family of models this is."""
+    layers: int = Field(6, ge=1, le=MAX_LAYERS)
+    """Layers, each of masked self-attention and feed-forward."""
+    source: Literal["none", "causal", "full"] = "none"
+    """none: a language model, which reads no source. A translator reads it before the target, each
+    source position seeing earlier ones (causal, Liu et al. 2018) or all (full, Raffel et al.
+    2020); positions are then sinusoidal, learned, rotary or none, attention is a dot product, and
+    there is no window and no mixture."""
+    embeddings: Sharing = "target"
+    """target: one matrix for target and output; separate: one for each, and for the source, if it
+    is read; shared: one for all, source too (needs a joint vocabulary)."""
+
+    def conflicts(self) -> Iterator[str]:
+        """What does not go with a source, or without one."""
+        yield from super().conflicts()
+        if self.source == "none":
+            if self.embeddings == "shared":
+                yield "embeddings: shared is for a model that reads a source; set it to target"
+            return
+        unfit = {
+            f"attention: {self.attention}": self.attention == "additive",
+            f"positions: {self.positions}": self.positions in {"relative", "alibi"},
+            f"window: {self.window}": self.window is not None,
+            "mixture": self.mixture is not None,
+        }
+        for choice in (name for name, found in unfit.items() if found):
+            yield f"{choice} does not go with source: {self.source}"
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether this is a translator."""
+        return self.source != "none"
+
+
+@dataclass(frozen=True)
+class TransformerLMMemory(Memory):
+    """Every layer's keys and values of the source; none for a language model."""
+
+    layers: list[KeysValues]
+    bias: Tensor  # (batch, 1, 1, source)
+
+
+@dataclass(frozen=True)
+class TransformerLMState(State):
+    """Keys and values of the target positions that a next one sees, one entry a layer."""
+
+    layers: list[KeysValues]
+    length: int  # target positions read so far
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """What target positions of one layer see of the source."""
+
+    source: KeysValues  # of rows / beam sentences
+    bias: Tensor  # (sentences, 1, 1, source)
+
+
+class Layer(nn.Module):
+    """Masked self-attention, then feed-forward."""
+
+    def __init__(self, config: TransformerLMConfig) -> None:
+        super().__init__()
+        self.attention = build_self_attention(config, causal=True)
+        self.feed_forward = build_feed_forward(config)
+        self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
+
+    def forward(
+        self,
+        x: Tensor,
+        past: KeysValues,
+        bias: Tensor | None,
+        prefix: Prefix | None,
+        *,
+        start: int,
+    ) -> tuple[Tensor, KeysValues, Tensor | None]:
+        """Read positions from ``start`` on, ``(rows, length, d_model)``.
+
+        Returns:
+            The same shape; the new past; and the weights that fell on the prefix, if there is one,
+            ``(rows, heads, length, source)``.
+        """
+        attend, feed = self.residuals
+        now, weights = past, None
+
+        def self_attention(x: Tensor) -> Tensor:
+            nonlocal now, weights
+            now = past.extended(self.attention.keys_values(x, start))
+            if prefix is None:
+                return self.attention(x, now, bias, start)
+            seen, weights = attend_after(prefix, self.attention, x, now, bias, start=start)
+            return seen
+
+        return feed(attend(x, self_attention), self.feed_forward), now, weights
+
+
+def attend_after(
+    prefix: Prefix,
+    attention: MultiHeadAttention,
+    x: Tensor,
+    own: KeysValues,
+    bias: Tensor | None,
+    *,
+    start: int,
+) -> tuple[Tensor, Tensor]:
+    """One softmax over the source and a row's own positions, the source not copied per beam.
+
+    Args:
+        prefix: the source, of ``rows / beam`` sentences.
+        attention: whose scoring is a dot product.
+        x: ``(rows, length, d_model)`` from ``start`` on.
+        own: keys and values of the rows' positions, up to the last of ``x``.
+        bias: hides later ones of these, broadcastable to ``(rows, heads, length, keys)``.
+        start: position of the first of ``x``.
+
+    Returns:
+        ``(rows, length, d_model)``, and the weights on the source before dropout,
+        ``(rows, heads, length, source)``.
+    """
+    assert isinstance(attention.scoring, DotProduct), "the configuration sees to it"
+    scale = attention.scoring.scale or attention.d_k**-0.5
+    query = attention.queries(x, start) * scale
+    keys, values = prefix.source.keys, prefix.source.values
+    to_source = _by_sentence(query, len(keys)) @ keys.transpose(-1, -2) + prefix.bias
+    to_own = query @ own.keys.transpose(-1, -2)
+    to_own = to_own if bias is None else to_own + bias
+    weights = torch.cat([_by_row(to_source, len(x)), to_own], dim=-1).softmax(-1)
+    source = keys.shape[2]
+    dropped = attention.dropout(weights)
+    of_source, of_own = dropped[..., :source], dropped[..., source:]
+    context = _by_row(_by_sentence(of_source, len(keys)) @ values, len(x)) + of_own @ own.values
+    return attention.output(context.transpose(1, 2).flatten(2)), weights[..., :source]
+
+
+def _by_sentence(x: Tensor, sentences: int) -> Tensor:
+    """``(rows, heads, length, width)`` to ``(sentences, heads, beam * length, width)``."""
+    return x.unflatten(0, (sentences, -1)).transpose(1, 2).flatten(2, 3)
+
+
+def _by_row(x: Tensor, rows: int) -> Tensor:
+    """``(sentences, heads, beam * length, width)`` to ``(rows, heads, length, width)``."""
+    beam = rows // len(x)
+    return x.unflatten(2, (beam, -1)).transpose(1, 2).flatten(0, 1)
+
+
+class TransformerLM(TranslationModel):
+    """Stacked masked self-attention over the target, after the source if it reads one.
+
+    Raises:
+        ConfigError: embeddings are to be shared between vocabularies of different size.
+    """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "source_side": "embeddings",
+        "layers": "decoder",
+        "norm": "decoder",
+    }
+
+    def __init__(
+        self, config: TransformerLMConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        config.check_vocabularies(source_vocabulary, target_vocabulary)
+        self.config = config
+        self.position_limit = config.position_limit
+        self.reads_source = config.reads_source
+        self.neighbourhood = build_neighbourhood(config)
+        self.target_embedding = Embedding(config, target_vocabulary)
+        self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
+        if config.embeddings == "separate":
+            nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
+        self.source_embedding = (
+            Embedding(config, source_vocabulary) if config.reads_source else None
+        )
+        if config.reads_source:
+            self.source_side = nn.Parameter(torch.empty(config.d_model))
+            nn.init.normal_(self.source_side, std=config.d_model**-0.5)
+        tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.norm = final_norm(config.d_model, config.norm, config.normalization)
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> TransformerLMMemory:
+        """Read the source, or count its sentences; see :meth:`TranslationModel.encode`."""
+        weight = self.output.weight
+        bias = mask_bias(source_mask, weight.dtype)[:, None, None, :]
+        if self.source_embedding is None:
+            return TransformerLMMemory(weight.new_empty(*source.shape, 0), source_mask, [], bias)
+        x = self.source_embedding(source) + self.source_side
+        rows, length = source.shape
+        # Padding stands at the end, where no earlier position sees it.
+        seen = (
+            self.neighbourhood.decoder_bias(rows, 0, length, x)
+            if self.config.source == "causal"
+            else self.neighbourhood.encoder_bias(source_mask, x)
+        )
+        layers = []
+        for layer in self.layers:
+            x, now, _ = layer(x, self._nothing(rows, x), seen, None, start=0)
+            layers.append(now)
+        return TransformerLMMemory(x, source_mask, layers, bias)
+
+    def start(self, memory: Memory, beam: int = 1) -> TransformerLMState:
+        """No target positions yet, for ``beam`` rows a sentence."""
+        empty = self._nothing(len(memory.hidden) * beam, memory.hidden)
+        return TransformerLMState([empty] * len(self.layers), 0)
+
+    def _nothing(self, rows: int, like: Tensor) -> KeysValues:
+        """Keys and values of no position."""
+        heads, (d_k, d_v) = self.config.heads, self.config.head_widths
+        return KeysValues(like.new_empty(rows, heads, 0, d_k), like.new_empty(rows, heads, 0, d_v))
+
+    def decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, TransformerLMState]:
+        """Read further target positions; see :meth:`TranslationModel.decode`."""
+        hidden, state, _ = self._decode(target, memory, state)
+        return hidden, state
+
+    def _decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, TransformerLMState, list[Tensor]]:
+        assert isinstance(memory, TransformerLMMemory)
+        assert isinstance(state, TransformerLMState)
+        rows, length = target.shape
+        x = self.target_embedding(target, state.length)
+        causal = self.neighbourhood.decoder_bias(rows, state.length, length, x)
+        prefixes: list[Prefix | None] = [None] * len(self.layers)
+        if self.config.reads_source:
+            prefixes = [Prefix(source, memory.bias) for source in memory.layers]
+        layers, weights = [], []
+        for layer, past, prefix in zip(self.layers, state.layers, prefixes, strict=True):
+            x, now, on_source = layer(x, past, causal, prefix, start=state.length)
+            layers.append(self.neighbourhood.kept(now))
+            weights.append(on_source)
+        return self.norm(x), TransformerLMState(layers, state.length + length), weights
+
+    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+        """Weights over the source, without the share of the target's own positions.
+
+        See :meth:`TranslationModel.attention_weights`; they are scaled to sum to one.
+        """
+        if self.source_embedding is None:
+            return super().attention_weights(target, memory)
+        _, _, weights = self._decode(target, memory, self.start(memory))
+        on_source = torch.stack(weights, dim=1)
+        return on_source / on_source.sum(-1, keepdim=True)
+
+    def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
+        """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
+        if self.config.mixture is None or not self.training:
+            return None
+        mixtures = [cast(Mixture, cast(Layer, layer).feed_forward) for layer in self.layers]
+        return torch.stack([mixture.balancing_loss(target_mask) for mixture in mixtures]).sum()
+
+    def figures(self) -> dict[str, float]:
+        """How evenly experts are used; see :meth:`TranslationModel.figures`."""
+        return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return self.output(hidden)

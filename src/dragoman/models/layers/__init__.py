@@ -1,0 +1,1 @@
+"""What models are built from; a layer knows no family."""

@@ -1,0 +1,121 @@
+"""Where a piece stands.
+
+Vectors added to embeddings (Vaswani et al. 2017, section 3.5), queries and keys turned by their
+position, scores lowered by distance.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.core.errors import DataError
+
+
+def sinusoids(length: int, d_model: int) -> Tensor:
+    """Interleaved sine and cosine, ``(length, d_model)``, computed in float64.
+
+    ``PE(pos, 2i) = sin(pos / 10000^(2i / d_model))`` and ``PE(pos, 2i + 1)`` its cosine.
+    """
+    position = torch.arange(length, dtype=torch.float64).unsqueeze(1)
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angle = position / 10000 ** (even / d_model)
+    table = torch.zeros(length, d_model, dtype=torch.float64)
+    table[:, 0::2] = angle.sin()
+    table[:, 1::2] = angle.cos()[:, : d_model // 2]
+    return table
+
+
+class SinusoidalPositions(nn.Module):
+    """The paper's fixed positions; the table grows with the longest sentence seen."""
+
+    def __init__(self, d_model: int, length: int = 256) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.table: Tensor
+        self.register_buffer("table", sinusoids(length, d_model).float(), persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Vectors of positions ``start`` to ``start + length``, ``(length, d_model)``."""
+        end = start + length
+        if end > len(self.table):
+            # A table made while searching must serve in training too, see torch.inference_mode.
+            with torch.inference_mode(mode=False):
+                self.table = sinusoids(2 * end, self.d_model).to(self.table)
+        return self.table[start:end]
+
+
+class LearnedPositions(nn.Module):
+    """One learned vector a position (Table 3 row E; Gehring et al. 2017).
+
+    Args:
+        d_model: width.
+        maximum: how many.
+        scale: what the table's rows are multiplied by, as the embeddings are that they go with:
+            Adam then moves both as fast.
+    """
+
+    def __init__(self, d_model: int, maximum: int, scale: float = 1.0) -> None:
+        super().__init__()
+        self.scale = scale
+        self.table = nn.Parameter(torch.empty(maximum, d_model))
+        nn.init.normal_(self.table, std=d_model**-0.5)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Vectors of positions ``start`` to ``start + length``, ``(length, d_model)``.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the model has learned.
+        """
+        if start + length > len(self.table):
+            raise DataError(
+                f"a sentence needs {start + length} positions, the model has learned "
+                f"{len(self.table)}; shorten it or train with a larger model.max_positions"
+            )
+        return self.table[start : start + length] * self.scale
+
+
+class Rotation(nn.Module):
+    """Queries and keys turned by their position (RoFormer, Su et al. 2021, equation 34).
+
+    Pair ``i`` of the ``d_k / 2`` pairs of neighbouring elements is turned in its plane by the
+    angle ``position / 10000^(2i / d_k)``; a product of two depends on their distance alone.
+    """
+
+    def __init__(self, d_k: int) -> None:
+        super().__init__()
+        self.angles = SinusoidalPositions(d_k)
+
+    def forward(self, x: Tensor, start: int) -> Tensor:
+        """``(rows, heads, length, d_k)`` at positions from ``start`` on, to the same shape."""
+        table = self.angles(start, x.shape[2])
+        sine, cosine = table[:, 0::2], table[:, 1::2]
+        even, odd = x[..., 0::2], x[..., 1::2]
+        turned = torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1)
+        return turned.flatten(-2)
+
+
+class DistancePenalty:
+    """ALiBi: ``-m |i - j|`` added to scores (Press et al. 2022, section 3).
+
+    Head ``h`` of ``n`` has the slope ``m = 2^(-8h / n)``, counted from 1.  The paper has a decoder
+    alone, where ``j <= i``; in an encoder the distance counts alike in both directions.
+    """
+
+    def __init__(self, heads: int) -> None:
+        self.slopes = [2 ** (-8 * head / heads) for head in range(1, heads + 1)]
+
+    def __call__(self, queries: int, keys: int, first: int, like: Tensor) -> Tensor:
+        """The bias, ``(1, heads, queries, keys)``, with the type and device of ``like``.
+
+        Args:
+            queries: how many.
+            keys: how many.
+            first: which key stands where the first query stands.
+            like: any tensor.
+        """
+        i = torch.arange(queries, device=like.device).unsqueeze(1)
+        j = torch.arange(keys, device=like.device)
+        wide = torch.promote_types(like.dtype, torch.float32)
+        slopes = torch.tensor(self.slopes, dtype=wide, device=like.device).view(1, -1, 1, 1)
+        return (-slopes * (j - (i + first)).abs()).to(like.dtype)

@@ -1,0 +1,116 @@
+"""Attention of a recurrent decoder over the source (Bahdanau et al. 2015; Luong et al. 2015).
+
+One head; what differs is how a decoder's output ``h`` and an encoder's output ``m`` are scored.
+Luong et al. call it global attention (section 3.1).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from dragoman.models.interface import Memory
+from dragoman.models.layers.attention import beams_as_queries, normalized
+from dragoman.models.layers.scoring import additive_hidden
+
+
+@dataclass(frozen=True)
+class AttendedMemory(Memory):
+    """What queries see (``hidden``), and what they are compared with once for all of them."""
+
+    keys: Tensor  # (batch, source, d_model)
+    bias: Tensor  # (batch, 1, source), minus infinity where padding stands
+
+
+class SourceAttention(nn.Module, ABC):
+    """``softmax(score(h, m)) m`` (Luong et al. 2015, section 3.1, equation 7)."""
+
+    @abstractmethod
+    def keys(self, hidden: Tensor) -> Tensor:
+        """``(batch, source, width)`` to ``(batch, source, d_model)``, once a sentence."""
+
+    @abstractmethod
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        """``(batch, query, d_model)`` and ``(batch, source, d_model)`` to scores.
+
+        Returns:
+            ``(batch, query, source)``.
+        """
+
+    def weights(self, query: Tensor, memory: AttendedMemory) -> Tensor:
+        """Where each query looks: ``(sentences, beam * length, source)``.
+
+        Args:
+            query: ``(rows, length, d_model)``.
+            memory: of ``rows / beam`` sentences.
+        """
+        query = beams_as_queries(query, len(memory.keys))
+        return normalized(self.scores(query, memory.keys), memory.bias)
+
+    def forward(self, query: Tensor, memory: AttendedMemory) -> tuple[Tensor, Tensor]:
+        """What each query sees, ``(rows, length, width)``, and its weights; see :meth:`weights`."""
+        weights = self.weights(query, memory)
+        context = weights @ memory.hidden
+        return context.view(query.shape[0], query.shape[1], -1), weights
+
+
+class Dot(SourceAttention):
+    """``h . m`` (Luong et al. 2015, equation 8); both of the same width."""
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__()
+        assert width == d_model, "the configuration sees to it"
+
+    def keys(self, hidden: Tensor) -> Tensor:
+        """The encoder's outputs themselves."""
+        return hidden
+
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        """See :meth:`SourceAttention.scores`."""
+        return query @ keys.transpose(1, 2)
+
+
+class General(SourceAttention):
+    """``h . W_a m`` (Luong et al. 2015, equation 8)."""
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__()
+        self.key = nn.Linear(width, d_model, bias=False)
+
+    def keys(self, hidden: Tensor) -> Tensor:
+        """``W_a m``."""
+        return self.key(hidden)
+
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        """See :meth:`SourceAttention.scores`."""
+        return query @ keys.transpose(1, 2)
+
+
+class Additive(SourceAttention):
+    """``v_a . tanh(W_a h + U_a m)`` (Bahdanau et al. 2015, appendix A.1.2).
+
+    Unlike the other two it takes ``d_model`` numbers for each pair of target and source.
+    """
+
+    def __init__(self, d_model: int, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(d_model, d_model, bias=False)
+        self.key = nn.Linear(width, d_model, bias=False)
+        self.score = nn.Linear(d_model, 1, bias=False)
+
+    def keys(self, hidden: Tensor) -> Tensor:
+        """``U_a m``."""
+        return self.key(hidden)
+
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        """See :meth:`SourceAttention.scores`."""
+        return self.score(additive_hidden(self.query(query), keys)).squeeze(-1)
+
+
+SCORES: dict[str, type[Additive | Dot | General]] = {
+    "additive": Additive,
+    "dot": Dot,
+    "general": General,
+}

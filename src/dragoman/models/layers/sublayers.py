@@ -1,0 +1,110 @@
+"""Sublayers of the Transformer and how they are joined (Vaswani et al. 2017, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.models.layers.dropout import Dropout
+
+Norm = Literal["post", "pre"]
+Normalization = Literal["layer", "rms"]
+Activation = Literal["relu", "gelu", "swiglu"]
+
+_EPSILON = 1e-5
+_POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "gelu": functional.gelu}
+
+
+class FeedForward(nn.Module):
+    """``f(x W_1 + b_1) W_2 + b_2``, equation 2.
+
+    ``relu``: ``f(x) = max(0, x)``, the paper's.  ``gelu``: ``x P(X <= x)`` for a standard normal
+    ``X`` (Hendrycks and Gimpel 2016), exact, without the approximation by a hyperbolic tangent.
+    """
+
+    def __init__(
+        self, d_model: int, d_ff: int, dropout: float, activation: Literal["relu", "gelu"] = "relu"
+    ) -> None:
+        super().__init__()
+        self.activation = _POINTWISE[activation]
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+        self.dropout = Dropout(dropout)
+        for linear in (self.inner, self.outer):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(..., d_model)`` to the same shape."""
+        return self.outer(self.dropout(self.activation(self.inner(x))))
+
+
+class GatedFeedForward(nn.Module):
+    """``(SiLU(x W) * x V) W_2``, no bias: SwiGLU (Shazeer 2020, equation 6).
+
+    All three matrices have the width d_ff that is asked for, half as many weights again as
+    :class:`FeedForward` of that width; the paper compares at equal size by taking 2/3 of d_ff.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.inner = nn.Linear(d_model, d_ff, bias=False)
+        self.outer = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = Dropout(dropout)
+        for linear in (self.gate, self.inner, self.outer):
+            nn.init.xavier_uniform_(linear.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(..., d_model)`` to the same shape."""
+        return self.outer(self.dropout(functional.silu(self.gate(x)) * self.inner(x)))
+
+
+def feed_forward(d_model: int, d_ff: int, dropout: float, activation: Activation) -> nn.Module:
+    """The sublayer of that activation."""
+    if activation == "swiglu":
+        return GatedFeedForward(d_model, d_ff, dropout)
+    return FeedForward(d_model, d_ff, dropout, activation)
+
+
+def normalization(d_model: int, kind: Normalization) -> nn.Module:
+    """A normalisation of the last axis, with a learned gain.
+
+    ``layer``: LayerNorm, as in the paper.  ``rms``: ``x / RMS(x) * g``, without the mean and
+    without a bias (Zhang and Sennrich 2019, equation 4).
+    """
+    if kind == "rms":  # PyTorch's own epsilon grows with the type: 0.008 in bfloat16
+        return nn.RMSNorm(d_model, eps=_EPSILON)
+    return nn.LayerNorm(d_model, eps=_EPSILON)
+
+
+class Residual(nn.Module):
+    """Residual connection and normalisation around a sublayer.
+
+    ``post``: ``LayerNorm(x + Dropout(Sublayer(x)))``, as published (section 5.4).
+    ``pre``: ``x + Dropout(Sublayer(LayerNorm(x)))`` (Wang et al. 2019); the stack then needs
+    a normalisation at its end.
+    """
+
+    def __init__(
+        self, d_model: int, dropout: float, norm: Norm, kind: Normalization = "layer"
+    ) -> None:
+        super().__init__()
+        self.norm = normalization(d_model, kind)
+        self.dropout = Dropout(dropout)
+        self.pre = norm == "pre"
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """``(rows, length, d_model)`` to the same shape."""
+        if self.pre:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+def final_norm(d_model: int, norm: Norm, kind: Normalization = "layer") -> nn.Module:
+    """What closes a stack of layers: a normalisation where ``pre`` has left it open."""
+    return normalization(d_model, kind) if norm == "pre" else nn.Identity()

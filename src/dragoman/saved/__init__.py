@@ -1,0 +1,1 @@
+"""A trained system on disk."""

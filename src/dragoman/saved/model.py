@@ -1,0 +1,372 @@
+"""A trained system on disk: configuration, vocabularies and weights.
+
+A model directory holds ``config.yaml``, ``vocabulary.model``, ``model.safetensors`` and
+``README.md``.  A run directory holds checkpoints and, once training has ended, a model in
+``model/``.  Nothing is unpickled: configurations are YAML, weights are safetensors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import safetensors
+import safetensors.torch
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from dragoman.core.config import Config, parse, read_yaml, to_yaml
+from dragoman.core.device import Precision, best_device, working_precision
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import atomic_directory, atomic_write
+from dragoman.models import FAMILIES, ModelConfig
+from dragoman.models.interface import TranslationModel, fixed_tensors
+from dragoman.models.size import check_size
+from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
+
+FORMAT = 1
+"""Of the model directories that are written here.  It rises when an older Dragoman could open a
+newer model and translate otherwise than meant; a ``config.yaml`` that names none is of format 1."""
+
+CONFIG_FILE = "config.yaml"
+WEIGHTS_FILE = "model.safetensors"
+CARD_FILE = "README.md"
+MODEL_DIRECTORY = "model"
+CONVERTED_DIRECTORY = "ctranslate2"
+MODEL_FILES = frozenset([CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, *FILE_NAMES, CONVERTED_DIRECTORY])
+"""All that a model directory holds; one with anything else is not replaced."""
+CHECKPOINTS_DIRECTORY = "checkpoints"
+
+
+class SavedConfig(Config):
+    """What ``config.yaml`` of a model says; a run's says this and more."""
+
+    source_language: str = "source"
+    """Tag of the source language, such as en."""
+    target_language: str = "target"
+    """Tag of the target language, such as de."""
+    model: ModelConfig
+    """Family and sizes."""
+    search: dict[str, Any] = Field(default_factory=dict)
+    """How to translate unless told otherwise."""
+
+
+@dataclass
+class SavedModel:
+    """A trained system, ready for use."""
+
+    config: SavedConfig
+    vocabularies: Vocabularies
+    model: TranslationModel
+    path: Path
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """The search settings that the model was validated with."""
+        return self.config.search
+
+
+def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationModel:
+    """A model with fresh weights, for these vocabularies.
+
+    Raises:
+        ConfigError: the configuration does not fit the vocabularies, or no memory holds the model.
+    """
+    if config.needs_joint_vocabulary and not vocabularies.joint:
+        raise ConfigError(
+            "model.embeddings: shared needs a joint vocabulary; set vocabulary.joint: true "
+            "or model.embeddings: target"
+        )
+    sizes = len(vocabularies.source), len(vocabularies.target)
+    check_size(config, *sizes)
+    return FAMILIES[config.family](config, *sizes)
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Write tensors as safetensors with a digest of their content.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    content = safetensors.torch.save(kept, metadata={"digest": _digest(kept)})
+    with atomic_write(path, "wb") as stream:
+        stream.write(content)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read what :func:`write_tensors` wrote.
+
+    Raises:
+        SavedError: the file is missing, truncated or altered.
+    """
+    if not os.path.isfile(path):
+        raise SavedError(f"{path}: no such file; is this a model, a checkpoint or a run?")
+    try:
+        with safetensors.safe_open(path, framework="pt") as stream:
+            metadata = stream.metadata() or {}
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError) as error:
+        raise SavedError(
+            f"{path}: truncated or damaged ({error}); copy it again or use another checkpoint"
+        ) from error
+    if metadata.get("digest") != _digest(tensors):
+        raise SavedError(
+            f"{path}: its content was altered after it was written (digest differs); copy it "
+            "again or use another checkpoint"
+        )
+    return tensors
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read the weights of a model to be used, not to be repaired: all of them are finite.
+
+    Raises:
+        SavedError: as of :func:`read_tensors`, or a weight is NaN or infinite.
+    """
+    weights = read_tensors(path)
+    for name, tensor in weights.items():
+        if not _is_finite(tensor):
+            raise SavedError(
+                f"{path}: the tensor {name} has NaN or infinite values: training had failed when "
+                "it was written, or a conversion did; use another checkpoint"
+            )
+    return weights
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Whether no value is NaN or infinite; extremes need no copy of the tensor, and show a NaN."""
+    if not tensor.is_floating_point() or not tensor.numel():
+        return True
+    return all(bool(extreme.isfinite()) for extreme in tensor.aminmax())
+
+
+def weights_digest(directory: Path) -> str:
+    """What tells the weights of a model or checkpoint from all others, without reading them.
+
+    Raises:
+        SavedError: the file is missing or damaged.
+    """
+    path = directory / WEIGHTS_FILE
+    try:
+        with safetensors.safe_open(path, framework="pt") as stream:
+            return str((stream.metadata() or {}).get("digest"))
+    except (safetensors.SafetensorError, OSError) as error:
+        raise SavedError(f"{path}: missing or damaged ({error})") from error
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def weights_of(model: TranslationModel) -> dict[str, Tensor]:
+    """What is saved of a model, by name; tied parameters appear once."""
+    return {**dict(model.named_parameters()), **fixed_tensors(model)}
+
+
+def load_weights(model: TranslationModel, weights: dict[str, Tensor], where: Path) -> None:
+    """Copy weights into a model of the same configuration.
+
+    Raises:
+        SavedError: a tensor is missing, left over or of another shape.
+    """
+    tensors = weights_of(model)
+    unknown = sorted(weights.keys() - tensors.keys())
+    missing = sorted(tensors.keys() - weights.keys())
+    if unknown or missing:
+        name, fault = (missing[0], "is missing") if missing else (unknown[0], "does not belong")
+        raise SavedError(f"{where}: the weights are of another configuration: {name} {fault}")
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            if tensor.shape != weights[name].shape:
+                raise SavedError(
+                    f"{where}: the weights are of another configuration: {name} should be "
+                    f"{list(tensor.shape)}, found {list(weights[name].shape)}"
+                )
+            tensor.copy_(weights[name])
+
+
+def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
+    """The mean of several weight files, tensor by tensor (Vaswani et al. 2017, section 6.1).
+
+    Raises:
+        SavedError: a file cannot be read, has a weight that is NaN or infinite, or they are of
+            different configurations.
+    """
+    total: dict[str, Tensor] = {}
+    count = 0
+    for count, path in enumerate(paths, start=1):  # noqa: B007
+        weights = read_weights(path)
+        if not total:
+            total = {name: tensor.double() for name, tensor in weights.items()}
+            continue
+        if {n: t.shape for n, t in weights.items()} != {n: t.shape for n, t in total.items()}:
+            raise SavedError(f"{path}: cannot be averaged: it is of another configuration")
+        for name, tensor in weights.items():
+            total[name] += tensor
+    return {name: (tensor / count).float() for name, tensor in total.items()}
+
+
+def save_model(
+    directory: Path,
+    config: SavedConfig,
+    vocabularies: Vocabularies,
+    weights: dict[str, Tensor],
+    scores: dict[str, Any] | None = None,
+    *,
+    origin: str = "",
+) -> None:
+    """Write a model directory, whole or not at all; a model that is there is replaced.
+
+    Args:
+        directory: where.
+        config: of the model.
+        vocabularies: of the model.
+        weights: by name.
+        scores: for the model card.
+        origin: for the model card, where the weights come from.
+
+    Raises:
+        StorageError: the disk refuses, or ``directory`` holds something else.
+    """
+    with atomic_directory(directory, MODEL_FILES) as temporary:
+        values = {"format": FORMAT, **config.model_dump()}
+        (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
+        vocabularies.save(temporary)
+        write_tensors(temporary / WEIGHTS_FILE, weights)
+        (temporary / CARD_FILE).write_text(
+            model_card(config, weights, scores or {}, origin), "utf-8"
+        )
+
+
+def model_card(
+    config: SavedConfig, weights: dict[str, Tensor], scores: dict[str, Any], origin: str = ""
+) -> str:
+    """What a stranger should know of a model, as Markdown."""
+    size = sum(tensor.numel() for tensor in weights.values())
+    rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
+    table = f"\n## Scores\n\n| | |\n|---|---|\n{rows}" if rows else ""
+    title, kind = f"{config.source_language} to {config.target_language}", "translation"
+    use = "dragoman translate MODEL < input.txt"
+    if not config.model.reads_source:
+        title, kind, use = config.target_language, "language", "dragoman score MODEL text.txt"
+    return (
+        f"# {title}\n\n"
+        f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "
+        f"trained with Dragoman.{origin and ' '}{origin}\n\n"
+        f"```\n{use}\n```\n"
+        f"{table}\n"
+        "Licence: that of the text it was trained on; state it here before you share the model.\n"
+    )
+
+
+def has_model(run: Path) -> bool:
+    """Whether a run is trained to its end, and its model written."""
+    return os.path.isfile(run / MODEL_DIRECTORY / WEIGHTS_FILE)
+
+
+def model_directory(path: Path) -> Path:
+    """The model directory that ``path`` means: itself, or that of a run.
+
+    Raises:
+        SavedError: nothing is there, or a run that has no model yet.
+    """
+    if has_model(path):
+        return path / MODEL_DIRECTORY
+    if os.path.isfile(path / WEIGHTS_FILE):
+        return path
+    if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
+        raise SavedError(
+            f"{path}: this run has no finished model; end it with 'dragoman resume {path}', or "
+            f"make one of its checkpoints with 'dragoman average {path}'"
+        )
+    if not os.path.exists(path):
+        raise SavedError(f"{path}: no such model or run")
+    raise SavedError(f"{path}: neither a model ({WEIGHTS_FILE}) nor a run")
+
+
+def home_of(directory: Path) -> Path:
+    """Where configuration and vocabularies lie: a checkpoint shares these with its run."""
+    return directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
+
+
+def read_config(path: Path) -> SavedConfig:
+    """What the ``config.yaml`` of a model, or of a run, says of the model.
+
+    Raises:
+        ConfigError: the file is missing or damaged.
+        SavedError: the format is newer.
+    """
+    values = read_yaml(path)
+    _check_format(values.get("format", 1), path)
+    known = {name: values[name] for name in SavedConfig.model_fields if name in values}
+    return parse(SavedConfig, known, path)
+
+
+def load_model(path: Path | str, device: torch.device | str | None = None) -> SavedModel:
+    """Open a model or a finished run, in evaluation mode.
+
+    Args:
+        path: a model directory, a run directory or one of a run's checkpoints.
+        device: where to put the weights; a GPU if there is one unless told otherwise.
+
+    Raises:
+        SavedError: something is missing, truncated, altered or does not fit together, a weight is
+            NaN or infinite, or the format is newer.
+    """
+    directory = model_directory(Path(path))
+    home = home_of(directory)
+    config = read_config(home / CONFIG_FILE)
+    vocabularies = Vocabularies.load(home)
+    model = build_model(config.model, vocabularies)
+    load_weights(model, read_weights(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
+    return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
+
+
+def load_for_search(
+    path: Path | str, device: torch.device | str | None = None, precision: Precision = "float32"
+) -> SavedModel:
+    """Open a model to translate with, not to be trained any further.
+
+    Weights that are made of others at each use, as weight normalisation makes them, are made once
+    and stand in their place; PyTorch's own cache of them holds for all threads of a process and
+    for every model in it.  Only then is the precision lowered.
+
+    Args:
+        path: as for :func:`load_model`.
+        device: as for :func:`load_model`.
+        precision: of the weights.
+
+    Raises:
+        SavedError: as of :func:`load_model`.
+    """
+    saved = load_model(path, device)
+    for module in list(saved.model.modules()):
+        if parametrize.is_parametrized(module):
+            for name in list(cast(nn.ModuleDict, module.parametrizations)):
+                parametrize.remove_parametrizations(module, name, leave_parametrized=True)
+    where = next(saved.model.parameters()).device
+    saved.model.to(working_precision(precision, where))
+    return saved
+
+
+def _check_format(found: object, where: Path) -> None:
+    """Before anything else is read, of which a newer format may mean something else."""
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise SavedError(f"{where}: format: expected a whole number from 1 on, found {found!r}")
+    if found > FORMAT:
+        raise SavedError(
+            f"{where}: a model of format {found}, and this Dragoman reads formats up to {FORMAT}; "
+            "open it with a newer release of Dragoman"
+        )

@@ -1,0 +1,1 @@
+"""Text in, text out: engines, workers, and the translator that people call."""

@@ -1,0 +1,322 @@
+"""Translating through CTranslate2, a C++ engine with int8 weights (Klein et al. 2020).
+
+A model that is wholly a standard Transformer is converted once, into a folder of its own
+directory, and converted again when its weights have changed.  Searches then run there; lines in
+and out, options and ranking stay Dragoman's.  Three things differ: probabilities are over the
+pieces that may come, where Dragoman's are over all; an output that is cut off at the length limit
+counts without the end symbol; and search for a sentence ends when ``beam`` hypotheses are
+finished, as Dragoman's does with ``early_end: quick``, whatever ``early_end`` says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError, MissingExtraError
+from dragoman.core.files import atomic_directory, read_json
+from dragoman.models.families.transformer import (
+    DecoderLayer,
+    EncoderLayer,
+    Transformer,
+    TransformerConfig,
+)
+from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.positions import SinusoidalPositions, sinusoids
+from dragoman.saved.model import CONVERTED_DIRECTORY, model_directory, weights_digest
+from dragoman.search import Hypothesis, SearchConfig
+from dragoman.search.hypothesis import rank
+from dragoman.search.penalties import length_penalty
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, Vocabulary
+from dragoman.translation.engine import SourceBatch
+from dragoman.translation.translator import Translator
+
+try:
+    import ctranslate2
+    from ctranslate2.specs import common_spec, transformer_spec
+except ImportError as error:
+    raise MissingExtraError.of("CTranslate2", "ctranslate2") from error
+
+Compute = Literal["float32", "int8"]
+_NOTE = "converted_from.json"
+_SIDES = ("shared", "source", "target")
+# What CTranslate2 has called its files, and the note.
+_FILES = frozenset(
+    [_NOTE, "config.json", "model.bin"]
+    + [f"{side}_vocabulary.{suffix}" for side in _SIDES for suffix in ("json", "txt")]
+)
+_ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU}
+_EXPRESSED: dict[str, Sequence[object]] = {
+    "activation": list(_ACTIVATIONS),
+    "normalization": ["layer"],
+    "attention": ["scaled_dot"],
+    "positions": ["sinusoidal", "learned"],
+    "encoder_mixing": ["self_attention"],
+    "decoder_mixing": ["self_attention"],
+    "window": [None],
+    "mixture": [None],
+}
+_POSITIONS = 1280  # sources of max_source_pieces' default, and what may be put out for them
+
+
+def load(path: Path, compute: Compute = "float32", workers: int | None = None) -> Translator:
+    """Open a model or run directory, to be searched with CTranslate2.
+
+    Raises:
+        SavedError: it is missing or damaged.
+        ConfigError: the model or the type of numbers is beyond CTranslate2.
+        StorageError: the converted model cannot be written.
+    """
+    own = Translator.load(path, device="cpu")
+    (model,) = own.models
+    engine = CTranslate2Engine(
+        model_directory(path), model, own.vocabularies, compute=compute, workers=workers
+    )
+    return Translator([model], own.vocabularies, own.search, engine)
+
+
+class CTranslate2Engine:
+    """Searches with a converted model.
+
+    Args:
+        directory: of the model; the converted one is kept in it.
+        model: what that directory holds.
+        vocabularies: of the model.
+        compute: type of weights and activations.
+        workers: batches at a time, one thread each.
+
+    Raises:
+        ConfigError: the model or the type of numbers is beyond CTranslate2.
+        StorageError: the converted model cannot be written.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        model: TranslationModel,
+        vocabularies: Vocabularies,
+        *,
+        compute: Compute = "float32",
+        workers: int | None = None,
+    ) -> None:
+        converted = convert(directory, model, vocabularies)
+        supported = ctranslate2.get_supported_compute_types("cpu")
+        if compute not in get_args(Compute) or compute not in supported:
+            raise ConfigError(
+                f"CTranslate2 does not compute in {compute} here; take one of: "
+                + ", ".join(kind for kind in get_args(Compute) if kind in supported)
+            )
+        self._translator = ctranslate2.Translator(
+            str(converted),
+            device="cpu",
+            compute_type=compute,
+            inter_threads=workers or os.cpu_count() or 1,
+            intra_threads=1,
+        )
+        self._positions = model.position_limit or _POSITIONS
+        self._tags = vocabularies.target.tags
+        self._source = _names(vocabularies.source)
+        target = _names(vocabularies.target)
+        self._target = target
+        self._ids = {name: number for number, name in enumerate(target)}
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """See :meth:`dragoman.translation.engine.Engine.search`.  Batches run side by side."""
+        if config.coverage_penalty:
+            raise ConfigError(
+                "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
+                "search.coverage_penalty to 0"
+            )
+        if config.sampling is not None:
+            raise ConfigError("the engine ctranslate2 does not sample; leave out --engine")
+        pending = [(batch, self._submit(batch, config)) for batch in batches]
+        for batch, results in pending:
+            yield [
+                self._hypotheses(result.result(), source, config)
+                for source, result in zip(batch.sources, results, strict=True)
+            ]
+
+    def close(self) -> None:
+        """Give the converted model's memory back."""
+        self._translator.unload_model()
+
+    def _submit(self, batch: SourceBatch, config: SearchConfig) -> list[Any]:
+        """Hand a batch over.
+
+        All ``beam`` hypotheses are asked for, unpenalised: CTranslate2 divides by another power
+        of the length, and would stop earlier by it.
+        """
+        unknown = [] if config.allow_unknown else [UNK]
+        symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
+        limit = max(self._longest(source, config) for source in batch.sources)
+        pending: list[Any] = self._translator.translate_batch(
+            [[self._source[i] for i in source] + [self._source[EOS]] for source in batch.sources],
+            beam_size=config.beam,
+            num_hypotheses=config.beam,
+            length_penalty=0,
+            return_scores=True,
+            max_input_length=0,
+            max_decoding_length=limit,
+            min_decoding_length=min(config.minimum_length, limit),
+            no_repeat_ngram_size=config.no_repeat_ngram,
+            suppress_sequences=[[self._target[i]] for i in symbols],
+            asynchronous=True,
+        )
+        return pending
+
+    def _longest(self, source: list[int], config: SearchConfig) -> int:
+        """Pieces that the output may have; CTranslate2 fails beyond its table of positions."""
+        if len(source) >= self._positions:  # one is the end symbol's
+            raise ConfigError(
+                f"the engine ctranslate2 reads up to {self._positions - 1} pieces, found "
+                f"{len(source)}; lower search.max_source_pieces, or leave out --engine"
+            )
+        return min(config.longest(len(source)), self._positions - 1)
+
+    def _hypotheses(self, result: Any, source: list[int], config: SearchConfig) -> list[Hypothesis]:
+        """CTranslate2's hypotheses by the paper's penalty, cut to this sentence's own limit."""
+        limit = self._longest(source, config)
+        found = []
+        for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
+            ids = [self._ids[name] for name in names][:limit]
+            score = log_probability / length_penalty(len(ids) + 1, config.length_penalty)
+            found.append(Hypothesis(ids, score, log_probability, ended=len(ids) < limit))
+        return rank(found)[: config.nbest]
+
+
+def convert(directory: Path, model: TranslationModel, vocabularies: Vocabularies) -> Path:
+    """The model as CTranslate2 reads it; written if it is not there or of other weights.
+
+    Raises:
+        ConfigError: CTranslate2 cannot express it.
+        StorageError: the disk refuses.
+    """
+    if not isinstance(model, Transformer):
+        raise ConfigError(
+            f"the engine ctranslate2 has no {type(model).__name__}; leave out --engine"
+        )
+    _check(model.config)
+    path = directory / CONVERTED_DIRECTORY
+    origin = {"weights": weights_digest(directory), "converter": ctranslate2.__version__}
+    if _read_note(path) == origin:
+        return path
+    spec = _specification(model)
+    spec.register_source_vocabulary(_names(vocabularies.source))
+    spec.register_target_vocabulary(_names(vocabularies.target))
+    names = _names(vocabularies.target)
+    spec.config.bos_token = spec.config.decoder_start_token = names[BOS]
+    spec.config.eos_token, spec.config.unk_token = names[EOS], names[UNK]
+    spec.validate()
+    spec.optimize()
+    with atomic_directory(path, _FILES) as temporary:
+        spec.save(str(temporary))
+        (temporary / _NOTE).write_text(json.dumps(origin) + "\n", encoding="utf-8")
+    return path
+
+
+def _read_note(path: Path) -> Any:
+    try:
+        return read_json(path / _NOTE)
+    except (OSError, ValueError):
+        return None
+
+
+def _check(config: TransformerConfig) -> None:
+    """Refuse what CTranslate2's Transformer lacks."""
+    width = config.d_model // config.heads
+    if config.head_widths != (width, width):
+        raise ConfigError(
+            f"the engine ctranslate2 needs d_k and d_v of d_model / heads = {width}, not "
+            f"{config.head_widths}; leave out --engine"
+        )
+    for name, expressed in _EXPRESSED.items():
+        value = getattr(config, name)
+        if value not in expressed:
+            raise ConfigError(
+                f"the engine ctranslate2 has no model.{name}: {value}, only "
+                f"{' or '.join('null' if v is None else str(v) for v in expressed)}; "
+                "leave out --engine"
+            )
+
+
+def _names(vocabulary: Vocabulary) -> list[str]:
+    return vocabulary.pieces(range(len(vocabulary)))
+
+
+def _specification(model: Transformer) -> Any:
+    """The weights under CTranslate2's names."""
+    config = model.config
+    spec = transformer_spec.TransformerSpec.from_config(
+        (config.encoder_layers, config.decoder_layers),
+        config.heads,
+        pre_norm=config.norm == "pre",
+        activation=_ACTIVATIONS[config.activation],
+    )
+    for side, embedding in (
+        (spec.encoder, model.source_embedding),
+        (spec.decoder, model.target_embedding),
+    ):
+        part = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
+        part.weight = _array(embedding.weight)
+        side.scale_embeddings = True
+        positions: Any = embedding.positions
+        table = (
+            sinusoids(_POSITIONS, config.d_model).float()
+            if isinstance(positions, SinusoidalPositions)
+            else positions.table * positions.scale
+        )
+        side.position_encodings.encodings = _array(table)
+    spec.decoder.projection.weight = _array(model.output.weight)
+    for layer, ours in zip(spec.encoder.layer, model.encoder, strict=True):
+        assert isinstance(ours, EncoderLayer)
+        _self_attention(layer.self_attention, ours.attention, ours.residuals[0])
+        _feed_forward(layer.ffn, ours.feed_forward, ours.residuals[1])
+    for layer, theirs in zip(spec.decoder.layer, model.decoder, strict=True):
+        assert isinstance(theirs, DecoderLayer)
+        _self_attention(layer.self_attention, theirs.self_attention, theirs.residuals[0])
+        cross = theirs.cross_attention
+        _linear(layer.attention.linear[0], [cross.query.weight])
+        _linear(layer.attention.linear[1], [cross.key.weight, cross.value.weight])
+        _linear(layer.attention.linear[2], [cross.output.weight])
+        _norm(layer.attention.layer_norm, theirs.residuals[1].norm)
+        _feed_forward(layer.ffn, theirs.feed_forward, theirs.residuals[2])
+    if config.norm == "pre":
+        _norm(spec.encoder.layer_norm, model.encoder_norm)
+        _norm(spec.decoder.layer_norm, model.decoder_norm)
+    return spec
+
+
+def _self_attention(spec: Any, attention: Any, residual: Any) -> None:
+    weights = [attention.query.weight, attention.key.weight, attention.value.weight]
+    _linear(spec.linear[0], weights)
+    _linear(spec.linear[1], [attention.output.weight])
+    _norm(spec.layer_norm, residual.norm)
+
+
+def _feed_forward(spec: Any, ours: Any, residual: Any) -> None:
+    for part, linear in ((spec.linear_0, ours.inner), (spec.linear_1, ours.outer)):
+        _linear(part, [linear.weight], linear.bias)
+    _norm(spec.layer_norm, residual.norm)
+
+
+def _linear(spec: Any, weights: Sequence[Tensor], bias: Tensor | None = None) -> None:
+    weight = torch.cat(list(weights))
+    spec.weight = _array(weight)
+    spec.bias = _array(weight.new_zeros(len(weight)) if bias is None else bias)
+
+
+def _norm(spec: Any, ours: Any) -> None:
+    spec.gamma, spec.beta = _array(ours.weight), _array(ours.bias)
+
+
+def _array(tensor: Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return tensor.detach().float().cpu().contiguous().numpy()

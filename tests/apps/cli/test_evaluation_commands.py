@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import sacrebleu
+from command_line import CommandLine, one_error
+
+from dragoman.apps.cli.evaluation_commands import METRICS, TESTS, TOKENIZERS
+from dragoman.apps.reports.lengths import system_names
+from dragoman.evaluation.metrics import EvaluationConfig, MetricName
+from dragoman.evaluation.significance import SignificanceConfig
+from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+
+REFERENCES = [f"der {n}te Hund sieht die Katze im Haus {n}" for n in range(40)]
+GOOD = [line.replace("Haus", "Hause") for line in REFERENCES]
+BAD = [line.replace("Hund sieht", "Mann sah") for line in GOOD]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    paths = {}
+    for name, lines in {"reference": REFERENCES, "good": GOOD, "bad": BAD}.items():
+        paths[name] = tmp_path / name
+        paths[name].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return paths
+
+
+def test_choices_are_those_of_the_library() -> None:
+    assert get_args(MetricName) == METRICS
+    assert get_args(EvaluationConfig.model_fields["bleu_tokenize"].annotation) == TOKENIZERS
+    assert get_args(SignificanceConfig.model_fields["test"].annotation) == TESTS
+
+
+def test_scores_are_sacrebleus(files: dict[str, Path], dragoman: CommandLine) -> None:
+    outcome = dragoman("evaluate", files["good"], files["reference"], "--json")
+    found = json.loads(outcome.out)
+    bleu, chrf = found["scores"]
+    assert bleu["value"] == pytest.approx(sacrebleu.corpus_bleu(GOOD, [REFERENCES]).score)
+    assert chrf["value"] == pytest.approx(sacrebleu.corpus_chrf(GOOD, [REFERENCES]).score)
+    assert "tok:13a" in bleu["signature"]
+    assert found["exact_match"] == 0
+    text = dragoman("evaluate", files["good"], files["reference"]).out
+    assert f"BLEU = {bleu['value']:.2f} [{bleu['signature']}]" in text
+
+
+def test_options_reach_the_metric(files: dict[str, Path], dragoman: CommandLine) -> None:
+    outcome = dragoman(
+        "evaluate",
+        files["good"],
+        files["reference"],
+        files["reference"],
+        *("--metric", "bleu", "--tokenize", "none", "--lowercase", "--confidence", "20", "--json"),
+    )
+    (score,) = json.loads(outcome.out)["scores"]
+    for part in ("nrefs:2", "case:lc", "tok:none", "bs:20"):
+        assert part in score["signature"]
+    assert score["confidence"]["margin"] >= 0
+
+
+def test_hypotheses_from_standard_input(files: dict[str, Path], dragoman: CommandLine) -> None:
+    piped = dragoman("evaluate", "-", files["reference"], stdin=files["good"].read_bytes())
+    assert piped.out == dragoman("evaluate", files["good"], files["reference"]).out
+
+
+def test_a_clear_difference_is_more_than_chance(
+    files: dict[str, Path], dragoman: CommandLine
+) -> None:
+    options = ("--baseline", files["bad"], "--metric", "chrf")
+    outcome = dragoman("evaluate", files["good"], files["reference"], *options)
+    assert "more than chance" in outcome.out
+    assert "no more" not in outcome.out
+    same = dragoman("evaluate", files["bad"], files["reference"], *options, "--json")
+    (comparison,) = json.loads(same.out)["comparisons"]
+    assert comparison["difference"] == 0
+    assert comparison["p_value"] == 1
+
+
+class TestByLength:
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Path:
+        """Four words in the first 30 lines, seven in the last 10."""
+        path = tmp_path / "source"
+        lines = [f"the dog sees {n}" + " in the house" * (n >= 30) for n in range(40)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    def test_a_table_of_several_systems(
+        self, files: dict[str, Path], source: Path, dragoman: CommandLine
+    ) -> None:
+        arguments = ["evaluate", files["good"], files["reference"], "--by-length", source]
+        outcome = dragoman(*arguments, "--beside", files["bad"], "--bounds", "5,6,50")
+        assert "| words in the source | sentences | good | bad |" in outcome.out
+        expected = [sacrebleu.corpus_bleu(x[:30], [REFERENCES[:30]]).score for x in (GOOD, BAD)]
+        assert f"| 4 | 30 | {expected[0]:.1f} | {expected[1]:.1f} |" in outcome.out
+        assert "\n| 7 | 10 | " in outcome.out
+        found = json.loads(dragoman(*arguments, "--metric", "chrf", "--json").out)["by_length"]
+        assert [row["sentences"] for row in found["rows"]] == [30, 10]
+        assert found["rows"][0]["scores"]["good"]["name"] == "chrF2"
+
+    def test_lengths_in_pieces_of_a_model(
+        self, files: dict[str, Path], source: Path, tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        lines = source.read_text(encoding="utf-8").splitlines()
+        pairs = list(zip(lines, REFERENCES, strict=True))
+        vocabularies = train_vocabularies(pairs, VocabularyConfig(size=60), seed=1)
+        vocabularies.save(tmp_path / "model")
+        lengths = [len(vocabularies.source.encode(line)) for line in lines]
+        arguments = ["evaluate", files["good"], files["reference"], "--by-length", source, "--json"]
+        found = json.loads(dragoman(*arguments, "--pieces", tmp_path / "model").out)["by_length"]
+        assert found["unit"] == "pieces"
+        assert found["rows"][0]["shortest"] == min(lengths) > 4
+        assert found["rows"][-1]["longest"] == max(lengths)
+        assert "no vocabulary" in one_error(dragoman(*arguments, "--pieces", tmp_path), 4)
+
+    def test_a_picture(
+        self, files: dict[str, Path], source: Path, tmp_path: Path, dragoman: CommandLine
+    ) -> None:
+        pytest.importorskip("matplotlib")
+        arguments = ["evaluate", files["good"], files["reference"], "--by-length", source]
+        for options in ([], ["--beside", files["bad"], "--confidence", 20]):
+            picture = tmp_path / f"{len(options)}.svg"
+            assert dragoman(*arguments, *options, "--picture", picture).code == 0
+            assert picture.read_text(encoding="utf-8").startswith("<svg")
+
+    def test_systems_of_one_name_are_told_apart_by_their_paths(self) -> None:
+        files = [Path("a/x.test"), Path("b/x.test")]
+        assert system_names(files) == ["a/x.test", "b/x.test"]
+        assert system_names([Path("a/x.test"), Path("a/y.test")]) == ["x", "y"]
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            (["--bounds", "3"], "go with --by-length"),
+            (["--by-length", "s", "--bounds", "8,3"], "not rising"),
+            (["--by-length", "s", "--bounds", "x"], "no list of whole numbers"),
+            (["--by-length", "s", "--picture", "s.png"], "name it FILE.svg"),
+        ],
+    )
+    def test_mistakes(
+        self, options: list[str], problem: str, files: dict[str, Path], dragoman: CommandLine
+    ) -> None:
+        outcome = dragoman("evaluate", files["good"], files["reference"], *options)
+        assert problem in one_error(outcome, 2)
+
+
+def test_unequal_lengths(files: dict[str, Path], dragoman: CommandLine, tmp_path: Path) -> None:
+    short = tmp_path / "short"
+    short.write_text("eins\n", encoding="utf-8")
+    line = one_error(dragoman("evaluate", short, files["reference"]), 3)
+    assert "1" in line
+    assert "40" in line
+
+
+def test_missing_file(files: dict[str, Path], dragoman: CommandLine, tmp_path: Path) -> None:
+    line = one_error(dragoman("evaluate", tmp_path / "none", files["reference"]), 3)
+    assert "none" in line

@@ -1,0 +1,323 @@
+"""Several processes that train together, as a user starts and stops them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from command_line import CommandLine, Outcome, experiment, one_error, write_experiment
+from torch.distributed.elastic.rendezvous import RendezvousConnectionError
+from worlds import ALONE, together
+
+from dragoman.apps import launch, worker
+from dragoman.apps.cli.launch import Launch
+from dragoman.apps.runs import train_run
+from dragoman.core.config import read_yaml, to_yaml
+from dragoman.core.errors import DragomanError, InterruptedRunError, SavedError, WorkerError
+from dragoman.core.files import write_json
+from dragoman.experiment import Experiment, Prepared
+from dragoman.recipe import read_experiment
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.checkpoint import checkpoints, step_of
+
+ENDLESS = 1_000_000
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    while not list(path.glob("*")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+
+
+def test_stopped_and_resumed_in_two_processes(
+    text: Path, tmp_path: Path, dragoman: CommandLine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = experiment()
+    for part in (*values["data"]["train"], values["data"]["dev"], values["data"]["test"]["news"]):
+        part["path"] = str(text / part["path"])
+    values["training"] |= {"max_steps": ENDLESS, "validation_steps": ENDLESS}
+    config, run = write_experiment(tmp_path, values), tmp_path / "run"
+    command = ["train", config, "--run", run, "--processes", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dragoman", *map(str, command)], stderr=subprocess.PIPE, text=True
+    )
+    wait_for(run / "checkpoints", process)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=100)
+    line = one_error(Outcome(process.returncode, "", err), 143)
+    assert f"everything is saved; go on with: dragoman resume {run}" in line
+    newest = step_of(checkpoints(run)[-1])
+    assert f"stopped at step {newest} " in line
+
+    values = read_yaml(run / "config.yaml")
+    values["training"] |= {"max_steps": newest + 2}
+    (run / "config.yaml").write_text(to_yaml(values), encoding="utf-8")
+    assert dragoman("resume", run, "--processes", 2).code == 0
+    out, err = capfd.readouterr()
+    assert out.count(f"Model:  {run / 'model'}") == 1, "the leading process alone talks"
+    assert err.count("pairs read") == 1
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    alone = Experiment.open(run).finish(Vocabularies.load(run), ALONE)
+    for name in ("dev", "news"):
+        for figure in ("loss", "perplexity"):
+            assert scores[name].pop(figure) == pytest.approx(alone[name].pop(figure), rel=1e-5)
+        assert scores[name].keys() == alone[name].keys()
+        for metric, found in scores[name].items():
+            # A model of so few steps is unsure of every piece, so that rounding may decide on one.
+            assert found["value"] == pytest.approx(alone[name][metric]["value"], abs=0.5)
+            assert found["signature"] == alone[name][metric]["signature"]
+
+
+def test_the_leading_process_alone_prepares(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others would prepare anew, over its files, where they see other text than it does."""
+    config = read_experiment(write_experiment(text, experiment()))
+    one = Experiment.create(config, tmp_path / "run")
+    prepare, found = Experiment.prepare, []
+
+    def once(self: Experiment, *arguments: Any) -> Prepared:
+        monkeypatch.setattr(Experiment, "prepare", None)
+        return prepare(self, *arguments)
+
+    monkeypatch.setattr(Experiment, "prepare", once)
+    monkeypatch.setattr(Experiment, "train", lambda self, prepared, *_: found.append(prepared))
+    for process in together(2, lambda world: train_run(one, world)):
+        process.result()
+    first, second = found
+    assert first.store.manifest == second.store.manifest
+    assert first.report == second.report
+    for own, other in zip(first.vocabularies, second.vocabularies, strict=True):
+        assert own.fingerprint == other.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--processes", "0"], "'0' is neither auto nor a number"),
+        (["--processes", "many"], "'many' is neither auto nor a number"),
+        (["--nodes", "2"], "--rendezvous HOST:PORT"),
+        (["--rendezvous", "here:1"], "--nodes 2"),
+        (["--processes", "2", "--nodes", "2", "--rendezvous", "a:b"], "--rendezvous a:b"),
+    ],
+)
+def test_options_that_make_no_sense(
+    options: list[str], said: str, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    assert said in one_error(dragoman("resume", tmp_path, *options), 2)
+
+
+def test_no_launcher_below_another(
+    dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "0")
+    line = one_error(dragoman("resume", tmp_path, "--processes", 2), 2)
+    assert "leave out --processes" in line
+
+
+def test_every_process_has_a_gpu_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    assert Launch.of("auto", 1, None) == Launch(3)
+    with pytest.raises(DragomanError, match="there are 3"):
+        Launch.of(4, 1, None)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert Launch.of("auto", 1, None).alone
+    assert not Launch.of(4, 1, None).alone
+
+
+def test_workers_get_the_command_line_without_the_launcher(
+    dragoman: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(Launch, "carry_out", lambda self, words: given.append((self, words)))
+    settings = ("--set", "a=1", "--set", "b=$x")
+    dragoman("--debug", "train", "c.yaml", *settings, "--processes", 2, "--tensorboard")
+    two = ["--nodes", "2", "--rendezvous", "a:1"]
+    dragoman("resume", *two, "--quiet", "--json", "--", "-odd")
+    assert given == [
+        (Launch(2), ["--debug", "train", *settings, "--tensorboard", "--", "c.yaml"]),
+        (Launch(1, 2, "a:1"), ["--quiet", "resume", "--json", "--", "-odd"]),
+    ]
+
+
+def test_cores_are_divided_unless_the_user_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(7), raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    for processes, threads in ((2, "3"), (8, "1")):
+        with launch._environment(Launch(processes)):
+            assert os.environ["OMP_NUM_THREADS"] == threads
+    assert "OMP_NUM_THREADS" not in os.environ
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    with launch._environment(Launch(2)):
+        assert os.environ["OMP_NUM_THREADS"] == "5"
+
+
+class OneProcess:
+    """An agent of one process, which sends the launcher a signal as soon as it is there."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        self.number, self.process = number, subprocess.Popen(["sleep", "100"])
+
+    def get_worker_group(self) -> Any:
+        return SimpleNamespace(workers=[SimpleNamespace(id=self.process.pid)])
+
+    def run(self) -> Any:
+        os.kill(os.getpid(), self.number)
+        return self.process.wait()
+
+
+@pytest.mark.parametrize("number", launch.FORWARDED)
+def test_signals_are_passed_on(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.SIG_DFL)  # these tests may run under nohup
+    try:
+        supervision = launch._Supervision(lambda: OneProcess(number), False)  # type: ignore[arg-type,return-value]
+        supervision.run()
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
+    assert supervision.error is None
+    assert supervision.result == -number
+    assert supervision.received == number
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        agent = SimpleNamespace(run=lambda: signal.getsignal(signal.SIGHUP))
+        supervision = launch._Supervision(lambda: agent, False)  # type: ignore[arg-type,return-value]
+        supervision.run()
+        assert supervision.result == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def own(code: int) -> dict[str, Any]:
+    return {"message": f"own {code}", "exit_code": code, "echo": False}
+
+
+def echo(code: int) -> dict[str, Any]:
+    return {"message": f"echo {code}", "exit_code": code, "echo": True}
+
+
+class Supervision:
+    """What became of the processes: exit codes by rank, and the signal that was passed on."""
+
+    def __init__(self, codes: dict[int, int], received: signal.Signals | None = None) -> None:
+        failures = {rank: SimpleNamespace(exitcode=code) for rank, code in codes.items()}
+        self.result, self.received = SimpleNamespace(failures=failures), received
+
+
+@pytest.mark.parametrize(
+    ("errors", "codes", "said", "code"),
+    [
+        ([echo(3), own(3)], {0: 3, 1: 3}, "own 3", 3),
+        ([echo(8), own(6)], {0: 6, 1: -15}, "own 6", 6),
+        ([own(143), own(1)], {1: 1}, "own 1", 1),
+        ([echo(3)], {0: 3, 1: -15}, "echo 3", 3),
+        ([own(143), own(143)], {}, "own 143", 143),
+        ([echo(8)], {0: 8, 1: -9}, "process 1 was ended by SIGKILL", 8),
+        ([echo(8)], {0: 8, 1: -15}, "echo 8", 8),
+        ([], {1: 3}, "process 1 ended without a message, with exit code 3", 8),
+    ],
+)
+def test_the_cause_is_told_and_not_its_consequences(
+    errors: list[dict[str, Any]], codes: dict[int, int], said: str, code: int
+) -> None:
+    with pytest.raises(DragomanError) as caught:
+        launch._conclude(errors, Supervision(codes))  # type: ignore[arg-type]
+    assert str(caught.value).startswith(said)
+    assert caught.value.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("processes", "errors", "said", "code"),
+    [
+        ([], [], "--rendezvous a:1: 2 machines did not meet there (the store is gone)", 2),
+        ([7], [], "another machine ended its part or cannot be reached (the store is gone)", 8),
+        ([7], [echo(3)], "echo 3", 3),
+    ],
+)
+def test_machines_that_do_not_meet_and_one_that_leaves(
+    processes: list[int],
+    errors: list[dict[str, Any]],
+    said: str,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    def run() -> None:
+        for number, error in enumerate(errors):
+            (tmp_path / str(number)).mkdir()
+            write_json(tmp_path / str(number) / "error.json", error)
+
+    gone = SimpleNamespace(
+        run=run,
+        processes=lambda: processes,
+        error=RendezvousConnectionError("the store is gone"),
+        result=None,
+        received=None,
+    )
+    monkeypatch.setattr(launch, "_Supervision", lambda *_: gone)
+    monkeypatch.setattr(launch.tempfile, "TemporaryDirectory", lambda **_: nullcontext(tmp_path))
+    with pytest.raises(DragomanError) as caught:
+        Launch(1, 2, "a:1").carry_out([])
+    assert str(caught.value).startswith(said)
+    assert caught.value.exit_code == code
+
+
+def test_a_signal_that_nothing_was_saved_at() -> None:
+    for number in launch.FORWARDED:
+        with pytest.raises(InterruptedRunError, match=number.name) as caught:
+            launch._conclude([], Supervision({0: -number, 1: -15}, number))  # type: ignore[arg-type]
+        assert caught.value.exit_code == 128 + number
+
+
+def test_the_exit_code_is_that_of_the_signal_whoever_heard_it_first() -> None:
+    with pytest.raises(WorkerError, match="own 143") as caught:
+        launch._conclude([own(130), own(143)], Supervision({}, signal.SIGTERM))  # type: ignore[arg-type]
+    assert caught.value.exit_code == 143
+
+
+def test_nothing_failed() -> None:
+    launch._conclude([], Supervision({}))  # type: ignore[arg-type]
+    with pytest.raises(BrokenPipeError):
+        launch._conclude([], Supervision({0: 141, 1: -15}))  # type: ignore[arg-type]
+
+
+def test_a_worker_leaves_its_error_to_the_launcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "error.json"
+    monkeypatch.setenv(worker.ERROR_FILE, str(file))
+    for error, code, status in (
+        (SavedError("no"), 4, 4),
+        (WorkerError("no", 4), 4, 4),
+        (InterruptedRunError("no", signal.SIGTERM), 143, 0),  # the launcher ends nobody
+    ):
+        assert worker.record_error(error, "no", code) == status
+        found = json.loads(file.read_text(encoding="utf-8"))
+        assert (found["message"], found["exit_code"]) == ("no", code)
+        assert found["echo"] == isinstance(error, WorkerError)
+
+
+def test_a_worker_ends_with_its_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    parents = iter([7, 7, 1])
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    received: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: received.append(number))
+    try:
+        worker.end_with(7, seconds=0.0)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert received == [signal.SIGTERM]
+    assert not list(parents)

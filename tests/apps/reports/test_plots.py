@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.apps.reports.plots import axis_of_most, comparison_picture, to_svg
+
+VARIATIONS = Path(__file__).parents[3] / "docs" / "images" / "variations.json"
+
+
+def row(name: str, value: float, margin: float) -> dict[str, object]:
+    score = {"name": "BLEU", "value": value, "confidence": {"margin": margin}}
+    speed = {"tokens_per_second": None, "sentences_per_second": 100.0}
+    return {"name": name, "scores": [score], "speed": speed}
+
+
+@pytest.mark.parametrize(
+    ("values", "axis"),
+    [
+        ([35, 34, 33, 8, 11], (32, 36)),  # two that learned nothing
+        ([35, 34, 33, 30], (29, 36)),  # worse, but the others are as far apart
+        ([35, 34, 33, 95], (32, 36)),  # as TER has it
+        ([35, 8], (7, 36)),  # none of two is the odd one
+        ([35, 34, 9, 8], (7, 36)),
+        ([35], (34, 36)),
+    ],
+)
+def test_what_lies_far_away_does_not_decide_the_axis(
+    values: list[float], axis: tuple[float, float]
+) -> None:
+    assert axis_of_most(values, [1.0] * len(values)) == axis
+
+
+@given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 5)), min_size=1, max_size=12))
+def test_most_are_on_the_axis(rows: list[tuple[float, float]]) -> None:
+    values, margins = zip(*rows, strict=True)
+    low, high = axis_of_most(values, margins)
+    inside = [low <= value <= high for value in values]
+    assert 2 * sum(inside) > len(inside)
+    for value, margin, shown in zip(values, margins, inside, strict=True):
+        assert not shown or (low <= value - margin and value + margin <= high)
+
+
+def test_what_is_left_out_is_written() -> None:
+    rows = [row("a", 35, 1.5), row("b", 34, 1.5), row("c", 8.54, 0.76), row("d", 33, 1.5)]
+    picture = to_svg(comparison_picture({"test": "news", "rows": rows}))
+    assert picture.count(" ± ") == 1
+    assert "8.54 ± 0.76" in picture
+    assert "±" not in to_svg(comparison_picture({"test": "news", "rows": rows[:2]}))
+    assert "<svg" in to_svg(comparison_picture({"test": "news", "rows": [row("a", 35, 0.0)]}))
+
+
+def test_the_published_picture_is_of_the_published_figures() -> None:
+    """What the picture of the docs was drawn from, by benchmarks/pictures.py."""
+    results = (VARIATIONS.parents[1] / "results.md").read_text(encoding="utf-8")
+    for one in json.loads(VARIATIONS.read_text(encoding="utf-8"))["rows"]:
+        score = one["scores"][0]
+        assert f"| {score['value']:.2f} ± {score['confidence']['margin']:.2f} |" in results

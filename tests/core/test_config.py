@@ -1,0 +1,344 @@
+"""Configurations are strict, and say in one line what is wrong and where."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
+
+from dragoman.core.config import Config, override, parse, read_yaml, to_yaml
+from dragoman.core.errors import ConfigError
+
+
+class Round(Config):
+    family: Literal["round"] = "round"
+    radius: float = Field(default=1.0, gt=0)
+
+
+class Square(Config):
+    family: Literal["square"] = "square"
+    side: float = 1.0
+
+
+class Part(Config):
+    path: str
+    weight: float | None = 1.0
+
+
+class Training(Config):
+    seed: int = 1
+    steps: int = Field(default=10, gt=0)
+    """How many steps."""
+
+
+class Data(Config):
+    parts: tuple[Part, ...] = ()
+    seed: int = 1
+    tags: tuple[str, ...] = ()
+
+    @field_validator("tags")
+    @classmethod
+    def _check(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        if "bad" in tags:
+            raise ValueError("no tag is called bad")
+        return tags
+
+
+class Run(Config):
+    shape: Annotated[Round | Square, Field(discriminator="family")] = Round()
+    training: Training = Training()
+    data: Data = Data()
+
+
+def message(values, kind=Run) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse(kind, values, "run.yaml")
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+class TestParse:
+    def test_values_are_typed_and_frozen(self):
+        run = parse(Run, {"shape": {"family": "square", "side": 2}}, "run.yaml")
+        assert run.shape == Square(side=2.0)
+        with pytest.raises(ValidationError):
+            run.training.seed = 3  # type: ignore[misc]
+
+    def test_descriptions_are_the_docstrings(self):
+        assert Training.model_fields["steps"].description == "How many steps."
+
+    @pytest.mark.parametrize(
+        ("values", "expected"),
+        [
+            ({"trainng": {}}, "run.yaml: unknown key 'trainng'; did you mean 'training'?"),
+            (
+                {"training": {"step": 1}},
+                "run.yaml: unknown key 'training.step'; did you mean 'steps'?",
+            ),
+            (
+                {"training": {"radius": 1}},
+                "run.yaml: unknown key 'training.radius'; did you mean 'shape.radius'?",
+            ),
+            (
+                {"shape": {"family": "round", "radus": 1}},
+                "run.yaml: unknown key 'shape.radus'; did you mean 'radius'?",
+            ),
+            (
+                {"data": {"parts": [{"path": "a"}, {"pth": "b"}]}},
+                "run.yaml: unknown key 'data.parts.1.pth'; did you mean 'path'?",
+            ),
+        ],
+    )
+    def test_an_unknown_key_gets_a_suggestion(self, values, expected):
+        assert message(values) == expected
+
+    def test_a_suggestion_prefers_the_same_section(self):
+        assert message({"training": {"sead": 1}}).endswith("did you mean 'seed'?")
+        assert message({"data": {"sead": 1}}).endswith("did you mean 'seed'?")
+
+    def test_a_key_in_the_wrong_section_is_told_its_own(self):
+        assert message({"tags": []}).endswith("did you mean 'data.tags'?")
+        assert message({"part": []}).endswith("did you mean 'data.parts'?")
+
+    def test_an_unknown_key_like_no_other_gets_a_place_to_look(self):
+        assert "docs/configuration.md" in message({"xyzzy": 1})
+
+    @pytest.mark.parametrize(
+        ("values", "key", "found"),
+        [
+            ({"training": {"steps": "many"}}, "training.steps", "'many'"),
+            ({"training": {"steps": 0}}, "training.steps", "0"),
+            ({"training": {"steps": 1.5}}, "training.steps", "1.5"),
+            ({"training": [1]}, "training", "[1]"),
+            ({"shape": {"family": "round", "radius": -1}}, "shape.radius", "-1"),
+            ({"data": {"parts": [{"path": 3}]}}, "data.parts.0.path", "3"),
+            (
+                {"data": {"parts": [{"path": "a", "weight": "x"}]}},
+                "data.parts.0.weight",
+                "'x'",
+            ),
+        ],
+    )
+    def test_a_wrong_value_is_named_with_its_key(self, values, key, found):
+        assert message(values).startswith(f"run.yaml: {key}: ")
+        assert message(values).endswith(f", found {found}")
+
+    def test_an_unknown_family_names_those_there_are(self):
+        text = message({"shape": {"family": "oval"}})
+        assert text == (
+            "run.yaml: shape.family: Input should be one of 'round', 'square', found 'oval'"
+        )
+        near = message({"shape": {"family": "sqare"}})
+        assert near.endswith("found 'sqare'; did you mean 'square'?")
+
+    def test_a_key_of_another_family_is_not_suggested(self):
+        text = message({"shape": {"family": "square", "radius": 1}})
+        assert text.startswith("run.yaml: unknown key 'shape.radius'; remove it")
+        assert message({"shape": {"family": "square", "sides": 1}}).endswith("mean 'side'?")
+
+    def test_a_missing_key_is_named(self):
+        assert message({"data": {"parts": [{}]}}) == (
+            "run.yaml: missing key 'data.parts.0.path'; add it"
+        )
+
+    def test_every_problem_is_named(self):
+        values = {"training": {"steps": 0, "sead": 1}, "data": {"parts": [{}]}, "shap": {}}
+        assert message(values) == (
+            "run.yaml: 4 problems: (1) training.steps: Input should be greater than 0, found 0  "
+            "(2) unknown key 'training.sead'; did you mean 'seed'?  "
+            "(3) missing key 'data.parts.0.path'; add it  "
+            "(4) unknown key 'shap'; did you mean 'shape'?"
+        )
+
+    def test_conflicts_are_all_named_and_only_between_values_that_are_right(self):
+        class Window(Config):
+            low: int = 1
+            high: int = 2
+            step: int = Field(1, gt=0)
+
+            def conflicts(self):
+                if self.low > self.high:
+                    yield f"low {self.low} is above high {self.high}"
+                yield from self.unread("where low is 7", *(["step"] if self.low == 7 else []))
+
+        class Outer(Config):
+            window: Window = Window()
+
+        assert message({"window": {"low": 7, "step": 3}}, Outer) == (
+            "run.yaml: 2 problems: (1) window: low 7 is above high 2  "
+            "(2) window: step: 3 is not read where low is 7; remove it"
+        )
+        assert message({"low": 7, "step": 0}, Window) == (
+            "run.yaml: step: Input should be greater than 0, found 0"
+        )
+
+    @pytest.mark.parametrize(
+        ("values", "expected"),
+        [
+            # a misspelt key is not also a missing one
+            (
+                {"data": {"parts": [{"pth": "a"}]}},
+                "unknown key 'data.parts.0.pth'; did you mean 'path'?",
+            ),
+            # the keys of a family that is misspelt are not also unknown
+            (
+                {"shape": {"famly": "square", "side": 2}},
+                "unknown key 'shape.famly'; did you mean 'family'?",
+            ),
+            # a list whose only item is wrong is not also too short
+            ({"some": [{"steps": 0}]}, "some.0.steps: Input should be greater than 0, found 0"),
+        ],
+    )
+    def test_what_only_follows_from_a_problem_is_none(self, values, expected):
+        class Wide(Run):
+            some: tuple[Training, ...] = Field((Training(),), min_length=1)
+            shape: Annotated[
+                Round | Square,
+                Field(discriminator="family"),
+                BeforeValidator(lambda shape: {"family": "round", **shape}),
+            ] = Round()
+
+        assert message(values, Wide) == f"run.yaml: {expected}"
+
+    @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), "1e400", "inf"])
+    def test_numbers_are_finite(self, value):
+        values = {"data": {"parts": [{"path": "a", "weight": value}]}}
+        assert message(values).startswith("run.yaml: data.parts.0.weight: Input should be a finite")
+
+    @pytest.mark.parametrize(
+        "value", [2**63, -(2**63) - 1, 10**5000], ids=["above", "below", "far"]
+    )
+    def test_whole_numbers_fit_into_64_bits(self, value):
+        assert message({"seed": value}, Training).startswith("run.yaml: seed: Input should fit")
+        assert parse(Training, {"seed": 2**63 - 1}, "x").seed == 2**63 - 1
+
+    def test_what_is_no_section_or_list_is_told_without_python(self):
+        assert message({"training": 5}) == (
+            "run.yaml: training: Input should be a section of keys, found 5"
+        )
+        assert message({"data": {"tags": "x"}}) == (
+            "run.yaml: data.tags: Input should be a list, found 'x'"
+        )
+
+    def test_own_checks_speak_for_themselves(self):
+        assert message({"data": {"tags": ["bad"]}}).startswith(
+            "run.yaml: data.tags: no tag is called bad"
+        )
+
+    def test_a_long_wrong_value_is_cut(self):
+        assert len(message({"training": {"steps": "x" * 10_000}})) < 300
+
+
+class TestReadYaml:
+    def read(self, tmp_path, content: bytes):
+        path = tmp_path / "run.yaml"
+        path.write_bytes(content)
+        return read_yaml(path)
+
+    def test_a_mapping(self, tmp_path):
+        assert self.read(tmp_path, "a: {b: ü}\n".encode()) == {"a": {"b": "ü"}}
+
+    def test_a_byte_order_mark_and_windows_line_ends(self, tmp_path):
+        assert self.read(tmp_path, b"\xef\xbb\xbfa: 1\r\nb: 2\r\n") == {"a": 1, "b": 2}
+
+    @pytest.mark.parametrize(
+        ("content", "problem"),
+        [
+            (b"a: 1\na: 2\n", r"run.yaml:2: .*'a' stands twice"),
+            (b"a:\n  b: 1\n  b: 2\n", r"run.yaml:3: .*'b' stands twice"),
+            (b"a: [1\nb: 2\n", r"run.yaml:2: not valid YAML"),
+            (b"a: \x01\n", r"run.yaml: not valid YAML"),
+            (b"a: \xe9\n", r"run.yaml: not UTF-8 at byte 4"),
+            (b"- a\n", r"run.yaml: expected a mapping .*found \['a'\]"),
+            (b"", r"run.yaml: expected a mapping .*found nothing"),
+            (b"a: !!python/object/apply:os.getcwd []\n", r"run.yaml:1: not valid YAML"),
+        ],
+    )
+    def test_bad_files(self, tmp_path, content, problem):
+        with pytest.raises(ConfigError, match=problem) as caught:
+            self.read(tmp_path, content)
+        assert "\n" not in str(caught.value)
+
+    def test_a_file_without_end_is_refused(self, tmp_path):
+        content = b"# nothing\n" * 110_000
+        with pytest.raises(ConfigError, match=r"run.yaml: too large for a configuration"):
+            self.read(tmp_path, content)
+
+    def test_what_yaml_can_do_to_a_reader_is_refused_with_its_line(self, tmp_path):
+        content = b"a: 1\nb: &b [*b]\n"
+        with pytest.raises(ConfigError, match=r"run.yaml:2: not valid YAML: an alias stands ins"):
+            self.read(tmp_path, content)
+
+    def test_missing_and_unreadable(self, tmp_path):
+        with pytest.raises(ConfigError, match="no such configuration file"):
+            read_yaml(tmp_path / "none.yaml")
+        with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+            read_yaml(tmp_path)
+
+    def test_anchors_and_merges_still_work(self, tmp_path):
+        content = b"a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}\n"
+        assert self.read(tmp_path, content)["b"] == {"k": 3, "l": 2}
+
+
+class TestOverride:
+    def test_values_are_yaml_and_the_original_stays(self):
+        values = {"training": {"steps": 1}}
+        changed = override(values, ["training.steps=2", "training.rate=1.0e-3", "data.tags=[a, b]"])
+        assert changed == {"training": {"steps": 2, "rate": 1e-3}, "data": {"tags": ["a", "b"]}}
+        assert values == {"training": {"steps": 1}}
+
+    def test_later_settings_win_and_values_may_hold_equals_signs(self):
+        assert override({}, ["a=1", "a=b=c"]) == {"a": "b=c"}
+
+    def test_an_empty_section_can_be_set_into(self):
+        assert override({"training": None}, ["training.steps=2"]) == {"training": {"steps": 2}}
+
+    def test_null_and_empty(self):
+        assert override({"a": 1, "b": 1}, ["a=null", "b="]) == {"a": None, "b": None}
+
+    @pytest.mark.parametrize(
+        ("setting", "problem"),
+        [
+            ("training.steps", "expected KEY=VALUE"),
+            ("=3", "expected KEY=VALUE"),
+            ("a=[1", "not valid YAML"),
+            ("a=99999999999999999999", "not valid YAML: a whole number that does not fit"),
+            ("data.parts.0.path=x", "data.parts=VALUE"),
+            ("training.steps.x=1", "steps is no section"),
+        ],
+    )
+    def test_settings_that_make_no_sense(self, setting, problem):
+        values = {"data": {"parts": [{"path": "a"}]}, "training": {"steps": 1}}
+        with pytest.raises(ConfigError, match=problem) as caught:
+            override(values, [setting])
+        assert str(caught.value).startswith(f"--set {setting}: ")
+        assert "\n" not in str(caught.value)
+
+    def test_all_that_make_no_sense_are_named(self):
+        with pytest.raises(ConfigError) as caught:
+            override({"a": 1}, ["a.b=1", "seed=7", "steps", "c=[1"])
+        assert str(caught.value).startswith("3 problems: (1) --set a.b=1: a is no section")
+        for said in ("(2) --set steps: expected KEY=VALUE", "(3) --set c=[1: not valid YAML"):
+            assert said in str(caught.value)
+
+    def test_a_misspelt_setting_is_found_when_parsed(self):
+        assert "did you mean 'steps'" in message(override({}, ["training.stps=3"]))
+
+
+plain_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text("abc", min_size=1), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), plain_values))
+def test_written_yaml_reads_back_the_same_in_the_same_order(values):
+    again = yaml.safe_load(to_yaml(values))
+    assert again == values
+    assert list(again) == list(values)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.core.errors import MissingExtraError, install_command
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_hint_is_a_command_for_this_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/my venv/bin/python")
+    command = install_command("sacrebleu[ko]", "jinja2")
+    expected = ["/my venv/bin/python", "-m", "pip", "install", "sacrebleu[ko]", "jinja2"]
+    assert shlex.split(command) == expected
+    assert str(MissingExtraError.of("Jinja2", "jinja2")) == (
+        "Jinja2 is not installed; add it with: '/my venv/bin/python' -m pip install jinja2"
+    )
+
+
+def test_hints_name_packages_of_an_extra_and_never_the_extra() -> None:
+    """Which pip would look for in an index that may not have Dragoman."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    extras = project.partition("[project.optional-dependencies]")[2]
+    named = set()
+    for source in (ROOT / "src").rglob("*.py"):
+        text = source.read_text(encoding="utf-8")
+        assert "dragoman[" not in text, source
+        assert "pip install" not in text, source
+        for call in re.findall(r"MissingExtraError\.of\(([^)]*)\)", text):
+            named.update(re.findall(r'"([^"]*)"', call)[1:])
+    assert named == {"matplotlib", "jinja2", "tensorboard", "ctranslate2"}
+    assert all(f'"{package}>=' in extras for package in named)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.data.proportions import rows_in_epoch
+
+
+def times_seen(size: int, weight: float, epoch: int, seed: int = 3) -> np.ndarray:
+    rows = rows_in_epoch(5, 5 + size, weight, seed=seed, epoch=epoch)
+    assert len(rows) == 0 or (rows.min() >= 5 and rows.max() < 5 + size)
+    return np.bincount(rows - 5, minlength=size)
+
+
+@given(st.integers(0, 50), st.floats(0.01, 5), st.integers(0, 1000))
+def test_a_pair_is_seen_the_weight_rounded_up_or_down(size: int, weight: float, epoch: int) -> None:
+    seen = times_seen(size, weight, epoch)
+    assert set(seen) <= {int(np.floor(weight)), int(np.ceil(weight))}
+
+
+@given(st.integers(1, 5), st.integers(0, 10**6))
+def test_whole_weights_are_exact(weight: int, epoch: int) -> None:
+    assert (times_seen(13, weight, epoch) == weight).all()
+
+
+@given(st.sampled_from([(0.5, 2), (0.25, 4), (1.5, 2), (2.75, 4)]), st.integers(0, 100))
+def test_epochs_add_up_to_the_weight(weight_and_epochs: tuple[float, int], first: int) -> None:
+    weight, epochs = weight_and_epochs
+    seen = sum(times_seen(31, weight, epoch) for epoch in range(first, first + epochs))
+    assert (seen == weight * epochs).all()
+
+
+def test_the_share_of_an_epoch_is_the_fraction() -> None:
+    seen = [times_seen(20_000, 0.3, epoch).mean() for epoch in range(5)]
+    assert np.allclose(seen, 0.3, atol=0.02)
+
+
+def test_the_choice_changes_with_epoch_and_seed() -> None:
+    choices = [times_seen(100, 0.3, epoch, seed) for epoch, seed in ((0, 1), (1, 1), (0, 2))]
+    assert not (choices[0] == choices[1]).all()
+    assert not (choices[0] == choices[2]).all()

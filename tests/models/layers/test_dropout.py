@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.models.layers.dropout import Dropout, keep_mask, seed_dropout
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
+def test_rate_and_scale(rate: float) -> None:
+    seed_dropout(7)
+    count = 2_000_000
+    mask = keep_mask(torch.Size([count]), rate, torch.float64)
+    dropped = (mask == 0).double().mean().item()
+    assert dropped == pytest.approx(rate, abs=5 * (rate * (1 - rate) / count) ** 0.5)
+    assert mask.max().item() == pytest.approx(1 / (1 - rate), rel=1e-4)
+    assert mask.unique().numel() == 2
+    neighbours = torch.corrcoef(torch.stack([mask[:-1], mask[1:]]))[0, 1]
+    assert abs(neighbours) < 5 / count**0.5
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_any_shape(shape: list[int]) -> None:
+    assert keep_mask(torch.Size(shape), 0.3, torch.float32).shape == tuple(shape)
+
+
+def test_a_rate_that_rounds_to_one_still_keeps_something() -> None:
+    seed_dropout(7)
+    mask = keep_mask(torch.Size([2**20]), 1 - 1e-14, torch.float32)
+    assert mask.unique().tolist() == [0, 2**16]
+
+
+def test_a_function_of_its_seed() -> None:
+    def draw(*entropy: int) -> torch.Tensor:
+        seed_dropout(*entropy)
+        return keep_mask(torch.Size([64]), 0.5, torch.float32)
+
+    assert torch.equal(draw(1, 2), draw(1, 2))
+    assert not torch.equal(draw(1, 2), draw(1, 3))
+
+
+def test_gradient_is_the_mask_and_evaluation_does_nothing() -> None:
+    layer = Dropout(0.4)
+    x = torch.ones(1000, requires_grad=True)
+    y = layer(x)
+    y.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad, y.detach())
+    assert layer.eval()(x) is x

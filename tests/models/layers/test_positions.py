@@ -1,0 +1,164 @@
+"""Positions that act within attention, against their papers' formulas in float64 NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from families import build, random_ids
+from pydantic import ValidationError
+
+from dragoman.models import TransformerConfig
+from dragoman.models.families.transformer import Transformer
+from dragoman.models.layers.positions import (
+    DistancePenalty,
+    LearnedPositions,
+    Rotation,
+    SinusoidalPositions,
+    sinusoids,
+)
+from dragoman.models.layers.transformer_layers import Embedding
+
+
+def random(*shape: int, seed: int = 1) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, dtype=torch.float64, generator=generator)
+
+
+@pytest.mark.parametrize("d_model", [1, 6, 7])
+def test_sinusoids_are_those_of_section_3_5(d_model: int) -> None:
+    """An odd width, too: its last column is a sine."""
+    expected = [
+        [
+            (math.cos if i % 2 else math.sin)(position / 10000 ** (2 * (i // 2) / d_model))
+            for i in range(d_model)
+        ]
+        for position in range(40)
+    ]
+    np.testing.assert_allclose(sinusoids(40, d_model).numpy(), expected, rtol=1e-12, atol=1e-14)
+    grown = SinusoidalPositions(d_model, 8).double()
+    np.testing.assert_allclose(grown(33, 7).numpy(), expected[33:], rtol=0, atol=1e-6)
+
+
+def rotation_matrix(position: int, d_k: int) -> np.ndarray:
+    """Equation 15 of RoFormer: blocks of 2 by 2 along the diagonal."""
+    matrix = np.zeros((d_k, d_k))
+    for pair in range(d_k // 2):
+        angle = position * 10000 ** (-2 * pair / d_k)
+        block = slice(2 * pair, 2 * pair + 2)
+        matrix[block, block] = [
+            [math.cos(angle), -math.sin(angle)],
+            [math.sin(angle), math.cos(angle)],
+        ]
+    return matrix
+
+
+@pytest.mark.parametrize("start", [0, 3, 300])
+def test_rotation_is_the_papers_matrix(start: int) -> None:
+    x = random(2, 3, 4, 6)
+    found = Rotation(6).double()(x, start).numpy()
+    for i in range(4):
+        expected = x[:, :, i].numpy() @ rotation_matrix(start + i, 6).T
+        np.testing.assert_allclose(found[:, :, i], expected, rtol=0, atol=1e-6)
+
+
+def test_turned_products_depend_on_the_distance_alone() -> None:
+    rotation = Rotation(8).double()
+    query, key = random(1, 1, 1, 8), random(1, 1, 1, 8, seed=2)
+    products = [
+        (rotation(query, start + 5) * rotation(key, start)).sum().item() for start in (0, 1, 77)
+    ]
+    assert products == pytest.approx([products[0]] * 3, abs=1e-5)
+    assert products[0] != pytest.approx((query * key).sum().item(), abs=1e-2)
+
+
+def test_learned_positions_begin_as_large_as_embeddings() -> None:
+    """Smaller, they are noise beside them; and Adam would take long to make them larger."""
+    torch.manual_seed(1)
+    config = TransformerConfig(d_model=64, heads=2, positions="learned", dropout=0.0)
+    embedding = Embedding(config, 11)
+    ids = torch.arange(11).unsqueeze(0)
+    found = embedding(ids, start=3).squeeze(0)
+    learned = embedding.positions
+    assert isinstance(learned, LearnedPositions)
+    torch.testing.assert_close(found, 8 * (embedding.weight + learned.table[3:14]))
+    assert (8 * learned.table).std().item() == pytest.approx(1, rel=0.02)
+
+
+@pytest.mark.parametrize("heads", [8, 3])
+@pytest.mark.parametrize(("queries", "keys", "first"), [(5, 5, 0), (1, 5, 4), (2, 6, 4)])
+def test_distance_penalty(heads: int, queries: int, keys: int, first: int) -> None:
+    found = DistancePenalty(heads)(queries, keys, first, torch.zeros(1, dtype=torch.float64))
+    expected = np.zeros((1, heads, queries, keys))
+    for h, i, j in np.ndindex(heads, queries, keys):
+        expected[0, h, i, j] = -((2.0 ** (-8 / heads)) ** (h + 1)) * abs(first + i - j)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
+
+
+def config(**choices: object) -> TransformerConfig:
+    sizes = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 12, "d_ff": 13, "heads": 3}
+    return TransformerConfig(**sizes, dropout=0.0, **choices)
+
+
+def hidden(model: Transformer, source: torch.Tensor) -> torch.Tensor:
+    return model.encode(source, torch.ones_like(source, dtype=torch.bool)).hidden
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "rotary", "alibi"])
+def test_an_encoder_tells_order(positions: str) -> None:
+    """The mean over positions changes with the order of pieces; without positions it does not."""
+    source = random_ids(1, 6)
+    model = build(config(positions=positions))
+    nothing = build(config(positions="none"))
+    assert isinstance(model, Transformer)
+    assert isinstance(nothing, Transformer)
+    means = [
+        hidden(m, s).mean(1)
+        for m in (model, nothing)
+        for s in (source, source[:, [1, 0, 5, 2, 4, 3]])
+    ]
+    assert (means[0] - means[1]).abs().max() > 1e-3
+    torch.testing.assert_close(means[2], means[3])
+
+
+@pytest.mark.parametrize("positions", ["relative", "rotary", "alibi", "none"])
+def test_nothing_but_distances_counts(positions: str) -> None:
+    """Pieces behind padding, as if the sentence began later, give the same vectors."""
+    model = build(config(positions=positions))
+    assert isinstance(model, Transformer)
+    source = random_ids(1, 5)
+    later = torch.cat([random_ids(1, 3, seed=4), source], dim=1)
+    mask = torch.arange(8).unsqueeze(0) >= 3
+    shifted = model.encode(later, mask).hidden[:, 3:]
+    torch.testing.assert_close(shifted, hidden(model, source), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"positions": "rotary", "d_k": 5}, "even d_k, found 5"),
+        (
+            {"positions": "rotary", "attention": "additive"},
+            "made for dot products, not attention: additive",
+        ),
+        (
+            {"positions": "relative", "attention": "additive"},
+            "made for dot products, not attention: additive",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(choices: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        config(**choices)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_a_table_that_grew_in_search_serves_in_training(positions: str) -> None:
+    model = build(TransformerConfig(d_model=8, d_ff=7, heads=2, positions=positions))
+    long = random_ids(1, 300)
+    with torch.inference_mode():
+        model.encode(long, torch.ones_like(long, dtype=torch.bool))
+    source = random_ids(2, 5)
+    model.train().encode(source, torch.ones_like(source, dtype=torch.bool)).hidden.sum().backward()

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from families import VARIATIONS, teacher_force
+from torch.nn.utils.parametrize import is_parametrized
+
+from dragoman.core.config import read_yaml, to_yaml
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.models import ModelConfig, TransformerConfig
+from dragoman.saved.model import (
+    FORMAT,
+    SavedConfig,
+    average_weights,
+    build_model,
+    load_for_search,
+    load_model,
+    load_weights,
+    read_tensors,
+    read_weights,
+    save_model,
+    weights_of,
+    write_tensors,
+)
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+
+SMALL = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
+PAIRS = [("one two three", "eins zwei drei"), ("four five", "vier fünf")]
+
+
+@pytest.fixture(scope="module")
+def vocabularies() -> Vocabularies:
+    return train_vocabularies(PAIRS, VocabularyConfig(size=30), seed=1)
+
+
+def save(path: Path, vocabularies: Vocabularies, seed: int = 0) -> dict[str, torch.Tensor]:
+    torch.manual_seed(seed)
+    weights = dict(build_model(SMALL, vocabularies).named_parameters())
+    config = SavedConfig(source_language="en", target_language="de", model=SMALL)
+    save_model(path, config, vocabularies, weights, {"test, bleu": 12.3})
+    return {name: tensor.detach() for name, tensor in weights.items()}
+
+
+def test_round_trip(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    weights = save(tmp_path / "model", vocabularies)
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {
+        "config.yaml",
+        "vocabulary.model",
+        "model.safetensors",
+        "README.md",
+    }
+    saved = load_model(tmp_path / "model", "cpu")
+    assert saved.config.source_language == "en"
+    assert saved.vocabularies.source.fingerprint == vocabularies.source.fingerprint
+    assert not saved.model.training
+    for name, parameter in saved.model.named_parameters():
+        assert torch.equal(parameter, weights[name])
+    assert "| test, bleu | 12.3 |" in (tmp_path / "model" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("config", VARIATIONS.values(), ids=VARIATIONS.keys())
+def test_every_family_comes_back_as_it_was(
+    config: ModelConfig, tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    torch.manual_seed(3)
+    weights = {
+        name: torch.randn_like(tensor)
+        for name, tensor in weights_of(build_model(config, vocabularies)).items()
+    }
+    save_model(tmp_path / "model", SavedConfig(model=config), vocabularies, weights)
+    saved = load_model(tmp_path / "model", "cpu")
+    assert saved.config.model == config
+    found = weights_of(saved.model)
+    assert found.keys() == weights.keys()
+    assert all(torch.equal(found[name], weights[name]) for name in weights)
+
+
+def rewrite(path: Path, **values: object) -> None:
+    """Change ``config.yaml``; None takes a key out."""
+    config = read_yaml(path / "config.yaml") | values
+    kept = {name: value for name, value in config.items() if value is not None}
+    (path / "config.yaml").write_text(to_yaml(kept), encoding="utf-8")
+
+
+def test_a_model_without_format_is_of_the_first(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    path = tmp_path / "model"
+    weights = save(path, vocabularies)
+    assert read_yaml(path / "config.yaml")["format"] == FORMAT == 1
+    rewrite(path, format=None)
+    found = dict(load_model(path, "cpu").model.named_parameters())
+    assert all(torch.equal(found[name], weights[name]) for name in weights)
+
+
+def test_a_model_of_a_newer_format_is_refused(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    path = tmp_path / "model"
+    save(path, vocabularies)
+    # What else a newer format says may be unknown here; the format comes first.
+    rewrite(path, format=FORMAT + 1, model={"family": "telepathy"})
+    with pytest.raises(SavedError, match=r"config\.yaml: a model of format 2.* up to 1; .*newer"):
+        load_model(path, "cpu")
+
+
+@pytest.mark.parametrize("odd", ["new", 0, 1.5, True])
+def test_a_format_is_a_number(odd: object, tmp_path: Path, vocabularies: Vocabularies) -> None:
+    save(tmp_path / "model", vocabularies)
+    rewrite(tmp_path / "model", format=odd)
+    with pytest.raises(SavedError, match=r"format: expected a whole number .*found "):
+        load_model(tmp_path / "model", "cpu")
+
+
+@pytest.mark.parametrize("name", ["transformer", "recurrent", "convs2s", "bytenet"])
+def test_a_model_to_search_with_is_the_same_function(
+    name: str, tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    weights = dict(build_model(VARIATIONS[name], vocabularies).named_parameters())
+    save_model(tmp_path / "model", SavedConfig(model=VARIATIONS[name]), vocabularies, weights)
+    trainable = load_model(tmp_path / "model", "cpu").model
+    searching = load_for_search(tmp_path / "model", "cpu").model
+    source, target = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 8, 9]])
+    one, other = (
+        teacher_force(model, source, source > 0, target) for model in (trainable, searching)
+    )
+    assert torch.equal(one, other)
+    made = [any(map(is_parametrized, model.modules())) for model in (trainable, searching)]
+    assert made == [name == "convs2s", False]
+    assert not searching.training
+    low = load_for_search(tmp_path / "model", "cpu", "bfloat16").model
+    assert {parameter.dtype for parameter in low.parameters()} == {torch.bfloat16}
+
+
+def test_saving_again_replaces_the_whole(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    save(tmp_path / "model", vocabularies)
+    second = save(tmp_path / "model", vocabularies, seed=1)
+    found = read_tensors(tmp_path / "model" / "model.safetensors")
+    assert all(torch.equal(found[name], second[name]) for name in second)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_any_altered_byte_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, {"a": torch.arange(4.0), "b": torch.ones(2, 3, dtype=torch.bfloat16)})
+    content = path.read_bytes()
+    for position in range(len(content)):
+        harmed = bytearray(content)
+        harmed[position] ^= 0x40
+        path.write_bytes(harmed)
+        with pytest.raises(SavedError, match=r"x\.safetensors: "):
+            read_tensors(path)
+
+
+def test_every_truncation_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    write_tensors(path, {"a": torch.arange(4.0)})
+    content = path.read_bytes()
+    for length in range(len(content)):
+        path.write_bytes(content[:length])
+        with pytest.raises(SavedError, match="truncated or damaged"):
+            read_tensors(path)
+
+
+def test_weights_of_another_config_are_refused(vocabularies: Vocabularies) -> None:
+    model = build_model(SMALL, vocabularies)
+    weights = dict(build_model(SMALL, vocabularies).named_parameters())
+    wider = build_model(SMALL.model_copy(update={"d_ff": 9}), vocabularies)
+    with pytest.raises(SavedError, match=r"here: .*should be \[8, 8\], found \[9, 8\]"):
+        load_weights(model, dict(wider.named_parameters()), Path("here"))
+    deeper = build_model(SMALL.model_copy(update={"encoder_layers": 2}), vocabularies)
+    with pytest.raises(SavedError, match=r"encoder\.1\.\S+ does not belong"):
+        load_weights(model, dict(deeper.named_parameters()), Path("here"))
+    with pytest.raises(SavedError, match=r"source_embedding.weight is missing"):
+        load_weights(model, {n: t for n, t in weights.items() if "embedding" not in n}, Path("."))
+
+
+def test_average_is_the_mean(tmp_path: Path) -> None:
+    for number in range(3):
+        write_tensors(tmp_path / f"{number}", {"a": torch.full((2,), float(number))})
+    found = average_weights(tmp_path / name for name in "012")
+    torch.testing.assert_close(found["a"], torch.ones(2))
+    write_tensors(tmp_path / "other", {"a": torch.zeros(3)})
+    with pytest.raises(SavedError, match=r"other: cannot be averaged"):
+        average_weights([tmp_path / "0", tmp_path / "other"])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_weights_that_are_not_finite_are_refused(
+    value: float, dtype: torch.dtype, tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    weights = {
+        name: tensor.to(dtype) for name, tensor in save(tmp_path / "a", vocabularies).items()
+    }
+    name = "encoder.0.feed_forward.inner.weight"
+    weights[name][3, 2] = value
+    save_model(tmp_path / "b", SavedConfig(model=SMALL), vocabularies, weights)
+    message = rf"b/model\.safetensors: the tensor {name} has NaN or infinite .*another checkpoint"
+    for load in (load_model, load_for_search):
+        with pytest.raises(SavedError, match=message):
+            load(tmp_path / "b", "cpu")
+    with pytest.raises(SavedError, match=message):
+        average_weights(tmp_path / part / "model.safetensors" for part in "ab")
+
+
+def test_weights_of_any_kind_are_read(tmp_path: Path) -> None:
+    """The largest numbers are finite; those without NaN, and empty tensors, have none."""
+    largest = torch.tensor([torch.finfo(torch.float32).max, torch.finfo(torch.float32).min])
+    tensors = {"a": largest, "b": torch.tensor([True, False]), "c": torch.zeros(0, 3)}
+    write_tensors(tmp_path / "x.safetensors", tensors)
+    found = read_weights(tmp_path / "x.safetensors")
+    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
+
+
+def test_shared_embeddings_need_a_joint_vocabulary() -> None:
+    separate = train_vocabularies(PAIRS, VocabularyConfig(size=22, joint=False), seed=1)
+    with pytest.raises(ConfigError, match=r"embeddings: shared needs a joint vocabulary"):
+        build_model(SMALL, separate)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "no such model or run"),
+        (lambda path: path.mkdir(), "neither a model"),
+        (lambda path: (path / "checkpoints").mkdir(parents=True), "no finished model.*resume"),
+    ],
+)
+def test_what_is_no_model_says_so(tmp_path: Path, make: object, message: str) -> None:
+    make(tmp_path / "run")  # type: ignore[operator]
+    with pytest.raises(SavedError, match=message):
+        load_model(tmp_path / "run")

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from agreement import assert_same_translations
+from tiny_model import save_tiny_model
+
+from dragoman.core import device
+from dragoman.core.errors import UsageError, WorkerError
+from dragoman.translation import translator
+from dragoman.translation.translator import Translator
+
+LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range(30)] + [""]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return save_tiny_model(tmp_path / "model", LINES, extra_length=4, batch_tokens=60)
+
+
+def test_processes_give_what_one_gives_in_order(model: Path) -> None:
+    alone = Translator.load(model, device="cpu")
+    shared = Translator.load(model, device="cpu", workers=2)
+    assert shared.translate(LINES) == alone.translate(LINES)
+    draws = {"sampling": {"seed": 3}, "nbest": 2}
+    found, expected = (each.translate_nbest(LINES, **draws) for each in (shared, alone))
+    assert_same_translations(found, expected)
+
+
+def test_auto_is_decided_once_for_all_processes(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([True, False, False, False])
+    monkeypatch.setattr(device, "computes_bfloat16", lambda where: next(answers))
+    handed: list[object] = []
+    monkeypatch.setattr(translator, "WorkerEngine", lambda *arguments: handed.append(arguments[-1]))
+    loaded = Translator.load(model, model, device="cpu", precision="auto", workers=2)
+    dtypes = {p.dtype for part in loaded.models for p in part.parameters()}
+    assert dtypes == {torch.bfloat16}
+    assert handed == ["bfloat16"]
+
+
+def test_a_worker_that_was_ended_is_told(model: Path) -> None:
+    others = set(multiprocessing.active_children())
+    translator = Translator.load(model, device="cpu", workers=1)
+    assert translator.translate(["a"])
+    (worker,) = set(multiprocessing.active_children()) - others
+    worker.kill()
+    worker.join()
+    with pytest.raises(WorkerError, match="fewer workers"):
+        translator.translate(["a"])
+
+
+def workers_of(load: Callable[[], Translator]) -> tuple[Translator, set[Any]]:
+    others = set(multiprocessing.active_children())
+    translator = load()
+    assert translator.translate(["a"])
+    return translator, set(multiprocessing.active_children()) - others
+
+
+def test_workers_end_with_their_translator(model: Path) -> None:
+    translator, started = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
+    assert len(started) == 1
+    translator.close()
+    assert not started & set(multiprocessing.active_children())
+    translator.close()
+    with pytest.raises(UsageError, match="closed"):
+        translator.translate(["a"])
+
+
+def test_workers_of_a_forgotten_translator_end(model: Path) -> None:
+    translator, (worker,) = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
+    del translator
+    worker.join(timeout=60)  # they end by themselves; no warning, which would be an error here
+    assert worker.exitcode == 0
