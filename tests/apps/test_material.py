@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.apps.init.material import Material, find_material
+from dragoman.apps.material import Material, find_material
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import read_pairs
 
