@@ -80,11 +80,6 @@ class Format(ABC):
         )
 
     @property
-    def is_written(self) -> bool:
-        """Whether it can be written."""
-        return type(self).write is not Format.write
-
-    @property
     def names_sides(self) -> bool:
         """Whether the two sides have to be named within a file."""
         return self.one_file and self.sides is not None
