@@ -188,6 +188,8 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
     """What may stand there, in plain words with its range."""
     words = _type(field.annotation, links)
+    if field.examples:
+        words += ", such as " + ", ".join(f"`{_yaml(example)}`" for example in field.examples)
     for constraint in field.metadata:
         for name, phrase in _BOUNDS.items():
             if (bound := getattr(constraint, name, None)) is not None:

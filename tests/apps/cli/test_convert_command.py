@@ -48,9 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("a.jsonl b.tsv c.tsv --output-format plain", {"b.tsv": "one\n", "c.tsv": "eins\n"}),
     ],
 )
-def test_conversions(
-    arguments: str, written: dict[str, str], dragoman: CommandLine
-) -> None:
+def test_conversions(arguments: str, written: dict[str, str], dragoman: CommandLine) -> None:
     outcome = dragoman("convert", *arguments.split())
     assert outcome.code == 0, outcome.err
     assert outcome.out == ""
