@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 Sides = tuple[str, str]
 """What the source and the target are called in a file: columns, keys, languages ..."""
 
-AddPair = Callable[[Pair], None]
+AddPair = Callable[[Pair], object]
 """Writes one more pair."""
 
 
