@@ -28,6 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    Path("dangling.tsv").symlink_to("nowhere.tsv")
     return tmp_path
 
 
@@ -69,6 +70,16 @@ def test_results_for_scripts(folder: Path, dragoman: CommandLine) -> None:
     assert text == b"en\tde\none\teins\n\tzwei\n"
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_device_is_written_to(dragoman: CommandLine) -> None:
+    Path("full.tsv.gz").symlink_to("/dev/full")
+    outcome = dragoman("convert", "many.tsv", "full.tsv.gz")
+    assert "full.tsv.gz: the disk is full" in one_error(outcome, 6)
+    outcome = dragoman("convert", "many.tsv", "/dev/null", "--output-format", "jsonl")
+    assert outcome.code == 0, outcome.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -78,6 +89,7 @@ def test_results_for_scripts(folder: Path, dragoman: CommandLine) -> None:
         ("train.en train.de", 2, "name what to read and then what to write"),
         ("train.en out.tsv", 2, "train.en: its suffix does not tell what it is"),
         ("many.tsv a.jsonl", 2, "a.jsonl: is there already"),
+        ("many.tsv dangling.tsv", 2, "dangling.tsv: is there already"),
         ("many.tsv train.en train.fr", 2, "train.en: is there already"),
         ("many.tsv b.en b.en", 2, "b.en: is named for either side"),
         ("many.tsv out.tmx", 2, "out.tmx: files of the format tmx are read and not written"),
@@ -93,6 +105,7 @@ def test_results_for_scripts(folder: Path, dragoman: CommandLine) -> None:
 def test_errors_leave_nothing_behind(
     arguments: str, code: int, said: str, folder: Path, dragoman: CommandLine
 ) -> None:
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = {path.name: path.exists() and path.read_bytes() for path in folder.iterdir()}
     assert said in one_error(dragoman("convert", *arguments.split()), code)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    after = {path.name: path.exists() and path.read_bytes() for path in folder.iterdir()}
+    assert after == before

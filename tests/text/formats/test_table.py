@@ -90,7 +90,7 @@ class Namesake(Semicolons):
 
 class Tsv(Semicolons):
     name = "tsv"
-    suffixes = (".tsv",)
+    suffixes = (".tsv", ".table")
 
 class Careless(Semicolons):
     name = "careless"
@@ -148,5 +148,7 @@ def test_ours_come_first_and_a_suffix_of_two_others_is_told(tmp_path: Path) -> N
     with installed_package(tmp_path, "formats_alike", OUTSIDERS, GROUP, entries):
         assert format_named("tsv") is FORMATS["tsv"]
         assert format_of(Path("a.tsv")) is FORMATS["tsv"]
+        with pytest.raises(FormatError, match=r"a\.table does not tell"):
+            format_of(Path("a.table"))
         with pytest.raises(FormatError, match="is of the formats semicolons and namesake; set fo"):
             format_of(Path("a.semi"))

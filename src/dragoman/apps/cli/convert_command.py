@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,11 +110,16 @@ def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, 
     if len(set(outputs)) < len(outputs):
         raise ConfigError(f"{outputs[0]}: is named for either side; name two files")
     for path in outputs:
-        if path.is_dir() or path.is_file() or path.is_symlink():
+        if os.path.lexists(path) and not _is_device(path):
             raise ConfigError(
                 f"{path}: is there already; move it away or name another file to write"
             )
     return form, outputs
+
+
+def _is_device(path: Path) -> bool:
+    """Whether it is a device or a pipe, such as ``/dev/stdout``, which holds nothing to lose."""
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _write(part: CorpusPart, form: Format, outputs: Sequence[Path], sides: Sides) -> int:
