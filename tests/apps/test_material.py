@@ -83,6 +83,15 @@ def test_sets_that_are_given(folder: Path) -> None:
     assert next(read_pairs(columns.test))[:2] == ("a", "c")
 
 
+def test_a_set_in_the_same_format_has_the_same_keys(folder: Path) -> None:
+    (folder / "dev.jsonl").write_text(
+        '{"translation": {"en": "a", "de": "b"}, "draft": {"en": "c", "de": "d"}}\n'
+    )
+    material = find(folder, "a.jsonl", dev=["dev.jsonl"])
+    assert material.dev is not None
+    assert next(read_pairs(material.dev))[:2] == ("a", "b")
+
+
 @pytest.mark.parametrize(
     ("names", "choices", "said"),
     [

@@ -21,10 +21,9 @@ def test_what_is_installed_is_found_and_loaded_when_asked_for(tmp_path: Path) ->
     with installed_package(
         tmp_path, "zoo_of_animals", SOURCE, GROUP, {"cat": "zoo_of_animals:Animal"}
     ):
-        entries = installed(GROUP)
-        assert list(entries) == ["cat"]
+        assert list(installed(GROUP)) == ["cat"]
         assert "zoo_of_animals" not in sys.modules
-        assert load_class(entries["cat"], dict).__name__ == "Animal"
+        assert load_class(GROUP, "cat", dict).__name__ == "Animal"
     assert not installed(GROUP)
 
 
@@ -41,17 +40,18 @@ def test_a_broken_package_is_named(value: str, said: str, tmp_path: Path) -> Non
     entries = {"stone": value, "cat": "zoo_of_mistakes:Animal"}
     with installed_package(tmp_path, "zoo_of_mistakes", SOURCE, GROUP, entries):
         with pytest.raises(ConfigError, match="of zoo_of_mistakes") as caught:
-            load_class(installed(GROUP)["stone"], dict)
+            load_class(GROUP, "stone", dict)
         assert f"{GROUP}: stone ({value} of zoo_of_mistakes)" in str(caught.value)
         assert said in str(caught.value)
-        assert load_class(installed(GROUP)["cat"], dict).__name__ == "Animal"
+        assert load_class(GROUP, "cat", dict).__name__ == "Animal"
 
 
-def test_of_two_with_one_name_the_first_that_python_finds_counts(tmp_path: Path) -> None:
+def test_two_packages_with_one_name_are_both_told(tmp_path: Path) -> None:
+    cat, dog = {"cat": "a_zoo:Animal"}, {"cat": "b_zoo:Animal", "dog": "b_zoo:Animal"}
     with (
-        installed_package(tmp_path / "b", "later_zoo", SOURCE, GROUP, {"cat": "later_zoo:Stone"}),
-        installed_package(
-            tmp_path / "a", "earlier_zoo", SOURCE, GROUP, {"cat": "earlier_zoo:Animal"}
-        ),
+        installed_package(tmp_path / "b", "b_zoo", SOURCE, GROUP, dog),
+        installed_package(tmp_path / "a", "a_zoo", SOURCE, GROUP, cat),
     ):
-        assert installed(GROUP)["cat"].value == "earlier_zoo:Animal"
+        with pytest.raises(ConfigError, match="a_zoo and b_zoo both add cat; uninstall one"):
+            load_class(GROUP, "cat", dict)
+        assert load_class(GROUP, "dog", dict).__name__ == "Animal"

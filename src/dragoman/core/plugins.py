@@ -11,7 +11,7 @@ to the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
@@ -23,40 +23,48 @@ Base = TypeVar("Base")
 
 
 @cache
-def installed(group: str) -> Mapping[str, EntryPoint]:
-    """What installed packages add to ``group``, by name.
+def installed(group: str) -> Mapping[str, Sequence[EntryPoint]]:
+    """What installed packages add to ``group``, by name; one, unless two packages disagree.
 
-    Of two with the same name the one that Python finds first counts, as among modules.  What is
-    installed while this process runs is not seen.
+    What is installed while this process runs is not seen.
     """
-    found: dict[str, EntryPoint] = {}
+    found: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=group):
-        found.setdefault(entry.name, entry)
+        found.setdefault(entry.name, []).append(entry)
     return MappingProxyType(found)
 
 
-def load_class(entry: EntryPoint, base: type[Base]) -> type[Base]:
-    """The class that an entry point names.
+def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
+    """The class that a package adds to ``group`` as ``name``.
 
     Args:
-        entry: one of :func:`installed`.
+        group: of entry points.
+        name: one of :func:`installed`.
         base: what it must be a subclass of.
 
     Raises:
-        ConfigError: it cannot be imported, or is something else; the message names the package.
+        ConfigError: it cannot be imported, is something else, or two packages add one of that
+            name; the message names the packages.
     """
-    package = entry.dist.name if entry.dist is not None else "an unknown package"
-    what = f"{entry.name} ({entry.value} of {package})"
+    entry, *others = installed(group)[name]
+    if others:
+        packages = " and ".join(sorted(map(_package, [entry, *others])))
+        raise ConfigError(f"{group}: {packages} both add {name}; uninstall one of them")
+    what = f"{group}: {name} ({entry.value} of {_package(entry)})"
     try:
         found = entry.load()
     except Exception as error:  # whatever a foreign module does when it is imported
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigError(
-            f"{entry.group}: {what} cannot be loaded: {type(error).__name__}: {error}; update or "
-            "remove the package"
+            f"{what} cannot be loaded: {reason:.300}; update or uninstall the package"
         ) from error
     if not (isinstance(found, type) and issubclass(found, base)):
         raise ConfigError(
-            f"{entry.group}: {what} is no subclass of {base.__module__}.{base.__qualname__}; "
-            "update or remove the package"
+            f"{what} is no subclass of {base.__module__}.{base.__qualname__}; update or uninstall "
+            "the package"
         )
     return found
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "an unknown package"

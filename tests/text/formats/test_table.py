@@ -137,7 +137,7 @@ def test_broken_formats_of_other_packages_are_told_and_harm_no_others(tmp_path: 
         }.items():
             with pytest.raises(FormatError, match=said):
                 format_named(name)
-            with pytest.raises(FormatError, match=f"dragoman.formats: {name} "):
+            with pytest.raises(FormatError, match=f"dragoman.formats: {name}\\b"):
                 format_of(Path("a.txt"))
             with pytest.raises(ConfigError, match=f"format: .*{name}"):
                 parse(CorpusPart, {"path": "a", "format": name}, "run.yaml")

@@ -74,12 +74,15 @@ def format_named(name: str) -> Format:
     """
     if (form := FORMATS.get(name)) is not None:
         return form
-    if (entry := installed(GROUP).get(name)) is not None:
-        loaded = _loaded(entry)
+    if name in installed(GROUP):
+        loaded = _loaded(name, *installed(GROUP)[name])
         if isinstance(loaded, FormatError):
             raise FormatError(str(loaded))
         return loaded
-    raise FormatError(f"no format {name!r:.80}{instead(name[:80], format_names(), 'formats')}")
+    known = instead(name[:80], format_names(), "formats")
+    raise FormatError(
+        f"no format {name!r:.80}{known} (one of another package is there where that is installed)"
+    )
 
 
 def format_of(path: Path) -> Format:
@@ -94,7 +97,9 @@ def format_of(path: Path) -> Format:
     for form in FORMATS.values():
         if suffix in form.suffixes:
             return form
-    added = [_loaded(entry) for name, entry in installed(GROUP).items() if name not in FORMATS]
+    added = [
+        _loaded(name, *entries) for name, entries in installed(GROUP).items() if name not in FORMATS
+    ]
     others = [form for form in added if isinstance(form, Format) and suffix in form.suffixes]
     if len(others) == 1:
         return others[0]
@@ -120,18 +125,21 @@ def file_formats() -> list[str]:
 
 
 @cache
-def _loaded(entry: EntryPoint) -> Format | FormatError:
-    """The format of another package, or what is wrong with it."""
+def _loaded(name: str, *_: EntryPoint) -> Format | FormatError:
+    """The format that another package adds as ``name``, or what is wrong with it.
+
+    It is remembered for the entry points that are installed.
+    """
     try:
-        form = load_class(entry, Format)()  # type: ignore[type-abstract]  # it says what is left
+        form = load_class(GROUP, name, Format)()  # type: ignore[type-abstract]  # it says so
     except ConfigError as error:
         return FormatError(str(error))
     except TypeError as error:  # a method is missing
-        return FormatError(f"{GROUP}: {entry.name} ({entry.value}): {error}; correct the package")
-    if getattr(form, "name", None) != entry.name or not _are_suffixes(form.suffixes):
+        return FormatError(f"{GROUP}: {name}: {error}; correct the package")
+    if getattr(form, "name", None) != name or not _are_suffixes(form.suffixes):
         return FormatError(
-            f"{GROUP}: {entry.name} ({entry.value}): its class must have the name {entry.name!r} "
-            f"and suffixes such as ('.{entry.name}',); correct the package"
+            f"{GROUP}: {name}: its class must have the name {name!r} and suffixes such as "
+            f"('.{name}',); correct the package"
         )
     return form
 
