@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.models.layers.layer_types import Layer, LayerType, Sizes
+from studies.layers.layer_types import Layer, LayerType, Sizes
 
 _UNREACHED = float("inf")
 

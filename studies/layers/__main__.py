@@ -1,4 +1,4 @@
-"""The command ``dragoman layers``."""
+"""The command ``python -m studies.layers``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from dragoman.apps.cli.options import EXISTING, device_option, json_option, rising_numbers
-from dragoman.apps.progress import counting, tell
+from dragoman.apps.progress import counting, quiet_option, tell
 from dragoman.apps.results import print_json
+from studies.command import StudyCommand
 
 if TYPE_CHECKING:
-    from dragoman.apps.layers.measurement import Plan
-    from dragoman.apps.layers.result import Result
+    from studies.layers.measurement import Plan
+    from studies.layers.result import Result
 
 _FEWEST = 3
 """Sizes: a line through two of them has no standard error."""
@@ -60,7 +61,11 @@ def _odd(option: str, default: int, text: str) -> Callable[[Function], Function]
     )
 
 
-@click.command()
+@click.command(
+    cls=StudyCommand,
+    params=[quiet_option],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @_numbers("--lengths", "64,96,128,192,256,384,512,768", "Positions n, at --fixed-width.")
 @_numbers("--widths", "64,96,128,192,256,384,512,768", "Widths d, at --fixed-length.")
 @_number("--fixed-length", 256, "n where d varies.")
@@ -102,20 +107,20 @@ def layers(
 
     \b
     Example:
-      dragoman layers --output table1
+      python -m studies.layers --output table1
     """
     for width in (*widths, fixed_width):
         if width % heads:
             said = f"{heads} heads do not divide the width {width}"
             raise click.BadParameter(said, param_hint="--heads")
-    from dragoman.apps.layers.measurement import Plan
-    from dragoman.apps.layers.page import tables
-    from dragoman.models.layers.layer_types import Sizes
+    from studies.layers.layer_types import Sizes
+    from studies.layers.measurement import Plan
+    from studies.layers.page import tables
 
     sizes = Sizes(d_model=fixed_width, heads=heads, window=window, kernel_width=kernel)
     plan = Plan(sizes, lengths, widths, fixed_length, path_lengths, batch, rounds)
     if output is not None:
-        from dragoman.apps.layers import picture  # noqa: F401 - what is missing is said at once
+        import dragoman.apps.reports.plots  # noqa: F401 - what is missing is said at once
     result = _run(plan, device, threads)
     if as_json:
         print_json(result.values())
@@ -128,10 +133,10 @@ def layers(
 def _run(plan: Plan, device: str | None, threads: int | None) -> Result:
     import torch
 
-    from dragoman.apps.layers.measurement import steps
-    from dragoman.apps.layers.result import produce
     from dragoman.core.device import find_device, keep_freed_memory
-    from dragoman.models.layers.layer_types import LAYER_TYPES
+    from studies.layers.layer_types import LAYER_TYPES
+    from studies.layers.measurement import steps
+    from studies.layers.result import produce
 
     where = find_device(device)
     keep_freed_memory()
@@ -146,12 +151,16 @@ def _run(plan: Plan, device: str | None, threads: int | None) -> Result:
 
 
 def _write(result: Result, directory: Path) -> None:
-    from dragoman.apps.layers.page import write_page
-    from dragoman.apps.layers.picture import picture
     from dragoman.core.files import atomic_write, write_json
+    from studies.layers.page import write_page
+    from studies.layers.picture import picture
 
     write_json(directory / "layers.json", result.values())
     with atomic_write(directory / "layers.svg") as stream:
         stream.write(picture(result))
     write_page(directory / "layers.md", result, "layers.svg")
     tell(f"written: {directory / 'layers.json'}, layers.md and layers.svg")
+
+
+if __name__ == "__main__":
+    layers()

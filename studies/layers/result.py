@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 import dragoman
-from dragoman.apps.layers.growth import Growth, fit
-from dragoman.apps.layers.measurement import Advance, Cost, Dependence, Plan, measure, trace
-from dragoman.models.layers.layer_types import LAYER_TYPES, Claim, LayerType
+from studies.layers.growth import Growth, fit
+from studies.layers.layer_types import LAYER_TYPES, Claim, LayerType
+from studies.layers.measurement import Advance, Dependence, LayerCost, Plan, measure, trace
 
-QUANTITIES = tuple(one.name for one in fields(Cost) if one.name not in {"n", "d"})
-"""Of a :class:`Cost`, whose growth is fitted."""
+QUANTITIES = tuple(one.name for one in fields(LayerCost) if one.name not in {"n", "d"})
+"""Of a :class:`LayerCost`, whose growth is fitted."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Measured:
     """As in Table 1, like the next two."""
     sequential: str
     path: str
-    over_n: list[Cost]
-    over_d: list[Cost]
+    over_n: list[LayerCost]
+    over_d: list[LayerCost]
     dependences: list[Dependence]
     growth: dict[str, dict[str, Growth]]
     """In ``n`` and in ``d``: of each quantity, and of the paper's ``formula`` at the same sizes.
@@ -66,7 +66,7 @@ def produce(plan: Plan, device: torch.device, advance: Advance) -> Result:
 
 
 def _measured(
-    plan: Plan, kind: LayerType, costs: Sequence[Cost], dependences: list[Dependence]
+    plan: Plan, kind: LayerType, costs: Sequence[LayerCost], dependences: list[Dependence]
 ) -> Measured:
     at = {(cost.n, cost.d): cost for cost in costs}
     over_n = [at[n, plan.sizes.d_model] for n in plan.lengths]
@@ -89,7 +89,7 @@ def _measured(
 
 
 def _grown(
-    plan: Plan, kind: LayerType, sizes: Sequence[int], costs: Sequence[Cost]
+    plan: Plan, kind: LayerType, sizes: Sequence[int], costs: Sequence[LayerCost]
 ) -> dict[str, Growth]:
     formula = kind.complexity.formula
     of_paper = [formula(cost.n, replace(plan.sizes, d_model=cost.d)) for cost in costs]

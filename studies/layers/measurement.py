@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from dragoman.models.cost import flop_counter
-from dragoman.models.dependence import longest_chain, shortest_paths
-from dragoman.models.footprint import activation_bytes, peak_bytes
-from dragoman.models.layers.layer_types import Layer, LayerType, Sizes
+from dragoman.models.footprint import activation_bytes
+from studies.layers.dependence import longest_chain, shortest_paths
+from studies.layers.layer_types import Layer, LayerType, Sizes
+from studies.layers.peak import peak_bytes
 
 _PLACE = 1
 """In a stack: where dilated convolutions begin to leave something out."""
@@ -52,7 +53,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Cost:
+class LayerCost:
     """What one layer takes at one size, for the whole batch."""
 
     n: int
@@ -102,7 +103,7 @@ def trace(plan: Plan, kind: LayerType, advance: Advance) -> list[Dependence]:
 
 def measure(
     plan: Plan, kinds: Sequence[LayerType], device: torch.device, advance: Advance
-) -> dict[str, list[Cost]]:
+) -> dict[str, list[LayerCost]]:
     """Costs by the layer type's name, in the order of the plan's points.
 
     A round goes through all sizes, and at each through all types, so that whatever else the
@@ -151,11 +152,11 @@ class _Trial:
         """Time both passes once more."""
         self.times.append(self._seconds())
 
-    def cost(self) -> Cost:
+    def cost(self) -> LayerCost:
         """Counts, and medians of the samples."""
         _, n, d = self.shape
         forward = median(forward for forward, _ in self.times)
-        return Cost(n, d, forward, median(both for _, both in self.times), *self.counts)
+        return LayerCost(n, d, forward, median(both for _, both in self.times), *self.counts)
 
     def _built(
         self, device: torch.device, shape: tuple[int, int, int], dtype: torch.dtype

@@ -9,8 +9,8 @@ from itertools import takewhile
 import pytest
 import torch
 
-from dragoman.models.dependence import longest_chain, shortest_paths, trace
-from dragoman.models.layers.layer_types import LAYER_TYPES, Convolutional, LayerType, Sizes
+from studies.layers.dependence import longest_chain, shortest_paths, trace
+from studies.layers.layer_types import LAYER_TYPES, Convolutional, LayerType, Sizes
 
 TYPES = {kind.name: kind for kind in LAYER_TYPES}
 LENGTHS = (2, 3, 7, 8, 9, 10, 17, 31)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.apps.layers.growth import Growth, upper
-from dragoman.apps.layers.measurement import Cost
-from dragoman.apps.layers.result import Measured, Result
 from dragoman.core.files import atomic_write
+from studies.layers.growth import Growth, upper
+from studies.layers.measurement import LayerCost
+from studies.layers.result import Measured, Result
 
-BEGIN = "<!-- written by dragoman layers: begin -->"
-END = "<!-- written by dragoman layers: end -->"
+BEGIN = "<!-- written by studies.layers: begin -->"
+END = "<!-- written by studies.layers: end -->"
 _TITLE = "# Table 1, measured"
 _SHOWN = 3
 """Path lengths in the table, from the largest down."""
@@ -75,7 +75,7 @@ def _costs(layers: Sequence[Measured]) -> str:
     return _table(rows)
 
 
-def _figures(cost: Cost) -> list[str]:
+def _figures(cost: LayerCost) -> list[str]:
     figures = (
         1e3 * cost.seconds,
         1e3 * cost.forward_seconds,

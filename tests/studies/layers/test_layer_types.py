@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from dragoman.models.cost import flop_counter
 from dragoman.models.families.transformer import EncoderLayer, TransformerConfig
-from dragoman.models.layers.layer_types import LAYER_TYPES, Convolutional, Layer, LayerType, Sizes
+from studies.layers.layer_types import LAYER_TYPES, Convolutional, Layer, LayerType, Sizes
 
 TYPES = {kind.name: kind for kind in LAYER_TYPES}
 

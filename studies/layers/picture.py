@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dragoman.apps.layers.measurement import Cost, Dependence
-from dragoman.apps.layers.result import Result
-from dragoman.apps.reports.plots import Curve, Panel, logarithmic_panels, to_svg
+from dragoman.apps.reports.plots import to_svg
+from studies.layers.measurement import Dependence, LayerCost
+from studies.layers.panels import Curve, Panel, logarithmic_panels
+from studies.layers.result import Result
 
 _COLORS = {
     "self-attention": "#2f5597",
@@ -15,7 +16,7 @@ _COLORS = {
     "convolution": "#c77f12",
     "separable convolution": "#7d5ba6",
 }
-_QUANTITIES: dict[str, Callable[[Cost], float]] = {
+_QUANTITIES: dict[str, Callable[[LayerCost], float]] = {
     "GFLOP": lambda cost: cost.flops / 1e9,
     "activations, MB": lambda cost: cost.activation_bytes / 1e6,
     "ms": lambda cost: 1e3 * cost.seconds,

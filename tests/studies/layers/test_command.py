@@ -1,4 +1,4 @@
-"""``dragoman layers``: fits, counted exponents and what is written; no time is judged."""
+"""``python -m studies.layers``: fits, counted exponents and what is written; no time is judged."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-from command_line import CommandLine, one_error
+from click.testing import CliRunner
+from click.testing import Result as Outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.apps.layers.growth import fit, upper
-from dragoman.apps.layers.measurement import Plan
-from dragoman.apps.layers.page import BEGIN, END
-from dragoman.apps.layers.result import QUANTITIES, Result, produce
-from dragoman.models.layers.layer_types import LAYER_TYPES, Sizes
+from studies.layers.__main__ import layers
+from studies.layers.growth import fit, upper
+from studies.layers.layer_types import LAYER_TYPES, Sizes
+from studies.layers.measurement import Plan
+from studies.layers.page import BEGIN, END
+from studies.layers.result import QUANTITIES, Result, produce
 
 SMALL = {
     "--lengths": "8,16,32",
@@ -71,8 +73,12 @@ def result() -> Result:
 @pytest.fixture
 def measured_before(result: Result, monkeypatch: pytest.MonkeyPatch) -> Result:
     """What is written is the same whatever was measured; measuring has its own tests."""
-    monkeypatch.setattr("dragoman.apps.layers.result.produce", lambda *_: result)
+    monkeypatch.setattr("studies.layers.result.produce", lambda *_: result)
     return result
+
+
+def call(*arguments: object) -> Outcome:
+    return CliRunner().invoke(layers, [str(argument) for argument in arguments])
 
 
 def exponents(result: Result, axis: str, name: str) -> dict[str, float]:
@@ -143,15 +149,15 @@ def test_every_quantity_is_positive_and_complete(result: Result) -> None:
             assert cost.forward_flops < cost.flops
 
 
-def test_the_command_writes_what_it_prints(dragoman: CommandLine, tmp_path: Path) -> None:
+def test_the_command_writes_what_it_prints(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     threads = torch.get_num_threads()
-    outcome = dragoman("layers", *OPTIONS, "--output", folder)
-    assert outcome.code == 0, outcome.err
+    outcome = call(*OPTIONS, "--output", folder)
+    assert outcome.exit_code == 0, outcome.stderr
     assert torch.get_num_threads() == threads
     page = (folder / "layers.md").read_text(encoding="utf-8")
     assert page.startswith("# ")
-    assert outcome.out.strip() in page
+    assert outcome.stdout.strip() in page
     assert all(page.count(f"| {name} ") == 5 for name in NAMES)
     assert "](layers.svg)" in page
     ElementTree.parse(folder / "layers.svg")
@@ -162,10 +168,10 @@ def test_the_command_writes_what_it_prints(dragoman: CommandLine, tmp_path: Path
 
 
 @pytest.mark.usefixtures("measured_before")
-def test_words_around_the_tables_stay(dragoman: CommandLine, tmp_path: Path) -> None:
+def test_words_around_the_tables_stay(tmp_path: Path) -> None:
     page = tmp_path / "layers.md"
     page.write_text(f"# Mine\n\nBefore.\n\n{BEGIN} old {END}\n\nAfter.\n", encoding="utf-8")
-    assert dragoman("layers", *OPTIONS, "--output", tmp_path).code == 0
+    assert call(*OPTIONS, "--output", tmp_path).exit_code == 0
     written = page.read_text(encoding="utf-8")
     assert re.fullmatch(
         rf"# Mine\n\nBefore\.\n\n{BEGIN}\n\n.*\n\n{END}\n\nAfter\.\n", written, re.DOTALL
@@ -173,8 +179,8 @@ def test_words_around_the_tables_stay(dragoman: CommandLine, tmp_path: Path) -> 
     assert " old " not in written
 
 
-def test_json_is_the_whole_result(measured_before: Result, dragoman: CommandLine) -> None:
-    values = json.loads(dragoman("layers", *OPTIONS, "--json").out)
+def test_json_is_the_whole_result(measured_before: Result) -> None:
+    values = json.loads(call(*OPTIONS, "--json").stdout)
     assert values == json.loads(json.dumps(measured_before.values()))
     growth = values["layers"][0]["growth"]
     assert growth["n"].keys() == growth["d"].keys() == {"formula", *QUANTITIES}
@@ -189,14 +195,20 @@ def test_json_is_the_whole_result(measured_before: Result, dragoman: CommandLine
         (["--widths", "8,a,16"], "whole numbers"),
         (["--window", "4"], "even"),
         (["--kernel", "2"], "--kernel"),
+        (["--threads", "100000"], "100000 is not in the range"),
+        (["--lengths", "2,3,100000000000"], "rising numbers from 2 to 1,000,000"),
         (["--heads", "3"], "3 heads do not divide the width 64"),
         (["--device", "abacus"], "device 'abacus' cannot be used"),
         (["--device", "meta"], "device 'meta' cannot be used"),
         (["--device", ""], "device '' cannot be used"),
     ],
 )
-def test_wrong_options_are_told(options: list[str], said: str, dragoman: CommandLine) -> None:
-    assert said in one_error(dragoman("layers", *options), 2)
+def test_wrong_options_are_told(options: list[str], said: str) -> None:
+    outcome = call(*options)
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    (line,) = [line for line in outcome.stderr.splitlines() if "Error:" in line]
+    assert said in line
 
 
 def test_a_point_that_both_sweeps_share_is_measured_once() -> None:
