@@ -9,18 +9,25 @@ import click
 from dragoman.core.errors import DragomanError
 
 
+class _RefusedError(click.ClickException):
+    """An error for people, with its exit code."""
+
+    def __init__(self, error: DragomanError) -> None:
+        super().__init__(" ".join(str(error).split()))
+        self._code = error.exit_code
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """That of the error."""
+        return self._code
+
+
 class StudyCommand(click.Command):
     """A command whose errors for people are one line and an exit code, as those of ``dragoman``."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it.
-
-        Raises:
-            click.ClickException: what Dragoman refused, with its exit code.
-        """
+        """Run it, and let click tell what Dragoman refused."""
         try:
             return super().invoke(ctx)
         except DragomanError as error:
-            refused = click.ClickException(str(error))
-            refused.exit_code = error.exit_code
-            raise refused from error
+            raise _RefusedError(error) from error

@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.core.errors import DataError
 from dragoman.text.corpus import CorpusPart
-from dragoman.text.sides import language_of_file, looks_like_a_language, offered_sides
+from dragoman.text.sides import language_of_file, offered_sides
 
 TMX = """<tmx version="1.4"><body>
 <tu><tuv xml:lang="en-US"><seg>a</seg></tuv><tuv xml:lang="de"><seg>b</seg></tuv></tu>
@@ -40,13 +40,3 @@ def test_each_format_tells_its_sides(tmp_path: Path) -> None:
 )
 def test_suffixes(name: str, language: str | None) -> None:
     assert language_of_file(Path(name)) == language
-
-
-@pytest.mark.parametrize("name", ["en", "pt-BR", "zh_Hans", "nds", "KO"])
-def test_languages(name: str) -> None:
-    assert looks_like_a_language(name)
-
-
-@pytest.mark.parametrize("name", ["kind", "", "origin", "source text", "x", "domain_1"])
-def test_no_languages(name: str) -> None:
-    assert not looks_like_a_language(name)

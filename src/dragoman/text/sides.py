@@ -8,8 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from babel import Locale, UnknownLocaleError
-
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.lines import COMPRESSIONS, read_lines
 from dragoman.text.readers import tmx_languages
@@ -41,15 +39,6 @@ def language_of_file(path: Path) -> str | None:
     """The suffix of a plain file, such as ``de`` of ``train.de.gz``; None if it has none."""
     plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
     return plain.suffix[1:] or None
-
-
-def looks_like_a_language(name: str) -> bool:
-    """Whether ``name`` is a tag that Unicode's locale data know, such as ``zh-Hans``."""
-    try:
-        Locale.parse(name.replace("_", "-"), sep="-")
-    except (UnknownLocaleError, ValueError):
-        return False
-    return True
 
 
 def _keys(path: Path) -> list[str]:

@@ -18,7 +18,7 @@ from dragoman.evaluation import tokenizers
 from dragoman.experiment import Experiment
 from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
-from dragoman.text.synthetic import generate
+from dragoman.text.synthetic import read_splits
 
 Sides = dict[str, list[str]]
 
@@ -26,7 +26,7 @@ Sides = dict[str, list[str]]
 @pytest.fixture(scope="module")
 def sentences() -> dict[str, Sides]:
     """Healthy text by name: 200 training pairs, 60 of dev and test."""
-    splits = generate(200, dev=60, test=60)
+    splits = read_splits(200, dev=60, test=60)
     return {
         name: {side: [row.texts[side] for row in rows] for side in ("en", "de")}
         for name, rows in zip(splits._fields, splits, strict=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import CorpusPart, Format
+from dragoman.text.language_codes import is_language_tag
 from dragoman.text.readers import po_language
-from dragoman.text.sides import language_of_file, looks_like_a_language, offered_sides
+from dragoman.text.sides import language_of_file, offered_sides
 
 _PAIR = "give one file that has both sides (TSV, JSONL, TMX, PO) or two plain files, source first"
 
@@ -140,7 +141,7 @@ def _chosen(offered: Sequence[str], choice: _Choice, path: Path) -> tuple[str, s
         return choice.source, choice.target
     named = {choice.source, choice.target}
     open_names = [name for name in offered if name not in named]
-    languages = [name for name in open_names if looks_like_a_language(name.rpartition(".")[2])]
+    languages = [name for name in open_names if is_language_tag(name.rpartition(".")[2])]
     # Indonesian among others is likelier the number of a row.
     languages = [name for name in languages if name.lower() != "id" or len(offered) <= 2]
     wanted = 2 - len(named - {None})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from dragoman.text.synthetic import cldr
-from dragoman.text.synthetic.meanings import Date, Time
-from dragoman.text.synthetic.verbaliser import Verbaliser, joined_numeral, numeral
+from studies.synthetic import cldr
+from studies.synthetic.meanings import Date, Time
+from studies.synthetic.verbaliser import Verbaliser, joined_numeral, numeral
 
 
 class German(Verbaliser):

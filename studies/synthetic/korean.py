@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dragoman.text.synthetic import cldr
-from dragoman.text.synthetic.meanings import Date, Time
-from dragoman.text.synthetic.verbaliser import Verbaliser, joined_numeral, numeral
+from studies.synthetic import cldr
+from studies.synthetic.meanings import Date, Time
+from studies.synthetic.verbaliser import Verbaliser, joined_numeral, numeral
 
 # Native numerals as they stand before a counter; num2words has only the Sino-Korean ones.
 _ONES = ("", "한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉")

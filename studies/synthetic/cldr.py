@@ -9,11 +9,16 @@ from __future__ import annotations
 import datetime
 from functools import cache
 
-from babel import Locale
-from babel.dates import get_date_format, get_period_id, get_period_names
-from babel.lists import format_list
-from babel.numbers import get_currency_name
-from babel.units import format_unit
+from dragoman.core.errors import MissingExtraError
+
+try:
+    from babel import Locale
+    from babel.dates import get_date_format, get_period_id, get_period_names
+    from babel.lists import format_list
+    from babel.numbers import get_currency_name
+    from babel.units import format_unit
+except ImportError as error:
+    raise MissingExtraError.of("Babel", "babel", "num2words") from error
 
 
 @cache

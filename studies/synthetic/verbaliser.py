@@ -7,10 +7,9 @@ from collections.abc import Set
 from functools import cache
 from typing import ClassVar
 
-from num2words import num2words
-
-from dragoman.text.synthetic import cldr
-from dragoman.text.synthetic.meanings import (
+from dragoman.core.errors import MissingExtraError
+from studies.synthetic import cldr
+from studies.synthetic.meanings import (
     Amount,
     Date,
     Duration,
@@ -19,6 +18,11 @@ from dragoman.text.synthetic.meanings import (
     Ordinal,
     Time,
 )
+
+try:
+    from num2words import num2words
+except ImportError as error:
+    raise MissingExtraError.of("num2words", "num2words") from error
 
 
 @cache
