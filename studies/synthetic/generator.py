@@ -7,7 +7,7 @@ from itertools import islice
 from random import Random
 
 from dragoman.core.errors import ConfigError
-from dragoman.text.synthetic import Saying, Splits, divide
+from dragoman.text.synthetic import Saying, Splits, as_splits
 from studies.synthetic.english import English
 from studies.synthetic.french import French
 from studies.synthetic.german import German
@@ -57,7 +57,7 @@ def generate(rows: int, seed: int = 1, *, dev: int = 1000, test: int = 1000) -> 
             f"embedded corpus of {rows} + {dev} + {test} rows: "
             f"expected sizes from 0 up to {MOST_ROWS} rows together; ask for fewer"
         )
-    return divide(islice(sayings(seed), rows + dev + test), dev=dev, test=test)
+    return as_splits(islice(sayings(seed), rows + dev + test), dev=dev, test=test)
 
 
 class _New:

@@ -22,7 +22,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, storage_errors
 from dragoman.text.cleaning import normalize
-from dragoman.text.sampling import Splitter, bpe_dropout, unigram_sampling
+from dragoman.text.subword_sampling import Splitter, bpe_dropout, unigram_sampling
 
 FILE_NAMES = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
 """Of a joint vocabulary, and of one for each side."""

@@ -12,7 +12,7 @@ import pytest
 from command_line import CommandLine, Outcome, call, experiment, one_error, write_experiment
 
 from dragoman.apps.cli.inspection_commands import LEVELS
-from dragoman.apps.doctor import corpus, machine, pieces
+from dragoman.apps.doctor import machine, pieces, text_checks
 from dragoman.core import device
 from dragoman.evaluation import tokenizers
 from dragoman.experiment import Experiment
@@ -227,10 +227,10 @@ def test_the_vocabulary_is_that_of_the_run(patient: Patient, tmp_path: Path) -> 
         patient.write(name, "".join(f"{line}\n" for line in [*lines, "xyz " * 600]))
     patient.values["data"]["train"] = [train | {"weight": 2}, reversed_part | {"weight": 0.5}]
     config = read_experiment(write_experiment(patient.folder, patient.values))
-    texts, encoded = corpus.Texts(), pieces.Encoded()
+    texts, encoded = text_checks.Texts(), pieces.Encoded()
     for findings in (
-        corpus.check_evaluation(config, texts),
-        corpus.check_training(config, texts),
+        text_checks.check_evaluation(config, texts),
+        text_checks.check_training(config, texts),
         pieces.check_vocabulary(config, texts, encoded),
     ):
         assert not [one for one in findings if one.level == "error"]

@@ -23,8 +23,7 @@ from dragoman.apps.runs import prepare_run, train_run
 from dragoman.core.errors import ConfigError, InterruptedRunError, SavedError
 from dragoman.core.files import atomic_write
 from dragoman.evaluation.metrics import EvaluationConfig, Score, perplexity, score_corpus
-from dragoman.evaluation.significance import Comparison as Difference
-from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+from dragoman.evaluation.significance import SignificanceConfig, SignificanceTest, compare_systems
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import claim
@@ -39,7 +38,7 @@ _CONFIDENCE_SAMPLES = 1000
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One system: a recipe's model, or an ensemble of several."""
 
     name: str
@@ -57,7 +56,7 @@ class Row:
     perplexity: float
     """Of the references, a piece: it compares rows of one vocabulary."""
     scores: list[Score] = field(default_factory=list)
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[SignificanceTest] = field(default_factory=list)
     """To the first row, by metric; empty in the first."""
 
 
@@ -69,7 +68,7 @@ class Comparison:
     test: str
     sentences: int
     machine: Machine
-    rows: list[Row]
+    rows: list[ComparisonRow]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -229,7 +228,7 @@ class _Judged(NamedTuple):
     """What the metrics say of a system."""
 
     scores: list[Score]
-    differences: list[Difference]
+    differences: list[SignificanceTest]
 
 
 def _judge(
@@ -265,7 +264,7 @@ def _row(
     perplexity: float,
     speeds: Mapping[str, Speed],
     machine: Machine,
-) -> Row:
+) -> ComparisonRow:
     """All but the scores of its translations."""
     learned = [_progress(one.experiment.run) for one in members]
     flops = estimated = 0.0
@@ -275,7 +274,7 @@ def _row(
         assert speed is not None, "single models were timed"
         peak = machine.peaks[precision_of(one.experiment.config)]
         estimated += progress.target_tokens / speed * peak
-    return Row(
+    return ComparisonRow(
         name=name,
         members=[one.name for one in members],
         parameters=sum(one.cost.total_parameters for one in members),

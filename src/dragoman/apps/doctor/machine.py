@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
-from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.pieces import Encoded
+from dragoman.apps.doctor.text_checks import Texts
 from dragoman.apps.progress import duration
 from dragoman.apps.rehearsal import Measured, measure
 from dragoman.core.device import (

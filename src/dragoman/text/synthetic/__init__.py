@@ -73,7 +73,7 @@ def read_splits(rows: int, *, dev: int = 1000, test: int = 1000) -> Splits:
             f"{ROWS:,} rows together; ask for fewer, or generate more with studies/synthetic of "
             "the repository"
         )
-    return divide(islice(_sayings(), wanted), dev=dev, test=test)
+    return as_splits(islice(_sayings(), wanted), dev=dev, test=test)
 
 
 def write(directory: Path | str, rows: int, *, dev: int = 1000, test: int = 1000) -> list[Path]:
@@ -106,7 +106,7 @@ def write_splits(directory: Path | str, splits: Splits) -> list[Path]:
     return paths
 
 
-def divide(sayings: Iterable[Saying], *, dev: int, test: int) -> Splits:
+def as_splits(sayings: Iterable[Saying], *, dev: int, test: int) -> Splits:
     """Sayings as rows: the first are test, then come dev and training."""
     source = iter(sayings)
 

@@ -226,7 +226,7 @@ def _short(count: float) -> str:
     return f"{round(count, -3):,.0f}" if count >= 1000 else f"{count:.0f}"
 
 
-def render(values: Mapping[str, Any], notes: Mapping[str, str], head: str = "") -> str:
+def commented_yaml(values: Mapping[str, Any], notes: Mapping[str, str], head: str = "") -> str:
     """Values as YAML, each with its note above it.
 
     Args:

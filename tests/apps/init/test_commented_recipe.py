@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from invented import facts, pieces
 
 from dragoman.apps.init.choose import choose_step, plan_training
-from dragoman.apps.init.recipe import Chosen, Parts, notes_of, render, values_of
+from dragoman.apps.init.commented_recipe import Chosen, Parts, commented_yaml, notes_of, values_of
 from dragoman.apps.init.sizes import SIZES, Size, plan_vocabulary, smaller_vocabularies
 from dragoman.core.config import parse
 from dragoman.core.strict_yaml import load_yaml
@@ -65,7 +65,7 @@ def test_whatever_is_chosen_can_be_read(chosen: Chosen, smaller: int) -> None:
     tried = smaller_vocabularies(chosen.vocabulary)
     chosen = Chosen(**vars(chosen) | {"vocabulary": tried[min(smaller, len(tried) - 1)]})
     values = values_of(chosen, Path("/text"))
-    text = render(values, notes_of(chosen), "en to no\nof any size")
+    text = commented_yaml(values, notes_of(chosen), "en to no\nof any size")
     assert load_yaml(text) == values
     config = parse(ExperimentConfig, values, "my.yaml")  # refuses what nobody reads
     model = config.model
@@ -129,5 +129,7 @@ def test_notes_say_which_bleu(script: str, tokenizer: BleuTokenizer, said: str) 
 
 
 def test_comments_stand_above_their_values() -> None:
-    text = render({"a": {"b": 1, "c": "x: y"}, "d": [1]}, {"a": "whole", "a.c": "part"}, "head")
+    text = commented_yaml(
+        {"a": {"b": 1, "c": "x: y"}, "d": [1]}, {"a": "whole", "a.c": "part"}, "head"
+    )
     assert text == "# head\n\n# whole\na:\n  b: 1\n  # part\n  c: 'x: y'\n\nd:\n- 1\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from reversal import Reversal, translation
 
-from dragoman.training.progress import Averages, MetricsFile
+from dragoman.training.observers import Averages, MetricsFile
 
 TRAINING = {
     "kind": "training",

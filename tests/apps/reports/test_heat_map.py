@@ -12,7 +12,13 @@ import torch
 from command_line import CommandLine, one_error
 from families import VARIATIONS, VOCABULARY, built
 
-from dragoman.apps.reports.attention import HeatMap, draw, heat_map, readable, table
+from dragoman.apps.reports.heat_map import (
+    HeatMap,
+    draw_heat_map,
+    heat_map,
+    heat_map_lines,
+    readable,
+)
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.models import ModelConfig
 from dragoman.models.families.bytenet import ByteNet
@@ -72,7 +78,7 @@ def test_every_family_shows_its_attention_or_says_that_it_has_none(
             assert piece
             assert len(weights) == len(found.source)
             assert sum(weights) == pytest.approx(1, abs=1e-5)
-    assert list(table(found))
+    assert list(heat_map_lines(found))
 
 
 def some(layers: int = 3, heads: int = 2) -> Attention:
@@ -123,10 +129,10 @@ def test_a_table_names_the_source_pieces_from_strong_to_weak() -> None:
     found = HeatMap(
         ["안녕", "b", "c", "d"], [("x", [0.5, 0.0, 0.375, 0.125]), ("yz", [0, 1, 0, 0])], ""
     )
-    first, second = table(found)
+    first, second = heat_map_lines(found)
     assert first == "x   안녕 0.50 ████       c    0.38 ███        d    0.12 █"
     assert second.startswith("yz  b    1.00 ████████")
-    plain = next(iter(table(found, blocks=False)))
+    plain = next(iter(heat_map_lines(found, blocks=False)))
     assert plain == "x   안녕 0.50 ####      c    0.38 ###       d    0.12 #"
     weights = [float(weight) for weight in re.findall(r"\d\.\d\d", first)]
     assert all(one >= other for one, other in pairwise(weights))
@@ -187,14 +193,14 @@ def test_it_is_drawn_whatever_its_characters(
 def test_a_page_escapes_whatever_it_is_given(tmp_path: Path) -> None:
     evil = "<script>alert('&')</script>"
     found = HeatMap([evil], [(evil, [1.0])], evil)
-    draw(found, tmp_path / "a.html", source=evil, target=evil, model=evil)
+    draw_heat_map(found, tmp_path / "a.html", source=evil, target=evil, model=evil)
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "<script" not in text
     assert text.count("&lt;script&gt;alert(&#39;&amp;&#39;)") == 7
 
 
 def test_dollar_signs_are_no_formula(tmp_path: Path) -> None:
-    draw(HeatMap(["$x_1$"], [("$\\nonsense$", [1.0])], ""), tmp_path / "a.svg")
+    draw_heat_map(HeatMap(["$x_1$"], [("$\\nonsense$", [1.0])], ""), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert ">$x_1$<" in text
     assert ">$\\nonsense$<" in text
@@ -202,7 +208,7 @@ def test_dollar_signs_are_no_formula(tmp_path: Path) -> None:
 
 def test_the_same_picture_is_drawn_again(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        draw(heat_map(some()), tmp_path / f"{name}.svg")
+        draw_heat_map(heat_map(some()), tmp_path / f"{name}.svg")
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 

@@ -19,7 +19,7 @@ from dragoman.saved.model import SavedConfig, build_model, save_model, weights_o
 from dragoman.text.extension import extend_vocabularies, lineage
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
-from dragoman.training.start import StartConfig, check_start, digest_of, take_over
+from dragoman.training.warm_start import StartConfig, check_start, digest_of, take_over
 
 SIZES: dict[str, Any] = {
     "encoder_layers": 1,

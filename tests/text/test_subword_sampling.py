@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from dragoman.text.sampling import bpe_dropout, unigram_sampling
+from dragoman.text.subword_sampling import bpe_dropout, unigram_sampling
 
 MERGES = {piece: -float(rank) for rank, piece in enumerate(["ab", "abc", "bc", "cd", "abcd"])}
 UNIGRAMS = {"a": -2.0, "b": -1.0, "c": -3.0, "ab": -2.5, "bc": -1.5, "abc": -4.0}
@@ -50,7 +50,7 @@ def test_unigram_splits_have_their_probability(alpha: float) -> None:
 def test_another_process_draws_the_same() -> None:
     code = (
         "from random import Random\n"
-        "from dragoman.text.sampling import bpe_dropout\n"
+        "from dragoman.text.subword_sampling import bpe_dropout\n"
         f"split = bpe_dropout({MERGES!r}, 0.5)\n"
         "print([split('abcdabcd', Random(seed)) for seed in range(9)])\n"
     )

@@ -92,7 +92,7 @@ def readable(piece: str) -> str:
     )
 
 
-def table(found: HeatMap, best: int = 3, blocks: bool = True) -> Iterator[str]:
+def heat_map_lines(found: HeatMap, best: int = 3, blocks: bool = True) -> Iterator[str]:
     """A line for each target piece, with the source pieces that it looks at most.
 
     Args:
@@ -131,7 +131,7 @@ def _width(text: str) -> int:
     )
 
 
-def draw(found: HeatMap, path: Path, **facts: Any) -> None:
+def draw_heat_map(found: HeatMap, path: Path, **facts: Any) -> None:
     """Write the weights as a page or a picture, as the suffix of ``path`` says.
 
     Args:
