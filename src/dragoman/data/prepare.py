@@ -238,7 +238,7 @@ def _digest_settings(
     return digest(
         {
             "format": FORMAT,
-            "vocabularies": [vocabulary.fingerprint for vocabulary in vocabularies],
+            "vocabularies": list(vocabularies.fingerprints),
             "max_pieces": max_pieces,
             **clean_text_settings(parts, cleaning, held_out),
         }

@@ -308,6 +308,11 @@ class Vocabularies(NamedTuple):
         """Whether both sides share one vocabulary."""
         return self.source.fingerprint == self.target.fingerprint
 
+    @property
+    def fingerprints(self) -> tuple[str, str]:
+        """Of the source and the target side; the same for the same vocabularies and no others."""
+        return self.source.fingerprint, self.target.fingerprint
+
     def save(self, directory: Path | str) -> None:
         """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.
 

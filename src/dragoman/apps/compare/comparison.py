@@ -155,8 +155,7 @@ def _check_members(members: Sequence[str], configs: Mapping[str, ExperimentConfi
 
 def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
     for name, members in systems.items():
-        sides = {tuple(side.fingerprint for side in one.vocabularies) for one in members}
-        if len(sides) > 1:
+        if len({one.vocabularies.fingerprints for one in members}) > 1:
             raise ConfigError(
                 f"--ensemble {name}: its members have different vocabularies; give the recipes the "
                 "same text, vocabulary section and seed, or the runs one vocabulary.model"
