@@ -10,7 +10,7 @@ import click
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMAND = re.compile(r"\bpython -m studies\.(\w+)([^|`;#\n]*)")
+COMMAND = re.compile(r"\bpython -m studies\.([a-z_]+)\b([^|`;#\n]*)")
 OPTION = re.compile(r"(?<!\S)(--[a-z][\w-]*)")
 NAMED = [
     (page, *found)

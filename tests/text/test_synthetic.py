@@ -44,7 +44,8 @@ def test_no_text_comes_twice_in_a_language_so_that_the_test_is_unseen(
 
 
 def test_a_date_is_never_there_with_and_without_its_weekday(whole: Splits) -> None:
-    plain, full = set(), set()
+    plain: set[str] = set()
+    full: set[str] = set()
     for row in (row for split in whole for row in split if row.kind == "date"):
         text = row.texts["de"]
         (full if "," in text else plain).add(text.split(", ")[-1])
