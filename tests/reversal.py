@@ -17,7 +17,7 @@ from dragoman.saved.model import read_tensors
 from dragoman.training.checkpoint import path_of
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.progress import Record
+from dragoman.training.observers import Record
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import Objective, Stream, Task
 from dragoman.training.trainer import Trainer

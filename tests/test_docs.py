@@ -18,7 +18,11 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.text.corpus import CorpusPart
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("recipes/**/*.md")])
+PAGES = sorted(
+    page
+    for folder in ("*.md", "docs/**/*.md", "recipes/**/*.md", "studies/**/*.md")
+    for page in ROOT.glob(folder)
+)
 
 INDENTED = re.compile(r"^    (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -50,10 +50,10 @@ from dragoman.training.checkpoint import (
     step_of,
 )
 from dragoman.training.distributed import World
-from dragoman.training.progress import MetricsFile, Observer
-from dragoman.training.start import check_start, digest_of, parent_vocabularies, take_over
+from dragoman.training.observers import MetricsFile, Observer
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
+from dragoman.training.warm_start import check_start, digest_of, parent_vocabularies, take_over
 from dragoman.validation import Report, Validation, figures, write_scores
 
 log = logging.getLogger(__name__)

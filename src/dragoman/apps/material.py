@@ -9,7 +9,8 @@ from pathlib import Path
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.formats import FormatError, file_formats, format_named, format_of
-from dragoman.text.sides import language_of_file, looks_like_a_language
+from dragoman.text.language_codes import is_language_tag
+from dragoman.text.sides import language_of_file
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, st
         return choice.source, choice.target
     named = {choice.source, choice.target}
     open_names = [name for name in offered if name not in named]
-    languages = [name for name in open_names if looks_like_a_language(name.rpartition(".")[2])]
+    languages = [name for name in open_names if is_language_tag(name.rpartition(".")[2])]
     # Indonesian among others is likelier the number of a row.
     languages = [name for name in languages if name.lower() != "id" or len(offered) <= 2]
     wanted = 2 - len(named - {None})

@@ -12,8 +12,8 @@ from dragoman.core.device import Precision
 from dragoman.training.objectives import CrossEntropy, RDrop
 from dragoman.training.optimizer import OptimizerConfig
 from dragoman.training.schedule import ScheduleConfig
-from dragoman.training.start import OptionalStart
 from dragoman.training.tasks import Objective
+from dragoman.training.warm_start import OptionalStart
 
 
 class TrainingConfig(Config):

@@ -38,8 +38,8 @@ from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
+from dragoman.training.observers import Averages, Observer, Record
 from dragoman.training.optimizer import FlatOptimizer
-from dragoman.training.progress import Averages, Observer, Record
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import LOSS, TOKENS, Reader, Task

@@ -17,8 +17,8 @@ from dragoman.apps.init.choose import (
     warnings,
     worth_measuring,
 )
+from dragoman.apps.init.commented_recipe import Chosen, Parts, commented_yaml, notes_of, values_of
 from dragoman.apps.init.look import Facts, look_at
-from dragoman.apps.init.recipe import Chosen, Parts, notes_of, render, values_of
 from dragoman.apps.init.split import hold_out
 from dragoman.apps.material import Material
 from dragoman.core.device import best_device
@@ -176,7 +176,7 @@ def _filled(part: CorpusPart) -> list[Pair]:
 
 
 def _planned(
-    facts: Facts, encoded: measure.Encoded, pieces: Pieces, minutes: float
+    facts: Facts, encoded: measure.EncodedSample, pieces: Pieces, minutes: float
 ) -> tuple[Plan, float]:
     """The plan, and the speed that it rests on."""
     speeds: dict[str, float] = {}
@@ -203,4 +203,4 @@ def _write(chosen: Chosen, config: Path) -> None:
     )
     values = values_of(chosen, config.parent)
     with atomic_write(config) as stream:
-        stream.write(render(values, notes_of(chosen), head))
+        stream.write(commented_yaml(values, notes_of(chosen), head))
