@@ -130,6 +130,9 @@ class TranslationModel(nn.Module, ABC):
     Every method is per position and per sentence: padding and batch neighbours change nothing.
     """
 
+    Config: ClassVar[type[FamilyConfig]]
+    """What configures this family."""
+
     position_limit: int | None = None
     """Most positions of a source or target that can be read, those of its end or begin symbol
     among them; None: any number."""

@@ -184,6 +184,7 @@ class Transformer(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = TransformerConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "encoder_norm": "encoder",

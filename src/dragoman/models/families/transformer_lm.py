@@ -237,6 +237,7 @@ class TransformerLM(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = TransformerLMConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "source_side": "embeddings",

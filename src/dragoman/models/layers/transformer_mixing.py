@@ -181,7 +181,9 @@ def build_self_attention(
     )
 
 
-def build_neighbourhood(heads: MultiHeadConfig, encoding: PositionalEncodingConfig) -> Neighbourhood:
+def build_neighbourhood(
+    heads: MultiHeadConfig, encoding: PositionalEncodingConfig
+) -> Neighbourhood:
     """Which positions the self-attention of all layers sees."""
     penalty = DistancePenalty(heads.heads) if encoding.positions == "alibi" else None
     return Everywhere(penalty) if heads.window is None else Window(heads.window, penalty)
