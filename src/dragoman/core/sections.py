@@ -86,8 +86,8 @@ class OneOf(ABC):
     """What tells them apart."""
     default: str
     """Which one is meant where a file has no such key."""
-    advice: str = ""
-    """What may be done about one that is unknown."""
+    question: str = ""
+    """What else may be wrong where one is unknown."""
 
     @abstractmethod
     def find(self, name: str) -> type[BaseModel]:
@@ -132,13 +132,12 @@ class OneOf(ABC):
 
     def _unknown(self, name: object) -> PydanticCustomError:
         known = sorted(self.names())
-        close = difflib.get_close_matches(f"{name:.80}" if isinstance(name, str) else "", known, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        text = f"Input should be one of {', '.join(map(repr, known))}, found {name!r:.80}{hint}"
-        advice = f"{'' if close else ';'} {self.advice}" if self.advice else ""
-        return PydanticCustomError(
-            "unknown_kind", "{text}", {"text": f"{text}{advice}", "key": self.key}
-        )
+        close = difflib.get_close_matches(name[:80] if isinstance(name, str) else "", known, 1)
+        hints = [f"did you mean {close[0]!r}?"] if close else []
+        hints += [self.question] if self.question else []
+        text = f"Input should be one of {', '.join(map(repr, known))}, found {name!r:.80}"
+        told = "; ".join([text, " Or ".join(hints)]) if hints else text
+        return PydanticCustomError("unknown_kind", "{text}", {"text": told, "key": self.key})
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """How pydantic reads such a field, and writes it."""

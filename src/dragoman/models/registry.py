@@ -36,7 +36,7 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
 
     key = "family"
     default = "transformer"
-    advice = "If another package provides it, install that one"
+    question = "is the package missing that provides it?"
 
     def __init__(self) -> None:
         self._imported: dict[str, type[TranslationModel]] = {}
