@@ -84,6 +84,8 @@ class Outer(Config):
     """Who."""
     parts: dict[str, Inner] = Field(default_factory=dict)
     """What."""
+    style: str | None = Field(default=None, examples=["plain", "bold"])
+    """In which way."""
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,7 @@ class Outer(Config):
         ("rate", "number, above 0, or `null`", "`null`"),
         ("names", "list of: text (at least 1)", "`[x]`"),
         ("parts", "names, each with a LINK", "`{}`"),
+        ("style", "text, such as `plain`, `bold`, or `null`", "`null`"),
     ],
 )
 def test_types_ranges_and_defaults_in_words(name: str, words: str, default: str) -> None:

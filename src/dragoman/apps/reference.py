@@ -190,6 +190,8 @@ def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
     if choice_of(field) is not None:
         return " or ".join(links[kind] for kind in members(field, Config))
     words = _type(field.annotation, links)
+    if field.examples:
+        words += ", such as " + ", ".join(f"`{_yaml(example)}`" for example in field.examples)
     for constraint in field.metadata:
         for name, phrase in _BOUNDS.items():
             if (bound := getattr(constraint, name, None)) is not None:

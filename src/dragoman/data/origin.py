@@ -111,7 +111,7 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
     values = part.model_dump(mode="json", exclude={"path"})
     if part.path is None:
         values |= {"source": None, "target": None}
-    return values | {"format": part.kind}
+    return values | {"format": part.file_format.name}
 
 
 def digest(value: Any) -> str:

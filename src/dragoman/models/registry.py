@@ -1,25 +1,23 @@
-"""Which families of models there are: those of this package and those that others provide.
+"""Which families of models there are: those of this package and those that others add.
 
-A package provides a family by an entry point of the group ``dragoman.families``, whose name is the
-family's and whose value is its model, in ``pyproject.toml``::
-
-    [project.entry-points."dragoman.families"]
-    my_family = "my_package.my_module:MyModel"
-
-A family is imported when it is asked for, so that one that fails disturbs no other.
+Another package adds one by an entry point of the group ``dragoman.families`` (see
+:mod:`dragoman.core.plugins`), whose name is the family's and which leads to a subclass of
+:class:`~dragoman.models.interface.TranslationModel`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Annotated
 
 from dragoman.core.errors import ConfigError
+from dragoman.core.plugins import installed, load_class
 from dragoman.core.sections import OneOf
 from dragoman.models.interface import FamilyConfig, TranslationModel
 
 GROUP = "dragoman.families"
+"""Of the entry points by which other packages add families."""
 
 _BUILT_IN = {
     "transformer": "dragoman.models.families.transformer:Transformer",
@@ -38,24 +36,24 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
     default = "transformer"
     question = "is the package missing that provides it?"
 
-    def __init__(self) -> None:
-        self._imported: dict[str, type[TranslationModel]] = {}
-
     def __getitem__(self, name: str) -> type[TranslationModel]:
-        """The model of a family.
+        """The model of a family, which is imported now; a name of this package is nobody else's.
 
         Raises:
             KeyError: there is no such family.
-            ConfigError: a package provides it, and it cannot be imported or is none.
+            ConfigError: another package adds it, and it cannot be imported or is none.
         """
-        if name not in self._imported:
-            self._imported[name] = _imported(_entry_point(name))
-        return self._imported[name]
+        if name in _BUILT_IN:
+            built_in: type[TranslationModel] = EntryPoint(name, _BUILT_IN[name], GROUP).load()
+            return built_in
+        if name not in installed(GROUP):
+            raise KeyError(name)
+        model = load_class(GROUP, name, TranslationModel)  # type: ignore[type-abstract]
+        return _checked(name, model)
 
     def __iter__(self) -> Iterator[str]:
         """Names, those of this package first."""
-        installed = sorted(entry_points(group=GROUP).names)
-        return iter(dict.fromkeys([*_BUILT_IN, *installed]))
+        return iter(dict.fromkeys([*_BUILT_IN, *sorted(installed(GROUP))]))
 
     def __len__(self) -> int:
         """How many there are."""
@@ -74,46 +72,24 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
         return list(self)
 
 
-def _entry_point(name: str) -> EntryPoint:
-    """Where a family is; a name of this package is nobody else's."""
-    if name in _BUILT_IN:
-        return EntryPoint(name, _BUILT_IN[name], GROUP)
-    found = sorted(entry_points(group=GROUP, name=name), key=_provider)
-    if not found:
-        raise KeyError(name)
-    if len(found) > 1:
-        packages = " and ".join(map(_provider, found))
-        raise ConfigError(f"family {name}: {packages} both provide it; uninstall one of them")
-    return found[0]
-
-
-def _imported(point: EntryPoint) -> type[TranslationModel]:
-    """The model that an entry point names.
+def _checked(name: str, model: type[TranslationModel]) -> type[TranslationModel]:
+    """The model that another package adds.
 
     Raises:
-        ConfigError: it cannot be imported, or is no family of that name.
+        ConfigError: it has no configuration of that name.
     """
-    where = f"family {point.name}, which {_provider(point)} provides as {point.value},"
-    try:
-        model = point.load()
-    except Exception as error:  # another package's code, which may raise anything
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ConfigError(
-            f"{where} cannot be imported: {reason:.300}; repair or uninstall that package"
-        ) from error
-    if not (isinstance(model, type) and issubclass(model, TranslationModel)):
-        raise ConfigError(f"{where} is no subclass of TranslationModel")
     config = getattr(model, "Config", None)
     if not (isinstance(config, type) and issubclass(config, FamilyConfig)):
-        raise ConfigError(f"{where} has no subclass of FamilyConfig as its attribute Config")
-    named = config.model_fields["family"].default
-    if named != point.name:
-        raise ConfigError(f"{where} calls itself {named!r} in its Config; name both alike")
+        raise ConfigError(
+            f"{GROUP}: {name}: its class must have a subclass of FamilyConfig as its attribute "
+            "Config; correct the package"
+        )
+    if (named := config.model_fields["family"].default) != name:
+        raise ConfigError(
+            f"{GROUP}: {name}: its Config must have the family {name!r}, not {named!r}; correct "
+            "the package"
+        )
     return model
-
-
-def _provider(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "a package"
 
 
 FAMILIES = Families()

@@ -34,6 +34,7 @@ def test_help_has_an_example(command: str, dragoman: CommandLine) -> None:
         ("dragoman tr", {"plain,train", "plain,translate"}),
         ("dragoman compare --fl", {"plain,--flops"}),
         ("dragoman translate --engine c", {"plain,ctranslate2"}),
+        ("dragoman convert --output-format j", {"plain,jsonl"}),
         ("dragoman train demo/", {"file,demo/"}),
     ],
 )

@@ -80,7 +80,7 @@ def _init_command(config: ExperimentConfig) -> str:
     part = config.data.train[0]
     files = [shlex.quote(str(path)) for path in part.files()]
     named = {"--source": part.source, "--target": part.target}
-    if part.kind in {"plain", "po"}:
+    if not part.file_format.names_sides:
         named = {"--source": config.source_language, "--target": config.target_language}
     options = [f"{name} {shlex.quote(value)}" for name, value in named.items() if value]
     return " ".join(["dragoman init", *files, *options])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.apps.init.material import Material, find_material
+from dragoman.apps.material import Material, find_material
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import read_pairs
 
@@ -81,6 +81,15 @@ def test_sets_that_are_given(folder: Path) -> None:
     columns = find(folder, "three.tsv", source="en", test=["many.tsv"])
     assert columns.test is not None
     assert next(read_pairs(columns.test))[:2] == ("a", "c")
+
+
+def test_a_set_in_the_same_format_has_the_same_keys(folder: Path) -> None:
+    (folder / "dev.jsonl").write_text(
+        '{"translation": {"en": "a", "de": "b"}, "draft": {"en": "c", "de": "d"}}\n'
+    )
+    material = find(folder, "a.jsonl", dev=["dev.jsonl"])
+    assert material.dev is not None
+    assert next(read_pairs(material.dev))[:2] == ("a", "b")
 
 
 @pytest.mark.parametrize(

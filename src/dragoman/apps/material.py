@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.corpus import CorpusPart, Format
-from dragoman.text.readers import po_language
-from dragoman.text.sides import language_of_file, looks_like_a_language, offered_sides
-
-_PAIR = "give one file that has both sides (TSV, JSONL, TMX, PO) or two plain files, source first"
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.formats import FormatError, file_formats, format_named, format_of
+from dragoman.text.sides import language_of_file, looks_like_a_language
 
 
 @dataclass(frozen=True)
@@ -28,12 +26,15 @@ class Material:
 
 
 @dataclass(frozen=True)
-class _Choice:
+class Choice:
     """What the user named, and how files are read."""
 
-    source: str | None
-    target: str | None
-    format: Format | None
+    source: str | None = None
+    """Column, key or language of the source; of plain files, its language."""
+    target: str | None = None
+    """The same of the target."""
+    format: str | None = None
+    """Where suffixes do not tell it."""
 
 
 def find_material(
@@ -43,7 +44,7 @@ def find_material(
     test: Sequence[Path] = (),
     source: str | None = None,
     target: str | None = None,
-    file_format: Format | None = None,
+    file_format: str | None = None,
 ) -> Material:
     """Find out what the files hold.
 
@@ -59,11 +60,8 @@ def find_material(
         ConfigError: which languages are meant is not clear; the message names those there are.
         DataError: a file cannot be read.
     """
-    choice = _Choice(source, target, file_format)
-    for path in (*files, *dev, *test):
-        if not path.is_file():
-            there = "is no file" if path.exists() else "no such file"
-            raise DataError(f"{path}: {there}; give the path of a text")
+    choice = Choice(source, target, file_format)
+    _check_files(*files, *dev, *test)
     train, names = _part(files, choice)
     return Material(
         *names,
@@ -73,45 +71,71 @@ def find_material(
     )
 
 
+def find_part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
+    """One file with both sides, or two plain ones, and the languages of its source and target.
+
+    Raises:
+        ConfigError: which languages are meant is not clear; the message names those there are.
+        DataError: a file cannot be read.
+    """
+    _check_files(*files)
+    return _part(files, choice)
+
+
+def _check_files(*files: Path) -> None:
+    for path in files:
+        if not path.is_file():
+            there = "is no file" if path.exists() else "no such file"
+            raise DataError(f"{path}: {there}; give the path of a text")
+
+
 def _beside(
-    files: Sequence[Path], choice: _Choice, train: CorpusPart, names: tuple[str, str]
+    files: Sequence[Path], choice: Choice, train: CorpusPart, names: tuple[str, str]
 ) -> CorpusPart | None:
     """A dev or test set, with the sides of the training text."""
     if not files:
         return None
-    if train.kind in {"tsv", "jsonl", "tmx"} and len(files) == 1:
+    if train.file_format.names_sides and len(files) == 1:
         sides = (train.source, train.target)
     else:
         sides = names
-    return _part(files, _Choice(*sides, choice.format))[0]
+    return _part(files, Choice(*sides, choice.format))[0]
 
 
-def _part(files: Sequence[Path], choice: _Choice) -> tuple[CorpusPart, tuple[str, str]]:
-    """The files as a part of a corpus, and the languages of its source and target."""
+def _what_to_give() -> str:
+    names = ", ".join(file_formats())
+    return f"give one file that has both sides ({names}) or two plain files, source first"
+
+
+def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
     if len(files) == 2:
         return _plain(files, choice)
     if len(files) != 1:
-        raise ConfigError(f"{len(files)} files: {_PAIR}")
+        raise ConfigError(f"{len(files)} files: {_what_to_give()}")
     path = files[0].absolute()
-    unnamed = CorpusPart.model_construct(path=str(path), format=choice.format)
     try:
-        kind = unnamed.kind
-    except ValueError as error:
+        form = format_of(path) if choice.format is None else format_named(choice.format)
+    except FormatError as error:
+        if choice.format is not None:
+            raise
         raise ConfigError(
-            f"{path}: its suffix does not tell what it is; name it with --format, or {_PAIR}"
+            f"{path}: its suffix does not tell what it is; name it with --format, or "
+            f"{_what_to_give()}"
         ) from error
-    if kind == "plain":
-        raise ConfigError(f"{path}: a plain file has one side; {_PAIR}")
-    if kind == "po":
-        languages = choice.source or "en", choice.target or po_language(path) or "target"
+    if not form.one_file:
+        raise ConfigError(f"{path}: a {form.name} file has one side; {_what_to_give()}")
+    if not form.names_sides:
+        told = form.languages(path)
+        languages = choice.source or told[0] or "source", choice.target or told[1] or "target"
         return CorpusPart(path=str(path), format=choice.format), languages
-    names = _chosen(offered_sides(unnamed), choice, path)
+    names = _chosen(form.offered_sides(path), choice, path)
     part = CorpusPart(path=str(path), source=names[0], target=names[1], format=choice.format)
     # A key of JSONL may have the objects around it in its name.
-    return part, (names[0].rpartition(".")[2], names[1].rpartition(".")[2])
+    source, target = (name.rpartition(".")[2] for name in names)
+    return part, (source, target) if source != target else names
 
 
-def _plain(files: Sequence[Path], choice: _Choice) -> tuple[CorpusPart, tuple[str, str]]:
+def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
     """Two plain files: their suffixes are languages, unless the user names these."""
     suffixes = [language_of_file(path) for path in files]
     ours = list(files)
@@ -132,7 +156,7 @@ def _plain(files: Sequence[Path], choice: _Choice) -> tuple[CorpusPart, tuple[st
     return CorpusPart(source=paths[0], target=paths[1]), (source, target)
 
 
-def _chosen(offered: Sequence[str], choice: _Choice, path: Path) -> tuple[str, str]:
+def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, str]:
     """The two sides that are meant: those named, or those that nothing else could be."""
     if choice.source is not None and choice.target is not None:
         if choice.source == choice.target:
@@ -154,7 +178,7 @@ def _chosen(offered: Sequence[str], choice: _Choice, path: Path) -> tuple[str, s
     )
 
 
-def _example(languages: Sequence[str], choice: _Choice) -> str:
+def _example(languages: Sequence[str], choice: Choice) -> str:
     left = iter([*languages, "en", "de"])
     source, target = (name or next(left) for name in (choice.source, choice.target))
     return f"such as --source {source} --target {target}"
