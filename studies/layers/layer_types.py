@@ -15,11 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dragoman.models.layers.attention import DotProduct, KeysValues
+from dragoman.models.layers.attention import KeysValues, MultiHeadConfig
 from dragoman.models.layers.convolution import CentredConvolution
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.neighbourhood import Everywhere, Neighbourhood, Window
+from dragoman.models.layers.positions import PositionalEncodingConfig
 from dragoman.models.layers.recurrence import advance, recurrent_layer
+from dragoman.models.layers.scoring import DotProduct
 from dragoman.models.layers.transformer_mixing import MixingConfig, build_encoder_mixing
 
 
@@ -78,10 +80,13 @@ class Layer(nn.Module, ABC):
 class Mixed(Layer):
     """What stands first in an encoder layer of a Transformer."""
 
-    def __init__(self, sizes: Sizes, **choices: Any) -> None:
+    def __init__(self, sizes: Sizes, window: int | None = None, **choices: Any) -> None:
         super().__init__()
         self.mixing = build_encoder_mixing(
-            MixingConfig(d_model=sizes.d_model, heads=sizes.heads, **choices)
+            sizes.d_model,
+            MixingConfig(**choices),
+            MultiHeadConfig(heads=sizes.heads, window=window),
+            PositionalEncodingConfig(),
         )
 
     def shared(self, x: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from dragoman.core.config import Config
-from dragoman.core.problems import configs_in
+from dragoman.core.sections import choice_of, keys_of, members
 from dragoman.recipe import ExperimentConfig
 
 _HEAD = """\
@@ -135,8 +135,8 @@ def _sections() -> list[_Section]:
 
 def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
     yield key, kind
-    for name, field in kind.model_fields.items():
-        for part in configs_in(field.annotation, Config):
+    for name, field in keys_of(kind).items():
+        for part in members(field, Config):
             yield from _walk(part, f"{key}.{name}" if key else name)
 
 
@@ -148,7 +148,7 @@ def _render(section: _Section, sections: list[_Section]) -> str:
         for other in sections
     }
     # What tells families apart comes first; inherited fields would stand before it.
-    fields = sorted(section.kind.model_fields.items(), key=lambda item: item[0] != "family")
+    fields = sorted(keys_of(section.kind).items(), key=lambda item: item[0] != "family")
     rows = [
         f"| `{name}` | {_words(field, links)} | {_default(field)} | {_text(field.description)} |"
         for name, field in fields
@@ -187,6 +187,8 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
     """What may stand there, in plain words with its range."""
+    if choice_of(field) is not None:
+        return " or ".join(links[kind] for kind in members(field, Config))
     words = _type(field.annotation, links)
     if field.examples:
         words += ", such as " + ", ".join(f"`{_yaml(example)}`" for example in field.examples)

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.core.config import Config
+from dragoman.core.config import ComposedConfig
 from dragoman.core.errors import ConfigError
 
 Part = Literal["encoder", "decoder", "embeddings"]
@@ -33,9 +33,15 @@ MAX_LAYERS = 1000
 """As many as the deepest Transformer has (DeepNet, Wang et al. 2022, arXiv:2203.00555)."""
 
 
-class FamilyConfig(Config):
-    """What the configuration of every family has, beside its own sizes and ``family``."""
+class FamilyConfig(ComposedConfig):
+    """What the configuration of every family has, beside its own sizes.
 
+    Sizes and choices that belong to one layer are a section beside that layer, and a field of
+    the family, see :data:`dragoman.core.sections.Flat`.
+    """
+
+    family: str
+    """Which family of models this is; each has its name as the default and the only value."""
     d_model: int = Field(512, ge=1)
     """Width of embeddings and of every sublayer's output."""
 
@@ -123,6 +129,9 @@ class TranslationModel(nn.Module, ABC):
 
     Every method is per position and per sentence: padding and batch neighbours change nothing.
     """
+
+    Config: ClassVar[type[FamilyConfig]]
+    """What configures this family."""
 
     position_limit: int | None = None
     """Most positions of a source or target that can be read, those of its end or begin symbol

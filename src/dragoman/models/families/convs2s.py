@@ -225,6 +225,7 @@ class ConvS2S(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = ConvS2SConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "into_decoder": "decoder",

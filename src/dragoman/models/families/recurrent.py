@@ -319,6 +319,7 @@ class Recurrent(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = RecurrentConfig
     parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "first_state": "decoder"}
 
     def __init__(
