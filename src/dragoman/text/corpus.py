@@ -58,6 +58,10 @@ class CorpusPart(Config):
     least one pair.  The vocabulary counts it in the same proportion."""
     format: Format | None = None
     """The format of the file, where its suffix does not tell."""
+    alignments: str | None = None
+    """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
+    that has for the n-th pair the line n, in the format of Pharaoh, `0-0 1-2 2-1`. Words are what
+    white space separates in the text as it stands; they count from 0, source first."""
 
     def conflicts(self) -> Iterator[str]:
         """A format that is not told, or does not go with what is named."""
@@ -76,6 +80,8 @@ class CorpusPart(Config):
         elif kind != "po" and self.target is None:
             what = {"plain": "files", "tsv": "columns", "jsonl": "keys", "tmx": "languages"}[kind]
             yield f"name both source and target: the {what} to read"
+        if self.alignments is not None and not self.has_source:
+            yield "alignments are of two sides, and there is no source; leave them out"
 
     @property
     def has_source(self) -> bool:
@@ -125,7 +131,8 @@ def relocate_part(values: Any, folder: Path) -> Any:
     """
     if not isinstance(values, dict):
         return values
-    keys = ("source", "target") if values.get("path") is None else ("path",)
+    keys = ["source", "target"] if values.get("path") is None else ["path"]
+    keys.append("alignments")
     files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
     return values | {key: str(located(name, folder)) for key, name in files.items()}
 
