@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from reversal import Records, Reversal, tiny_model, translation
+from worlds import ALONE
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
@@ -107,7 +109,19 @@ def test_an_outsider_adds_one_in_a_file_and_a_line(tmp_path: Path) -> None:
     assert values["objective"] == {"kind": "focus", "power": 3.0}
     again = parse(TrainingConfig, values, "run.yaml")
     objective = built(again)
-    assert type(objective).__name__ == "Focus"
+    run = Trainer(
+        tiny_model(),
+        [translation(Reversal(), objective)],
+        lambda model: {"loss": 1.0},
+        again.model_copy(update={"max_steps": 2, "best_metric": "loss"}),
+        tmp_path / "run",
+        seed=5,
+        d_model=16,
+        world=ALONE,
+    )
+    run.observers = [records := Records()]
+    assert run.train().step == 2
+    assert records.of("validation")
     with pytest.raises(ConfigError, match=r"objective\.power: Input should be greater than or"):
         config(kind="focus", power=-1)
     with pytest.raises(ConfigError, match=r"unknown key 'objective\.pwer'"):
