@@ -71,6 +71,12 @@ class Optimizer(Protocol):
     def gradient(self) -> Tensor:
         """What was collected since the last step, ``(parameters,)``, float32."""
 
+    def expect_last(self) -> None:
+        """The next gradients to be collected are the last ones before :meth:`reduce`.
+
+        They may be sent while their backward pass still runs.
+        """
+
     def collect(self) -> None:
         """Add the gradients of one backward pass to :attr:`gradient`."""
 
@@ -172,16 +178,23 @@ class FlatOptimizer:
         self._slices = slices
         self._average = None if ema_decay is None else self.master.clone()
 
+    def expect_last(self) -> None:
+        """Nothing is sent before :meth:`reduce`."""
+
     def collect(self) -> None:
         """Add the gradients of one backward pass to :attr:`gradient`, in float32."""
+        self._collect(slice(None))
+        self._empty = False
+
+    def _collect(self, place: slice) -> None:
+        """The same of a range of the flat vector."""
         if self._working_gradient is self.gradient:
             return
         if self._empty:  # a third of the time of adding to zeros
-            self.gradient.copy_(self._working_gradient)
-            self._empty = False
+            self.gradient[place].copy_(self._working_gradient[place])
         else:
-            self.gradient += self._working_gradient
-        self._working_gradient.zero_()
+            self.gradient[place].add_(self._working_gradient[place])
+        self._working_gradient[place].zero_()
 
     def reduce(self, world: World) -> None:
         """Sum the gradient over the processes: one vector, one collective."""

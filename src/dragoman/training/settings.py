@@ -62,6 +62,9 @@ class TrainingConfig(Config):
     """What tells the best checkpoint: a score of the dev set, or its loss per token."""
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without a better one."""
+    send_gradients: Literal["after", "during"] = "after"
+    """When several processes sum their gradients: after the backward pass, or while it runs, part by
+    part. The result is the same."""
     log_steps: int = Field(20, ge=1)
     """Write training figures each time this many steps have passed."""
     non_finite_steps: int = Field(10, ge=1)

@@ -39,6 +39,7 @@ from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
 from dragoman.training.optimizer import FlatOptimizer, Optimizer
+from dragoman.training.overlap import OverlappingOptimizer
 from dragoman.training.progress import Averages, Observer, Record
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
@@ -85,7 +86,7 @@ class Trainer:
     ) -> None:
         keep_freed_memory()
         self.model = model.to(world.device)
-        self.optimizer = (make_optimizer or self._flat_optimizer(config, world))(self.model)
+        self.optimizer = (make_optimizer or self._chosen_optimizer(config, world))(self.model)
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
@@ -99,11 +100,14 @@ class Trainer:
         self._stopping = False
 
     @staticmethod
-    def _flat_optimizer(
+    def _chosen_optimizer(
         config: TrainingConfig, world: World
     ) -> Callable[[TranslationModel], Optimizer]:
         precision = working_precision(config.precision, world.device)
-        return lambda model: FlatOptimizer(model, config.optimizer, precision, config.ema_decay)
+        settings = config.optimizer, precision, config.ema_decay
+        if config.send_gradients == "during":
+            return lambda model: OverlappingOptimizer(model, *settings, world)
+        return lambda model: FlatOptimizer(model, *settings)
 
     def resume(self) -> bool:
         """Take up the newest checkpoint of the run; False if there is none.
@@ -196,12 +200,13 @@ class Trainer:
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         self.model.train()
         sums = [
-            self._backward(task, batches) for task, batches in zip(self._tasks, taken, strict=True)
+            self._backward(task, batches, last=not any(taken[number:]))
+            for number, (task, batches) in enumerate(zip(self._tasks, taken, strict=True), 1)
         ]
         if not any(taken):  # fewer sentences than processes: this one has no part in the step
             self.optimizer.collect()
-        totals = self._share(sums)
         self.optimizer.reduce(self._world)
+        totals = self._share(sums)
         tokens = sum(
             task.weight * one[TOKENS] for task, one in zip(self._tasks, totals, strict=True)
         )
@@ -224,12 +229,20 @@ class Trainer:
             self._warn(f"loss or gradient is not finite ({told}); step skipped")
         return finite
 
-    def _backward(self, task: Task, batches: list[Batch]) -> Tensor:
-        """Gradients of this process' share of a task's step, and its totals in their order."""
+    def _backward(self, task: Task, batches: list[Batch], *, last: bool) -> Tensor:
+        """Gradients of this process' share of a task's step, and its totals in their order.
+
+        Args:
+            task: what is learned.
+            batches: of the step.
+            last: whether no other task has a batch after these.
+        """
         names = task.objective.totals
         sums = torch.zeros(len(names), dtype=torch.float64, device=self._world.device)
-        for batch in batches:
+        for left, batch in zip(reversed(range(len(batches))), batches, strict=True):
             ready = task.stream.completed(batch.to(self._world.device), self.model)
+            if last and not left:
+                self.optimizer.expect_last()
             found = task.objective.backward(self.model, ready, task.weight)
             sums += torch.stack([found[name] for name in names]).double()
             self.optimizer.collect()
