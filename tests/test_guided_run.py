@@ -87,7 +87,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pairs = [(" ".join(one), " ".join(WORDS[word] for word in one[::-1])) for one in lines]
         rows = "".join(f"{source}\t{target}\n" for source, target in pairs)
         (folder / f"{name}.tsv").write_text(f"de\ten\n{rows}", encoding="utf-8")
-    links = (" ".join(f"{i}-{len(one) - 1 - i}" for i in range(len(one))) for one in sentences[:120])
+    links = (
+        " ".join(f"{i}-{len(one) - 1 - i}" for i in range(len(one))) for one in sentences[:120]
+    )
     (folder / "train.align").write_text("\n".join(links) + "\n")
     return folder
 

@@ -137,7 +137,10 @@ def test_a_store_of_other_text_is_told(tmp_path: Path, vocabularies: Vocabularie
 
 @pytest.mark.parametrize("sampling", [0.0, 0.5])
 def test_pieces_are_linked_as_their_words_are(
-    sampling: float, tmp_path: Path, vocabularies: Vocabularies, corpus_of: Callable[..., CorpusPart]
+    sampling: float,
+    tmp_path: Path,
+    vocabularies: Vocabularies,
+    corpus_of: Callable[..., CorpusPart],
 ) -> None:
     """Each word linked to its own number: so pieces joined by their links spell the words."""
     part = corpus_of(60)

@@ -6,14 +6,12 @@ threads, joined by gloo.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import torch
 from reversal import SharedReversal, tiny_config, tiny_model, translation
 from torch import Tensor, nn
-from torch.distributed import HashStore, ProcessGroupGloo
-from worlds import together
+from worlds import GlooThreads, gloo_together
 
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import read_tensors
@@ -67,25 +65,11 @@ class Sharded(FlatOptimizer):
             state[theirs] = self._flat(named)[self.own].clone()
 
 
-class Gloo(World):
-    """Processes that are threads of this one, with a gloo group among them."""
-
-    def all_reduce(self, tensor: Tensor) -> Tensor:
-        groups[self.rank].allreduce([tensor]).wait()
-        return tensor
-
-
-groups: dict[int, ProcessGroupGloo] = {}
-
-
 def train(run: Path, size: int, steps: int, kind: type[Sharded] | None = None) -> None:
     """Train the tiny task, or go on with it, by so many processes."""
-    store = HashStore()
     models = [tiny_model(dropout=0.0) for _ in range(size)]  # threads share a generator
 
-    def work(joined: World) -> None:
-        groups[joined.rank] = ProcessGroupGloo(store, joined.rank, size, timedelta(seconds=60))
-        world = Gloo(joined.rank, size, joined.device, joined.store)
+    def work(world: GlooThreads) -> None:
         config = tiny_config(max_steps=steps, validation_steps=4, checkpoint_steps=3)
 
         def optimizer(model: TranslationModel) -> Optimizer:
@@ -106,7 +90,7 @@ def train(run: Path, size: int, steps: int, kind: type[Sharded] | None = None) -
         trainer.resume()
         trainer.train()
 
-    for one in together(size, work):
+    for one in gloo_together(size, work):
         one.result()
 
 

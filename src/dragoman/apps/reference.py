@@ -207,6 +207,8 @@ def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
 
 
 def _type(annotation: Any, links: dict[type[Config], str]) -> str:
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     origin, arguments = get_origin(annotation), get_args(annotation)
     if isinstance(annotation, type) and annotation in links:
         return links[annotation]
@@ -214,8 +216,6 @@ def _type(annotation: Any, links: dict[type[Config], str]) -> str:
         return _PLAIN[annotation]
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in arguments)
-    if origin is Annotated:
-        return _type(arguments[0], links)
     if origin in {tuple, list}:
         return f"list of: {_type(arguments[0], links)}"
     if origin is dict:

@@ -1,8 +1,8 @@
 """Gradients that are summed over processes while the backward pass still runs.
 
 After Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training"
-(arXiv:2006.15704), section 3.2: the flat gradient is cut into parts, and each is sent as soon as all
-of its parameters have theirs.  All processes send the parts in one order, whatever comes first.
+(arXiv:2006.15704), section 3.2: the flat gradient is cut into parts, and each is sent as soon as
+all of its parameters have theirs.  All processes send the parts in one order, whatever comes first.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class _Part:
     """0 for matrices of layers; 1 for biases and the like of all layers, which lie together; 2 for
     embeddings and output, which the loss adds to chunk by chunk: they wait for :meth:`reduce`."""
 
+
 _HELD = 2
 
 
@@ -58,7 +59,8 @@ class OverlappingOptimizer(FlatOptimizer):
         model: TranslationModel,
         config: OptimizerConfig,
         precision: torch.dtype,
-        ema_decay: float | None,
+        ema_decay: float | None = None,
+        *,
         world: World,
         part_numbers: int = PART_NUMBERS,
     ) -> None:

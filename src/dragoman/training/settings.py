@@ -63,8 +63,8 @@ class TrainingConfig(Config):
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without a better one."""
     send_gradients: Literal["after", "during"] = "after"
-    """When several processes sum their gradients: after the backward pass, or while it runs, part by
-    part. The result is the same."""
+    """When several processes sum their gradients: after the backward pass, or part by part while it
+    runs. The result is the same."""
     log_steps: int = Field(20, ge=1)
     """Write training figures each time this many steps have passed."""
     non_finite_steps: int = Field(10, ge=1)

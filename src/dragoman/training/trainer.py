@@ -106,7 +106,7 @@ class Trainer:
         precision = working_precision(config.precision, world.device)
         settings = config.optimizer, precision, config.ema_decay
         if config.send_gradients == "during":
-            return lambda model: OverlappingOptimizer(model, *settings, world)
+            return lambda model: OverlappingOptimizer(model, *settings, world=world)
         return lambda model: FlatOptimizer(model, *settings)
 
     def resume(self) -> bool:
