@@ -200,7 +200,7 @@ class Trainer:
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         self.model.train()
         sums = [
-            self._backward(task, batches, last=not any(taken[number:]))
+            self._backward(task, batches, not any(taken[number:]))
             for number, (task, batches) in enumerate(zip(self._tasks, taken, strict=True), 1)
         ]
         if not any(taken):  # fewer sentences than processes: this one has no part in the step
@@ -229,7 +229,7 @@ class Trainer:
             self._warn(f"loss or gradient is not finite ({told}); step skipped")
         return finite
 
-    def _backward(self, task: Task, batches: list[Batch], *, last: bool) -> Tensor:
+    def _backward(self, task: Task, batches: list[Batch], last: bool) -> Tensor:
         """Gradients of this process' share of a task's step, and its totals in their order.
 
         Args:
