@@ -23,6 +23,7 @@ from dragoman.recipe import read_experiment
 from dragoman.saved.model import WEIGHTS_FILE, read_tensors
 from dragoman.training.checkpoint import checkpoints
 from dragoman.training.objectives import CrossEntropy, GuidedAlignment
+from dragoman.training.objectives.r_drop import RDropConfig
 from dragoman.training.tasks import Objective
 from dragoman.training.trainer import Trainer
 
@@ -169,6 +170,18 @@ def test_what_does_not_go_together_is_told_at_once(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         configured(corpus, setting)
+
+
+def test_an_objective_replaces_that_of_the_base_as_a_whole(corpus: Path) -> None:
+    configured(corpus)
+    child = corpus / "child.yaml"
+    child.write_text(
+        "base: guided.yaml\n"
+        "data: {train: [{path: train.tsv, source: de, target: en}]}\n"
+        "training: {objective: {kind: r_drop, alpha: 2}}\n",
+        encoding="utf-8",
+    )
+    assert read_experiment(child).training.objective == RDropConfig(alpha=2.0)
 
 
 def test_a_missing_file_of_links_is_told(corpus: Path, tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         own,
         path,
         _relocate,
-        replaced=("data.dev", "data.test"),
+        replaced=("data.dev", "data.test", "training.objective"),
         families={"model": "transformer"},
     )
     # The file's own start is absolute by now; --set names a run from where the user is.

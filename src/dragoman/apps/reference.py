@@ -38,8 +38,8 @@ Numbers are finite, whole numbers fit into 64 bits; YAML's anchors and merge key
 `--set training.start_from=runs/parent` names is looked for where the command is given.
 
 With `base: other.yaml` a file says only what differs from another one; a section that names another
-`family`, `data.dev`, `data.test` and lists replace those of the base, everything else is laid over
-it key by key. `--set training.max_steps=500` overrides a value for one command. What ran is written
+`family`, `data.dev`, `data.test`, `training.objective` and lists replace those of the base, everything
+else is laid over it key by key. `--set training.max_steps=500` overrides a value for one command. What ran is written
 back to `config.yaml` in the run directory, defaults filled in.
 """
 

@@ -80,6 +80,10 @@ class TrainingConfig(Config):
         values = {name: value for name, value in values.items() if name != "r_drop"}
         if alpha == 0:
             return values
+        if "objective" in values:
+            raise ValueError(
+                "r_drop is an older name of objective: {kind: r_drop}; remove one of the two"
+            )
         return {"objective": {"kind": "r_drop", "alpha": alpha}, **values}
 
     def conflicts(self) -> Iterator[str]:

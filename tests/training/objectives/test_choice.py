@@ -83,6 +83,9 @@ def test_ours_are_chosen_by_kind() -> None:
 def test_older_runs_are_read() -> None:
     assert parse(TrainingConfig, {"r_drop": 0.0}, "run.yaml") == TrainingConfig()
     assert built(parse(TrainingConfig, {"r_drop": 4}, "run.yaml")) == RDrop(0.1, 4.0)
+    both = {"r_drop": 4, "objective": {"kind": "r_drop"}}
+    with pytest.raises(ConfigError, match="r_drop is an older name of objective"):
+        parse(TrainingConfig, both, "run.yaml")
 
 
 @pytest.mark.parametrize(
