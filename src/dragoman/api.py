@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dragoman.evaluation.metrics import Score
     from dragoman.recipe import ExperimentConfig
-    from dragoman.training.progress import Observer, Record
+    from dragoman.training.observers import Observer, Record
     from dragoman.translation.translator import Translator
     from dragoman.validation import Report
 

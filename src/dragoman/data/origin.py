@@ -106,7 +106,7 @@ def clean_text_settings(
 
 def _part_settings(part: CorpusPart) -> dict[str, Any]:
     """What a part says but for where its files lie, so that a moved corpus is recognised."""
-    values = part.model_dump(mode="json", exclude={"path"})
+    values = part.model_dump(mode="json", exclude={"path", "alignments"})
     if part.path is None:
         values |= {"source": None, "target": None}
     return values | {"format": part.file_format.name}

@@ -71,6 +71,11 @@ class FamilyConfig(ComposedConfig):
             )
 
     @property
+    def attention_layers(self) -> int:
+        """How many layers look at the source, as :meth:`TranslationModel.decode_attending` does."""
+        return 0
+
+    @property
     def position_limit(self) -> int | None:
         """Longest sentence that can be read, in pieces with the end symbol; None: any."""
         return None
@@ -218,11 +223,30 @@ class TranslationModel(nn.Module, ABC):
 
     @classmethod
     def has_attention(cls) -> bool:
-        """Whether there is attention over the source, for :meth:`attention_weights` to show."""
-        return cls.attention_weights is not TranslationModel.attention_weights
+        """Whether there is attention over the source, for :meth:`decode_attending` to show."""
+        return cls.decode_attending is not TranslationModel.decode_attending
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Where each target position looks: ``(batch, layers, heads, target, source)``.
+
+        Raises:
+            TypeError: this family has no attention over the source.
+        """
+        return self.decode_attending(target, memory)[1]
+
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Read a whole target, and tell where each position looks: one pass, with gradients.
+
+        Args:
+            target: input ids ``(batch, target)``.
+            memory: of ``batch`` sentences.
+            layer: which of the layers that look at the source is told, from 0; None for all.
+
+        Returns:
+            Hidden vectors as :meth:`decode` gives them, and weights that sum to one over the
+            source, before dropout: ``(batch, layers, heads, target, source)``.
 
         Raises:
             TypeError: this family has no attention over the source.

@@ -45,6 +45,11 @@ class CorpusPart(Config):
     format: str | None = Field(default=None, examples=list(FORMATS))
     """The format of the file, where its suffix does not tell; installed packages may add others."""
 
+    alignments: str | None = None
+    """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
+    that has for the n-th pair the line n, in the format of Pharaoh, `0-0 1-2 2-1`. Words are what
+    white space separates in the text as it stands; they count from 0, source first."""
+
     @field_validator("format")
     @classmethod
     def _is_known(cls, value: str | None) -> str | None:
@@ -68,6 +73,8 @@ class CorpusPart(Config):
             yield f"{form.name} files have just two sides; leave source and target out"
         elif form.sides is not None and self.target is None:
             yield f"name both source and target: the {form.sides} to read"
+        if self.alignments is not None and not self.has_source:
+            yield "alignments are of two sides, and there is no source; leave them out"
 
     @property
     def has_source(self) -> bool:
@@ -112,7 +119,8 @@ def relocate_part(values: Any, folder: Path) -> Any:
     """
     if not isinstance(values, dict):
         return values
-    keys = ("source", "target") if values.get("path") is None else ("path",)
+    keys = ["source", "target"] if values.get("path") is None else ["path"]
+    keys.append("alignments")
     files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
     return values | {key: str(located(name, folder)) for key, name in files.items()}
 

@@ -83,6 +83,11 @@ class TransformerConfig(FamilyConfig):
         """As many positions as are learned."""
         return self.positional_encoding.limit
 
+    @property
+    def attention_layers(self) -> int:
+        """All of the decoder."""
+        return self.decoder_layers
+
 
 @dataclass(frozen=True)
 class TransformerMemory(Memory):
@@ -232,12 +237,12 @@ class Transformer(TranslationModel):
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, TransformerState]:
         """Read further target positions; see :meth:`TranslationModel.decode`."""
-        return self._decode(target, memory, state, None)
+        return self._decode(target, memory, state, [None] * len(self.decoder))
 
     def _decode(
-        self, target: Tensor, memory: Memory, state: State, seen: list[Tensor] | None
+        self, target: Tensor, memory: Memory, state: State, seen: list[list[Tensor] | None]
     ) -> tuple[Tensor, TransformerState]:
-        """As :meth:`decode`; where each layer looks is added to ``seen``, if there is one."""
+        """As :meth:`decode`; where a layer looks is added to its list in ``seen``, if any."""
         assert isinstance(memory, TransformerMemory)
         assert isinstance(state, TransformerState)
         rows, length = target.shape
@@ -245,8 +250,10 @@ class Transformer(TranslationModel):
         first = cast(DecoderLayer, self.decoder[0])
         shared = first.self_attention.shared(rows, state.length, length, x)
         layers = []
-        for layer, past, source in zip(self.decoder, state.layers, memory.layers, strict=True):
-            x, now = layer(x, past, shared, source, memory.bias, start=state.length, seen=seen)
+        for layer, past, source, looks in zip(
+            self.decoder, state.layers, memory.layers, seen, strict=True
+        ):
+            x, now = layer(x, past, shared, source, memory.bias, start=state.length, seen=looks)
             layers.append(now)
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
 
@@ -263,11 +270,14 @@ class Transformer(TranslationModel):
         """How evenly experts are used; see :meth:`TranslationModel.figures`."""
         return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
 
-    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
-        """Weights over the source; see :meth:`TranslationModel.attention_weights`."""
-        seen: list[Tensor] = []
-        self._decode(target, memory, self.start(memory), seen)
-        return torch.stack(seen, dim=1)
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Weights of the chosen layers; see :meth:`TranslationModel.decode_attending`."""
+        looks: list[Tensor] = []
+        chosen = [looks if layer in {None, depth} else None for depth in range(len(self.decoder))]
+        hidden, _ = self._decode(target, memory, self.start(memory), chosen)
+        return hidden, torch.stack(looks, dim=1)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

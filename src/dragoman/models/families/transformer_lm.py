@@ -101,6 +101,11 @@ class TransformerLMConfig(FamilyConfig):
             yield f"{choice} does not go with source: {self.source}"
 
     @property
+    def attention_layers(self) -> int:
+        """All, if there is a source to look at."""
+        return self.layers if self.reads_source else 0
+
+    @property
     def reads_source(self) -> bool:
         """Whether this is a translator."""
         return self.source != "none"
@@ -322,16 +327,18 @@ class TransformerLM(TranslationModel):
             weights.append(on_source)
         return self.norm(x), TransformerLMState(layers, state.length + length), weights
 
-    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Weights over the source, without the share of the target's own positions.
 
-        See :meth:`TranslationModel.attention_weights`; they are scaled to sum to one.
+        See :meth:`TranslationModel.decode_attending`; they are scaled to sum to one.
         """
         if self.source_embedding is None:
-            return super().attention_weights(target, memory)
-        _, _, weights = self._decode(target, memory, self.start(memory))
-        on_source = torch.stack(weights, dim=1)
-        return on_source / on_source.sum(-1, keepdim=True)
+            return super().decode_attending(target, memory, layer)
+        hidden, _, weights = self._decode(target, memory, self.start(memory))
+        on_source = torch.stack(weights if layer is None else [weights[layer]], dim=1)
+        return hidden, on_source / on_source.sum(-1, keepdim=True)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
