@@ -11,7 +11,10 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "dragoman"
 
-MODULES = {"interface": "what the parts of a room have in common"}
+MODULES = {
+    "errors": "the same ones: those of core, and their public place",
+    "interface": "what the parts of a room have in common",
+}
 """Modules that may have the same name in several rooms, and why."""
 
 CLASSES = {
