@@ -13,9 +13,9 @@ from dragoman.data.alignments import AlignedBatches, prepare_alignments
 from dragoman.data.batches import Batch, Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
-from dragoman.text.pharaoh import Link
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair
+from dragoman.text.pharaoh import Link
 from dragoman.text.vocabulary import Vocabularies
 
 CLEANING = CleaningConfig(max_length_ratio=None, min_identical_words=None)

@@ -33,9 +33,9 @@ from dragoman.data.store import (
     write_manifest,
 )
 from dragoman.models.interface import TranslationModel
-from dragoman.text.pharaoh import Link, read_alignments
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.pharaoh import Link, read_alignments
 from dragoman.text.vocabulary import EOS, PAD, Vocabularies, Vocabulary
 
 log = logging.getLogger(__name__)
