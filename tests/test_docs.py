@@ -117,7 +117,7 @@ def test_the_manual_of_python_does_what_it_says(
     (tmp_path / "input.txt").write_text("one euro\ntwo euros\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "dragoman.translation.translator.WorkerEngine", lambda *_: None
+        "dragoman.translation.building.WorkerEngine", lambda *_: None
     )  # no processes
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8").partition("\n## Training")[0]
     names: dict[str, object] = {}

@@ -12,7 +12,7 @@ from tiny_model import save_tiny_model
 
 from dragoman.core import device
 from dragoman.core.errors import UsageError, WorkerError
-from dragoman.translation import translator
+from dragoman.translation import building
 from dragoman.translation.translator import Translator
 
 LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range(30)] + [""]
@@ -38,7 +38,7 @@ def test_auto_is_decided_once_for_all_processes(
     answers = iter([True, False, False, False])
     monkeypatch.setattr(device, "computes_bfloat16", lambda where: next(answers))
     handed: list[object] = []
-    monkeypatch.setattr(translator, "WorkerEngine", lambda *arguments: handed.append(arguments[-1]))
+    monkeypatch.setattr(building, "WorkerEngine", lambda system, _: handed.append(system.precision))
     loaded = Translator.load(model, model, device="cpu", precision="auto", workers=2)
     dtypes = {p.dtype for part in loaded.models for p in part.parameters()}
     assert dtypes == {torch.bfloat16}
