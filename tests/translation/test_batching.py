@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from agreement import assert_same_translations
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_model import LINES, save_tiny_model
 from virtual_time import TimedExecutor, now, run
@@ -339,6 +339,7 @@ plans = st.builds(
 )
 
 
+@settings(max_examples=30)
 @given(plan=st.lists(plans, max_size=8), at_once=st.integers(1, 2))
 def test_each_caller_gets_its_own_answer_or_one_error_in_time(
     plan: list[Plan], at_once: int

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from command_line import CommandLine, call, one_error
+from command_line import CommandLine, one_error
 
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
@@ -63,11 +63,6 @@ def write_model(path: Path, seed: int = 1, tags: tuple[str, ...] = (), **variati
     saved = SavedConfig(model=config, search={"extra_length": 12, "beam": 3})
     save_model(path, saved, vocabularies, weights)
     return path
-
-
-@pytest.fixture
-def dragoman() -> CommandLine:
-    return call
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from dragoman.text.vocabulary import BOS, PAD
 
 # Log-probabilities held at once by `score_targets`: 64 MiB in float32.
 _ELEMENTS_AT_ONCE = 1 << 24
-_LEAST_WEIGHT = 1e-9
+_LEAST_WEIGHT, _GREATEST_WEIGHT = 1e-9, 1e9
 
 EnsembleKind = Literal["linear", "log-linear"]
 
@@ -235,7 +235,7 @@ def _lowest_limit(scorers: Iterable[Scorer]) -> int | None:
 
 def _is_weight(weight: float) -> bool:
     """Whether it is positive, finite and so near to 1 that no quotient of two of them vanishes."""
-    return _LEAST_WEIGHT <= weight <= 1 / _LEAST_WEIGHT
+    return _LEAST_WEIGHT <= weight <= _GREATEST_WEIGHT
 
 
 @torch.inference_mode()
