@@ -104,7 +104,7 @@ def test_workers_of_a_program_that_is_killed_end(model: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stdout) == (-signal.SIGKILL, "2\n")

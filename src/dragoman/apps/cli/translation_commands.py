@@ -125,8 +125,8 @@ def translate(
     if as_json and scores:
         raise click.UsageError("--json has the scores; leave --scores out")
     _keep_sources(inputs, output)
-    translator = open_translator(models, options, search)
-    with _lines(inputs) as (lines, interactive):
+    with open_translator(models, options, search) as translator, _lines(inputs) as given:
+        lines, interactive = given
         at_once = 1 if interactive and not options["buffer_lines"] else None
         refused, sources = _Refused(), Remembered(lines)
         with _progress(output, interactive) as progress:
