@@ -15,6 +15,7 @@ from dragoman.apps.cli.main import commands
 from dragoman.apps.reference import anchor
 from dragoman.core.config import override, parse
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpus import CorpusPart
 
 ROOT = Path(__file__).parents[1]
@@ -93,6 +94,8 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
         values.pop("base", None)  # what is laid over another file
         if set(values) <= set(CorpusPart.model_fields):
             parse(CorpusPart, values, page)
+        elif "models" in values:
+            parse(TranslationSystem, values, page)
         else:
             parse(ExperimentConfig, {**MINIMAL, **values}, page)
 

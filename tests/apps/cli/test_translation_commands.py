@@ -284,21 +284,22 @@ def test_scoring_unequal_files(
     assert "short.de" in line
 
 
+@pytest.fixture(scope="module")
+def models(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trained model, another of its kind and a language model with its vocabulary."""
+    folder = tmp_path_factory.mktemp("models")
+    vocabularies = Vocabularies.load(trained)
+    kind = read_config(trained / "config.yaml").model
+    language_model = TransformerLMConfig(layers=1, d_model=8, d_ff=8, heads=2)
+    for name, config in (("other", kind), ("lm", language_model)):
+        torch.manual_seed(3)
+        weights = weights_of(build_model(config, vocabularies))
+        save_model(folder / name, SavedConfig(model=config), vocabularies, weights)
+    return folder
+
+
 class TestSystems:
     """What translates, described on the command line or in a file."""
-
-    @pytest.fixture(scope="class")
-    def models(self, trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """The trained model, another of its kind and a language model with its vocabulary."""
-        folder = tmp_path_factory.mktemp("models")
-        vocabularies = Vocabularies.load(trained)
-        kind = read_config(trained / "config.yaml").model
-        language_model = TransformerLMConfig(layers=1, d_model=8, d_ff=8, heads=2)
-        for name, config in (("other", kind), ("lm", language_model)):
-            torch.manual_seed(3)
-            weights = weights_of(build_model(config, vocabularies))
-            save_model(folder / name, SavedConfig(model=config), vocabularies, weights)
-        return folder
 
     def test_weights_reach_the_ensemble_and_a_file_holds_them(
         self, trained: Path, source: Path, models: Path, dragoman: CommandLine, tmp_path: Path
