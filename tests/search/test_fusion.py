@@ -46,7 +46,7 @@ def language_model(kind: str, seed: int = 1) -> TranslationModel:
         model = RecurrentLM(RecurrentLMConfig(d_model=5, layers=1), VOCABULARY, VOCABULARY)
     model.double().eval().requires_grad_(False)
     with torch.no_grad():
-        model.output.weight.mul_(9)  # type: ignore[union-attr, operator]
+        next(model.output.parameters()).mul_(9)
     return model
 
 

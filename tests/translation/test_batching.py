@@ -47,21 +47,14 @@ class Fake:
     def configure(self, **options: Any) -> SearchConfig:
         return changed_search(SearchConfig(), options)
 
-    def translate_nbest(
-        self,
-        lines: Iterable[str],
-        *,
-        numbers: Iterable[int],
-        prefix: list[str] | None = None,
-        **options: Any,
-    ) -> list[list[Translation]]:
-        lines = list(lines)
+    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+        lines, numbers = list(lines), options["numbers"]
         self.calls.append(Call(lines, options["beam"], now()))
         if self.failure is not None:
             raise self.failure
         if "poison" in lines:
             raise LookupError("poisoned")
-        begins = prefix or [""] * len(lines)
+        begins = options.get("prefix", [""] * len(lines))
         return [
             [Translation(expected(line, number, options["beam"], begin), 0.0, 0.0, [], ended=True)]
             for line, number, begin in zip(lines, numbers, begins, strict=True)
@@ -97,7 +90,8 @@ def test_requests_that_come_together_share_a_call() -> None:
                 later(0.3, batcher.translate(["d"], beam=2)),
                 later(0.7, batcher.translate(["e"])),
             )
-            assert found == [answer(["a"]), answer(["b", "c"]), answer(["d"], 2), answer(["e"])]
+            wanted = [answer(["a"]), answer(["b", "c"]), answer(["d"], 2), answer(["e"])]
+            assert list(found) == wanted
 
     run(main())
     # The fourth line fills the batch; "d" has a search of its own, and "e" came too late.
@@ -371,9 +365,9 @@ def test_each_caller_gets_its_own_answer_or_one_error_in_time(
             if one.cancelled is not None:
                 asyncio.get_running_loop().call_at(one.cancelled, task.cancel)
         found = await asyncio.gather(*tasks, return_exceptions=True)
-        for task, one in zip(found, plan, strict=True):
-            cancelled = one.cancelled is not None and isinstance(task, asyncio.CancelledError)
-            assert task is None or cancelled, task
+        for outcome, one in zip(found, plan, strict=True):
+            cancelled = one.cancelled is not None and isinstance(outcome, asyncio.CancelledError)
+            assert outcome is None or cancelled, outcome
         assert batcher.waiting_lines == 0
         await batcher.close()
 

@@ -75,6 +75,7 @@ def test_a_language_model_adds_its_log_probabilities(folder: Path) -> None:
         (["one"], {"language_model": {"path": "nowhere"}}, "nowhere: no such model"),
         (["one", "lm"], {}, "no ensemble"),
         (["lm"], {"prefix": "a"}, "a language model continues each line"),
+        (["one"], {"prefix": "a \u2603"}, "the target vocabulary lacks what reads"),
         (["one"], {"search": {"baem": 3}}, "search options: unknown key 'baem'"),
         (["one"], {"models": ["two"]}, "one by one"),
     ],

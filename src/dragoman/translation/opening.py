@@ -21,7 +21,7 @@ from dragoman.search import (
     SearchConfig,
 )
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.translation.preparation import check_prefix
+from dragoman.translation.preparation import check_prefix, unwritable
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,9 @@ def open_system(system: TranslationSystem) -> OpenSystem:
     scorer = build_scorer(models, system.weights, system.ensemble)
     if system.prefix:
         check_prefix(models[0].reads_source)
+        target = first.vocabularies.target
+        if reason := unwritable(target.encode(system.prefix), target):
+            raise ConfigError(reason)
     if system.language_model is not None:
         language_model = load_for_search(system.language_model.path, device, precision)
         _check_fits(language_model, first)

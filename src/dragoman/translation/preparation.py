@@ -9,13 +9,13 @@ from dragoman.core.arguments import check_lines
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.problems import shown
 from dragoman.search import SearchConfig
-from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies
+from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import Line, Prepared
 
 
 def check_prefix(reads_source: bool) -> None:
-    """Whether translations of these models can be told how to begin.
+    """Whether outputs of these models can be told how to begin.
 
     Raises:
         ConfigError: a language model's cannot.
@@ -114,13 +114,17 @@ class Preparation:
             return None  # its prefix is the line
         if reason := self._config.refusal(len(prefix), self._positions):
             return f"prefix: {reason}"
-        if UNK in prefix:
-            text = self._vocabularies.target.decode(prefix)
-            return (
-                f"prefix {text!r:.80}: the target vocabulary lacks what reads {UNKNOWN_SURFACE} "
-                "here; leave it out"
-            )
+        return unwritable(prefix, self._vocabularies.target)
+
+
+def unwritable(prefix: list[int], vocabulary: Vocabulary) -> str | None:
+    """Why no output can begin with these ids; None: it can."""
+    if UNK not in prefix:
         return None
+    return (
+        f"prefix {vocabulary.decode(prefix)!r:.80}: the target vocabulary lacks what reads "
+        f"{UNKNOWN_SURFACE} here; leave it out"
+    )
 
 
 def _refused(reason: str) -> Translation:

@@ -233,7 +233,7 @@ def test_a_line_of_100_000_characters_is_refused_and_costs_no_other(
     outcome = dragoman("translate", trained, stdin=stdin)
     assert outcome.out.split("\n") == [one, "", third, "", ""]
     line = one_error(outcome, 3)
-    assert "all is translated but 2 lines that were too long" in line
+    assert "all is translated but 2 lines that cannot be" in line
     assert "first is line 2: 100001 pieces" in line
     warned = [record.message for record in caplog.records if "left empty" in record.message]
     assert [message.split(":")[0] for message in warned] == ["line 2", "line 4"]

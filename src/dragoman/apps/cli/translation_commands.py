@@ -220,7 +220,7 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Refused:
-    """Lines that were too long: told of when they come, and again when all is done."""
+    """Lines that cannot be translated: told of when they come, and again when all is done."""
 
     def __init__(self) -> None:
         self._count, self._first = 0, ""
@@ -241,8 +241,8 @@ class _Refused:
         """
         if self._count:
             raise DataError(
-                f"all is translated but {self._count:,} lines that were too long and are empty in "
-                f"the output; the first is {self._first}"
+                f"all is translated but {self._count:,} lines that cannot be and are empty in the "
+                f"output; the first is {self._first}"
             )
 
 
