@@ -11,7 +11,7 @@ from dragoman.core.problems import shown
 from dragoman.search import SearchConfig
 from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary
 from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import Line, Prepared
+from dragoman.translation.streaming import EncodedLines, Line
 
 
 def check_prefix(reads_source: bool) -> None:
@@ -79,7 +79,7 @@ class Preparation:
         self._vocabularies, self._config = vocabularies, config
         self._positions, self._reads_source = positions, reads_source
 
-    def __call__(self, lines: list[Line]) -> Prepared:
+    def __call__(self, lines: list[Line]) -> EncodedLines:
         """Encode some lines."""
         ids = self._vocabularies.source.encode_batch([line.text for line in lines])
         nothing = [Translation("", 0.0, 0.0, [], ended=True)]
@@ -93,7 +93,7 @@ class Preparation:
             elif source or not self._reads_source:
                 wanted.append(place)
         numbers = [line.number for line in lines]
-        return Prepared(numbers, ids, prefixes, translations, wanted)
+        return EncodedLines(numbers, ids, prefixes, translations, wanted)
 
     def _prefixes(self, ids: list[list[int]], lines: list[Line]) -> list[list[int]] | None:
         """Ids that outputs begin with; a language model continues the lines themselves."""

@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class EncodedLines:
     """Lines as ids."""
 
     numbers: Sequence[int]
@@ -45,7 +45,7 @@ class Prepared:
 class _Buffer:
     """Lines that are batched together."""
 
-    def __init__(self, lines: Prepared, done: int, tokens: int) -> None:
+    def __init__(self, lines: EncodedLines, done: int, tokens: int) -> None:
         self._lines = lines
         self.translations = lines.translations
         self.groups = list(
@@ -64,7 +64,7 @@ class _Buffer:
         )
 
 
-class Stream:
+class LineStream:
     """Translates lines as they come.
 
     Args:
@@ -79,7 +79,7 @@ class Stream:
         self,
         engine: Engine,
         config: SearchConfig,
-        prepare: Callable[[list[Line]], Prepared],
+        prepare: Callable[[list[Line]], EncodedLines],
         finish: Callable[[Hypothesis], Translation],
         progress: Callable[[int], object],
     ) -> None:

@@ -27,7 +27,7 @@ from dragoman.translation.engine import Engine, TorchEngine, evaluating
 from dragoman.translation.opening import build_scorer, changed_search, open_system
 from dragoman.translation.outputs import Attention, Scored, Translation
 from dragoman.translation.preparation import Preparation, check_prefix, numbered
-from dragoman.translation.streaming import Stream, group_by_length
+from dragoman.translation.streaming import LineStream, group_by_length
 
 
 class Translator:
@@ -222,7 +222,7 @@ class Translator:
         config = self.configure(**options)
         positions = self._local.scorer.position_limit
         prepare = Preparation(self.vocabularies, config, positions, self.reads_source)
-        stream = Stream(self._engine, config, prepare, self._read, progress or _nobody)
+        stream = LineStream(self._engine, config, prepare, self._read, progress or _nobody)
         return self._while_open(stream.run(given))
 
     def configure(self, **options: Any) -> SearchConfig:

@@ -1,0 +1,33 @@
+"""The errors of Dragoman for programs, as ``dragoman.errors``; see :mod:`dragoman.core.errors`."""
+
+from dragoman.core.errors import (
+    BusyError,
+    ConfigError,
+    DataError,
+    DeadlineError,
+    DownloadError,
+    DragomanError,
+    InterruptedRunError,
+    MissingExtraError,
+    SavedError,
+    StorageError,
+    TrainingError,
+    UsageError,
+    WorkerError,
+)
+
+__all__ = [
+    "BusyError",
+    "ConfigError",
+    "DataError",
+    "DeadlineError",
+    "DownloadError",
+    "DragomanError",
+    "InterruptedRunError",
+    "MissingExtraError",
+    "SavedError",
+    "StorageError",
+    "TrainingError",
+    "UsageError",
+    "WorkerError",
+]
