@@ -56,7 +56,7 @@ def test_the_errors_are_all_of_them() -> None:
 @pytest.fixture(scope="module")
 def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("text")
-    synthetic.write(folder, 60, seed=1, dev=5, test=5)
+    synthetic.write(folder, 60, dev=5, test=5)
     path = folder / "my.yaml"
     path.write_text(yaml.safe_dump(experiment()), encoding="utf-8")
     return path

@@ -115,7 +115,7 @@ def part(name: str) -> dict[str, str]:
 
 @with_the_bag
 def test_it_trains_saves_loads_and_translates(tmp_path: Path) -> None:
-    synthetic.write(tmp_path, 60, seed=1, dev=5, test=0)
+    synthetic.write(tmp_path, 60, dev=5, test=0)
     values = {
         "data": {"train": [part("train")], "dev": part("dev")},
         "vocabulary": {"size": 120, "joint": False},
