@@ -39,7 +39,7 @@ def corrupted(references, share, seed):
 @both_tests
 @given(lines=st.integers(1, 23), seed=st.integers(0, 1000))
 @settings(max_examples=7, deadline=None)
-def test_a_system_is_no_better_than_itself(config, lines, seed):
+def test_a_system_is_no_better_than_itself(config, lines: int, seed: int) -> None:
     references = corpus(lines, seed)
     output = corrupted(references, 0.2, seed)
     (result,) = compare_systems(output, {"same": output}, [references], BLEU, config)
@@ -49,7 +49,7 @@ def test_a_system_is_no_better_than_itself(config, lines, seed):
 
 
 @both_tests
-def test_a_clearly_better_system_is_found_from_either_side(config):
+def test_a_clearly_better_system_is_found_from_either_side(config) -> None:
     references = corpus(100, 1)
     good, bad = corrupted(references, 0.05, 2), corrupted(references, 0.3, 3)
     (better,) = compare_systems(bad, {"good": good}, [references], BLEU, config)
@@ -61,7 +61,7 @@ def test_a_clearly_better_system_is_found_from_either_side(config):
 
 
 @both_tests
-def test_equally_good_systems_are_seldom_told_apart(config):
+def test_equally_good_systems_are_seldom_told_apart(config) -> None:
     """At the level of 5%, chance alone gives about one false alarm in twenty corpora."""
     alarms = 0
     for seed in range(20):
@@ -73,7 +73,7 @@ def test_equally_good_systems_are_seldom_told_apart(config):
 
 
 @both_tests
-def test_p_is_of_both_tails(config):
+def test_p_is_of_both_tails(config) -> None:
     """TER is linear where references are equally long, so that its difference is nearly normal."""
     references = corpus(200, 3)
     one, two = corrupted(references, 0.2, 4), corrupted(references, 0.22, 8)
@@ -88,7 +88,7 @@ def test_p_is_of_both_tails(config):
     assert result.p_value == pytest.approx(both_tails, abs=0.03)
 
 
-def test_the_bootstrap_has_twice_the_p_of_sacrebleu():
+def test_the_bootstrap_has_twice_the_p_of_sacrebleu() -> None:
     references = corpus(50, 6)
     one, two = corrupted(references, 0.2, 7), corrupted(references, 0.23, 8)
     metrics = {"BLEU": sacrebleu.BLEU(tokenize="none", force=True)}
@@ -98,7 +98,7 @@ def test_the_bootstrap_has_twice_the_p_of_sacrebleu():
 
 
 @both_tests
-def test_scores_are_those_of_the_metrics_and_repeat_exactly(config):
+def test_scores_are_those_of_the_metrics_and_repeat_exactly(config) -> None:
     references = corpus(30, 5)
     systems = {"b": corrupted(references, 0.1, 6), "c": corrupted(references, 0.2, 7)}
     baseline = corrupted(references, 0.15, 8)
@@ -115,7 +115,7 @@ def test_scores_are_those_of_the_metrics_and_repeat_exactly(config):
     assert results == compare_systems(baseline, systems, [references], metrics, config)
 
 
-def test_the_result_is_json_and_says_how_it_was_found():
+def test_the_result_is_json_and_says_how_it_was_found() -> None:
     references = corpus(20, 9)
     (result,) = compare_systems(
         references, {"other": corrupted(references, 0.1, 1)}, [references], BLEU, TESTS[0]
@@ -128,7 +128,7 @@ def test_the_result_is_json_and_says_how_it_was_found():
     assert str(result).startswith("other: BLEU")
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(DataError, match="no system"):
         compare_systems(["a"], {}, [["a"]])
     with pytest.raises(DataError, match="other: 2 lines, but reference 1 has 1"):
@@ -143,7 +143,7 @@ def read(name):
 
 
 @pytest.mark.skipif(not WMT22.is_dir(), reason="the WMT22 outputs are not there")
-def test_real_systems_are_told_apart_in_both_directions():
+def test_real_systems_are_told_apart_in_both_directions() -> None:
     references = [read("en-de.refA.de.gz")[:500]]
     strong, weak = (read(f"en-de.hyp.{s}.de.gz")[:500] for s in ("Online-B", "OpenNMT"))
     metrics = EvaluationConfig(metrics=("bleu",))
