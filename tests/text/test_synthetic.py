@@ -1,5 +1,6 @@
 import datetime
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -60,7 +61,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("value", NUMBERS)
-def test_numbers(value):
+def test_numbers(value) -> None:
     en, de, es, fr, ko = NUMBERS[value]
     assert said(Number(value)) == (en, de, fr, es, ko)
 
@@ -88,7 +89,7 @@ def test_numbers(value):
                      "centésimo decimotercero", "백열세 번째")),
     ],
 )  # fmt: skip
-def test_ordinals(value, unit, expected):
+def test_ordinals(value: int, unit, expected: tuple[str, str, str, str, str]) -> None:
     assert said(Ordinal(value, unit)) == expected
 
 
@@ -132,7 +133,9 @@ def test_ordinals(value, unit, expected):
         )),
     ],
 )  # fmt: skip
-def test_dates(date, with_weekday, expected):
+def test_dates(
+    date: tuple[int, int, int], with_weekday: bool, expected: tuple[str, str, str, str, str]
+) -> None:
     assert said(Date(datetime.date(*date), with_weekday)) == expected
 
 
@@ -185,7 +188,7 @@ def test_dates(date, with_weekday, expected):
         )),
     ],
 )  # fmt: skip
-def test_times(hour, minute, weekday, expected):
+def test_times(hour: int, minute: int, weekday, expected: tuple[str, str, str, str, str]) -> None:
     assert said(Time(hour, minute, weekday)) == expected
 
 
@@ -223,7 +226,7 @@ def test_times(hour, minute, weekday, expected):
         )),
     ],
 )  # fmt: skip
-def test_durations(parts, expected):
+def test_durations(parts, expected: tuple[str, str, str, str, str]) -> None:
     assert said(Duration(tuple(parts))) == expected
 
 
@@ -281,7 +284,9 @@ def test_durations(parts, expected):
         )),
     ],
 )  # fmt: skip
-def test_amounts(value, cents, currency, expected):
+def test_amounts(
+    value: int, cents: int, currency: str, expected: tuple[str, str, str, str, str]
+) -> None:
     assert said(Amount(value, cents, currency)) == expected
 
 
@@ -324,13 +329,13 @@ def korean(value):
 
 
 @given(st.integers(1, 999_999))
-def test_german_and_korean_numbers_follow_their_rules(value):
+def test_german_and_korean_numbers_follow_their_rules(value: int) -> None:
     assert DE.cardinal(value) == german(value)
     assert KO.cardinal(value) == korean(value)
 
 
 @given(st.integers(0, 999_999))
-def test_numbers_put_together_are_those_of_num2words(value):
+def test_numbers_put_together_are_those_of_num2words(value: int) -> None:
     assert EN.cardinal(value) == num2words(value, lang="en").replace(",", "")
     assert FR.cardinal(value) == num2words(value, lang="fr")
     assert ES.cardinal(value).replace("veintiún mil", "veintiuno mil").replace(
@@ -339,7 +344,7 @@ def test_numbers_put_together_are_those_of_num2words(value):
 
 
 @given(st.integers(1, 999))
-def test_spanish_ordinals_are_single_spaced_and_agree_with_the_unit(value):
+def test_spanish_ordinals_are_single_spaced_and_agree_with_the_unit(value: int) -> None:
     masculine, feminine = ES.ordinal_of(value, "day"), ES.ordinal_of(value, "week")
     assert feminine.startswith("la ")
     assert all(word.endswith("a") for word in feminine.split())
@@ -349,7 +354,9 @@ def test_spanish_ordinals_are_single_spaced_and_agree_with_the_unit(value):
 
 
 @given(st.integers(0, 23), st.integers(0, 59), st.integers(0, 23), st.integers(0, 59))
-def test_different_times_are_said_differently_in_every_language(hour, minute, other, another):
+def test_different_times_are_said_differently_in_every_language(
+    hour: int, minute: int, other: int, another: int
+) -> None:
     assume((hour, minute) != (other, another))
     pairs = zip(said(Time(hour, minute, None)), said(Time(other, another, None)), strict=True)
     assert all(one != two for one, two in pairs)
@@ -358,7 +365,7 @@ def test_different_times_are_said_differently_in_every_language(hour, minute, ot
 # The corpus.
 
 
-def test_every_row_is_words_only_in_every_language(splits):
+def test_every_row_is_words_only_in_every_language(splits) -> None:
     for row in [*splits.train, *splits.dev, *splits.test]:
         assert tuple(row.texts) == LANGUAGES
         assert row.kind in KINDS
@@ -369,12 +376,12 @@ def test_every_row_is_words_only_in_every_language(splits):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_text_comes_twice_in_a_language_so_that_the_test_is_unseen(splits, language):
+def test_no_text_comes_twice_in_a_language_so_that_the_test_is_unseen(splits, language) -> None:
     texts = [row.texts[language] for split in splits for row in split]
     assert len(set(texts)) == len(texts)
 
 
-def test_a_date_is_never_in_two_splits_with_and_without_its_weekday(splits):
+def test_a_date_is_never_in_two_splits_with_and_without_its_weekday(splits) -> None:
     plain, full = set(), set()
     for row in (row for split in splits for row in split if row.kind == "date"):
         text = row.texts["de"]
@@ -384,7 +391,7 @@ def test_a_date_is_never_in_two_splits_with_and_without_its_weekday(splits):
     assert not plain & full
 
 
-def test_every_word_of_the_test_stands_in_training(splits):
+def test_every_word_of_the_test_stands_in_training(splits) -> None:
     """The test asks for new combinations, not for words that nobody could know."""
     for language in ("en", "fr", "es"):
         known = {w for row in splits.train for w in row.texts[language].split()}
@@ -392,13 +399,13 @@ def test_every_word_of_the_test_stands_in_training(splits):
         assert sum(word not in known for word in words) / len(words) < 0.005
 
 
-def test_kinds_have_equal_shares(splits):
+def test_kinds_have_equal_shares(splits) -> None:
     counts = Counter(row.kind for row in splits.train)
     assert set(counts) == set(KINDS)
     assert max(counts.values()) < 1.3 * min(counts.values())
 
 
-def test_the_seed_decides_and_held_out_rows_do_not_depend_on_the_size():
+def test_the_seed_decides_and_held_out_rows_do_not_depend_on_the_size() -> None:
     small, large = (generate(rows, 5, dev=20, test=20) for rows in (50, 120))
     assert small == generate(50, 5, dev=20, test=20)
     assert small.test == large.test
@@ -409,7 +416,7 @@ def test_the_seed_decides_and_held_out_rows_do_not_depend_on_the_size():
 
 @given(st.integers(0, 40), st.integers(0, 9), st.integers(0, 9), st.integers(0, 2**32))
 @settings(max_examples=10, deadline=None)
-def test_sizes_are_those_asked_for(rows, dev, test, seed):
+def test_sizes_are_those_asked_for(rows: int, dev: int, test: int, seed: int) -> None:
     splits = generate(rows, seed, dev=dev, test=test)
     assert [len(split) for split in splits] == [rows, dev, test]
     ids = [row.id for split in splits for row in split]
@@ -417,12 +424,12 @@ def test_sizes_are_those_asked_for(rows, dev, test, seed):
 
 
 @pytest.mark.parametrize(("rows", "dev"), [(-1, 0), (10, -1), (10_000_000, 0)])
-def test_impossible_sizes_are_refused(rows, dev):
+def test_impossible_sizes_are_refused(rows: int, dev: int) -> None:
     with pytest.raises(ConfigError, match="expected sizes from 0 up to"):
         generate(rows, dev=dev)
 
 
-def test_written_files_are_read_back_by_any_two_columns(tmp_path):
+def test_written_files_are_read_back_by_any_two_columns(tmp_path: Path) -> None:
     paths = write(tmp_path / "new", 60, 7, dev=11, test=13)
     assert [path.name for path in paths] == ["train.tsv", "dev.tsv", "test.tsv"]
     splits = generate(60, 7, dev=11, test=13)
@@ -433,7 +440,7 @@ def test_written_files_are_read_back_by_any_two_columns(tmp_path):
         ]
 
 
-def test_a_directory_that_cannot_be_made_is_one_clear_line(tmp_path):
+def test_a_directory_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="file"):
         write(tmp_path / "file" / "corpus", 5, dev=0, test=0)
