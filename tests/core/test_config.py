@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 import yaml
@@ -55,7 +56,7 @@ class Run(Config):
     data: Data = Data()
 
 
-def message(values, kind=Run) -> str:
+def message(values: dict[str, Any], kind: type[Config] = Run) -> str:
     with pytest.raises(ConfigError) as caught:
         parse(kind, values, "run.yaml")
     assert "\n" not in str(caught.value)
@@ -95,7 +96,7 @@ class TestParse:
             ),
         ],
     )
-    def test_an_unknown_key_gets_a_suggestion(self, values, expected: str) -> None:
+    def test_an_unknown_key_gets_a_suggestion(self, values: dict[str, Any], expected: str) -> None:
         assert message(values) == expected
 
     def test_a_suggestion_prefers_the_same_section(self) -> None:
@@ -125,7 +126,9 @@ class TestParse:
             ),
         ],
     )
-    def test_a_wrong_value_is_named_with_its_key(self, values, key: str, found: str) -> None:
+    def test_a_wrong_value_is_named_with_its_key(
+        self, values: dict[str, Any], key: str, found: str
+    ) -> None:
         assert message(values).startswith(f"run.yaml: {key}: ")
         assert message(values).endswith(f", found {found}")
 
@@ -162,7 +165,7 @@ class TestParse:
             high: int = 2
             step: int = Field(1, gt=0)
 
-            def conflicts(self):
+            def conflicts(self) -> Iterator[str]:
                 if self.low > self.high:
                     yield f"low {self.low} is above high {self.high}"
                 yield from self.unread("where low is 7", *(["step"] if self.low == 7 else []))
@@ -195,7 +198,9 @@ class TestParse:
             ({"some": [{"steps": 0}]}, "some.0.steps: Input should be greater than 0, found 0"),
         ],
     )
-    def test_what_only_follows_from_a_problem_is_none(self, values, expected: str) -> None:
+    def test_what_only_follows_from_a_problem_is_none(
+        self, values: dict[str, Any], expected: str
+    ) -> None:
         class Wide(Run):
             some: tuple[Training, ...] = Field((Training(),), min_length=1)
             shape: Annotated[
@@ -207,14 +212,14 @@ class TestParse:
         assert message(values, Wide) == f"run.yaml: {expected}"
 
     @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), "1e400", "inf"])
-    def test_numbers_are_finite(self, value) -> None:
+    def test_numbers_are_finite(self, value: object) -> None:
         values = {"data": {"parts": [{"path": "a", "weight": value}]}}
         assert message(values).startswith("run.yaml: data.parts.0.weight: Input should be a finite")
 
     @pytest.mark.parametrize(
         "value", [2**63, -(2**63) - 1, 10**5000], ids=["above", "below", "far"]
     )
-    def test_whole_numbers_fit_into_64_bits(self, value) -> None:
+    def test_whole_numbers_fit_into_64_bits(self, value: object) -> None:
         assert message({"seed": value}, Training).startswith("run.yaml: seed: Input should fit")
         assert parse(Training, {"seed": 2**63 - 1}, "x").seed == 2**63 - 1
 
@@ -236,7 +241,7 @@ class TestParse:
 
 
 class TestReadYaml:
-    def read(self, tmp_path: Path, content: bytes):
+    def read(self, tmp_path: Path, content: bytes) -> Any:
         path = tmp_path / "run.yaml"
         path.write_bytes(content)
         return read_yaml(path)
@@ -339,7 +344,7 @@ plain_values = st.recursive(
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), plain_values))
-def test_written_yaml_reads_back_the_same_in_the_same_order(values) -> None:
+def test_written_yaml_reads_back_the_same_in_the_same_order(values: dict[str, Any]) -> None:
     again = yaml.safe_load(to_yaml(values))
     assert again == values
     assert list(again) == list(values)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def names(folder: Path) -> set[str]:
 
 
 @pytest.fixture
-def umask():
+def umask() -> Iterator[int]:
     before = os.umask(0o027)
     yield 0o027
     os.umask(before)
@@ -71,7 +72,7 @@ class TestAtomicWrite:
         assert (tmp_path / "b").read_bytes() == b"\x00\r\n"
         assert (tmp_path / "t").read_bytes() == b"a\r\nb\n"
 
-    def test_permissions_follow_the_umask(self, tmp_path: Path, umask) -> None:
+    def test_permissions_follow_the_umask(self, tmp_path: Path, umask: int) -> None:
         with atomic_write(tmp_path / "file") as stream:
             stream.write("x")
         assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~umask
@@ -277,7 +278,7 @@ class TestAtomicDirectory:
             pytest.fail("the work would be in vain")
         assert (tmp_path / "model").read_text() == "precious"
 
-    def test_permissions_follow_the_umask(self, tmp_path: Path, umask) -> None:
+    def test_permissions_follow_the_umask(self, tmp_path: Path, umask: int) -> None:
         with atomic_directory(tmp_path / "model"):
             pass
         assert (tmp_path / "model").stat().st_mode & 0o777 == 0o777 & ~umask
@@ -407,7 +408,9 @@ json_values = st.recursive(
 
 
 @given(value=json_values)
-def test_json_is_read_back_as_it_was(value, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_json_is_read_back_as_it_was(
+    value: object, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path = tmp_path_factory.getbasetemp() / "value.json"
     write_json(path, value)
     text = path.read_text(encoding="utf-8")

@@ -3,6 +3,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -27,11 +28,11 @@ words = st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=9)
 corpora = st.lists(st.tuples(words, words), min_size=1, max_size=7)
 
 
-def ngrams(items, order):
+def ngrams(items: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(items[i : i + order]) for i in range(len(items) - order + 1))
 
 
-def bleu(hypotheses, references):
+def bleu(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float | None:
     """BLEU by the formula of Papineni et al. (2002), one reference, no smoothing."""
     logs = []
     for order in range(1, 5):
@@ -47,7 +48,7 @@ def bleu(hypotheses, references):
     return 100 * math.exp(min(0.0, 1 - lengths) + sum(logs) / 4)
 
 
-def chrf(hypothesis, reference, beta=2, longest=6):
+def chrf(hypothesis: str, reference: str, beta: int = 2, longest: int = 6) -> float:
     """The F-score of Popović (2015) over the orders that either side has."""
     hypothesis, reference = hypothesis.replace(" ", ""), reference.replace(" ", "")
     precisions, recalls = [], []
@@ -65,7 +66,7 @@ def chrf(hypothesis, reference, beta=2, longest=6):
 
 @examples
 @given(corpora)
-def test_bleu_is_the_papers_formula(corpus) -> None:
+def test_bleu_is_the_papers_formula(corpus: list[tuple[list[str], list[str]]]) -> None:
     hypotheses, references = zip(*corpus, strict=True)
     expected = bleu(hypotheses, references)
     if expected is None:  # smoothing begins where the formula ends
@@ -77,7 +78,7 @@ def test_bleu_is_the_papers_formula(corpus) -> None:
 
 @examples
 @given(words, words)
-def test_chrf_is_the_papers_formula(hypothesis, reference) -> None:
+def test_chrf_is_the_papers_formula(hypothesis: list[str], reference: list[str]) -> None:
     hypothesis, reference = " ".join(hypothesis), " ".join(reference)
     config = EvaluationConfig(metrics=("chrf",))
     (score,) = score_corpus([hypothesis], [[reference]], config)
@@ -88,7 +89,7 @@ def test_ter_counts_edits_and_a_shift_as_one() -> None:
     config = EvaluationConfig(metrics=("ter",))
     reference = ["the cat sat on the red mat"]
 
-    def ter(hypothesis):
+    def ter(hypothesis: str) -> float:
         return score_corpus([hypothesis], [reference], config)[0].value
 
     assert ter("the cat sat on the mat") == pytest.approx(100 / 7)
@@ -98,7 +99,7 @@ def test_ter_counts_edits_and_a_shift_as_one() -> None:
 
 @examples
 @given(st.lists(words, min_size=1, max_size=7))
-def test_a_copy_of_the_reference_is_perfect(lines) -> None:
+def test_a_copy_of_the_reference_is_perfect(lines: list[list[str]]) -> None:
     text = [" ".join(line) for line in lines]
     scores = score_corpus(text, [text], ALL)
     assert [score.value for score in scores] == pytest.approx([100, 100, 0])
@@ -107,7 +108,7 @@ def test_a_copy_of_the_reference_is_perfect(lines) -> None:
 
 @examples
 @given(st.lists(words, min_size=1, max_size=7))
-def test_saying_nothing_earns_nothing(lines) -> None:
+def test_saying_nothing_earns_nothing(lines: list[list[str]]) -> None:
     references = [" ".join(line) for line in lines]
     scores = score_corpus([""] * len(lines), [references], ALL)
     assert [score.value for score in scores] == pytest.approx([0, 0, 100])
@@ -115,8 +116,10 @@ def test_saying_nothing_earns_nothing(lines) -> None:
 
 @examples
 @given(corpora, st.randoms(use_true_random=False))
-def test_the_order_of_sentences_does_not_matter(corpus, shuffler) -> None:
-    def scores():
+def test_the_order_of_sentences_does_not_matter(
+    corpus: list[tuple[list[str], list[str]]], shuffler: random.Random
+) -> None:
+    def scores() -> list[float]:
         hypotheses, references = zip(*corpus, strict=True)
         lines = [" ".join(h) for h in hypotheses]
         return [s.value for s in score_corpus(lines, [[" ".join(r) for r in references]], ALL)]
@@ -128,7 +131,9 @@ def test_the_order_of_sentences_does_not_matter(corpus, shuffler) -> None:
 
 @examples
 @given(corpora)
-def test_one_right_reference_among_several_is_enough(corpus) -> None:
+def test_one_right_reference_among_several_is_enough(
+    corpus: list[tuple[list[str], list[str]]],
+) -> None:
     hypotheses = [" ".join(h) for h, _ in corpus]
     references = [" ".join(r) for _, r in corpus]
     (score,) = score_corpus(hypotheses, [references, hypotheses], TOKENISED)
@@ -201,7 +206,9 @@ def test_tokenised_text_is_no_reason_to_warn(caplog: pytest.LogCaptureFixture) -
         (["a"], ["a"], "a single text"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(hypotheses, references, message: str) -> None:
+def test_what_cannot_be_compared_is_refused(
+    hypotheses: list[str], references: list[list[str]], message: str
+) -> None:
     with pytest.raises(DataError, match=message) as error:
         score_corpus(hypotheses, references)
     assert "\n" not in str(error.value)
@@ -216,7 +223,7 @@ def test_a_tokenizer_that_is_not_installed_names_the_extra(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("values", [{"metrics": ["meteor"]}, {"bleu_tokenise": "none"}])
-def test_a_wrong_configuration_is_refused(values) -> None:
+def test_a_wrong_configuration_is_refused(values: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         parse(EvaluationConfig, values, "here")
 

@@ -25,12 +25,12 @@ TESTS = [
 both_tests = pytest.mark.parametrize("config", TESTS, ids=lambda config: config.test)
 
 
-def corpus(lines, seed):
+def corpus(lines: int, seed: int) -> list[str]:
     draw = random.Random(seed)
     return [" ".join(draw.choices("abcdefghij", k=10)) for _ in range(lines)]
 
 
-def corrupted(references, share, seed):
+def corrupted(references: list[str], share: float, seed: int) -> list[str]:
     """The references with that share of their words replaced by one that never matches."""
     draw = random.Random(seed)
     return [" ".join("x" if draw.random() < share else w for w in r.split()) for r in references]
@@ -39,7 +39,9 @@ def corrupted(references, share, seed):
 @both_tests
 @given(lines=st.integers(1, 23), seed=st.integers(0, 1000))
 @settings(max_examples=7, deadline=None)
-def test_a_system_is_no_better_than_itself(config, lines: int, seed: int) -> None:
+def test_a_system_is_no_better_than_itself(
+    config: SignificanceConfig, lines: int, seed: int
+) -> None:
     references = corpus(lines, seed)
     output = corrupted(references, 0.2, seed)
     (result,) = compare_systems(output, {"same": output}, [references], BLEU, config)
@@ -49,7 +51,7 @@ def test_a_system_is_no_better_than_itself(config, lines: int, seed: int) -> Non
 
 
 @both_tests
-def test_a_clearly_better_system_is_found_from_either_side(config) -> None:
+def test_a_clearly_better_system_is_found_from_either_side(config: SignificanceConfig) -> None:
     references = corpus(100, 1)
     good, bad = corrupted(references, 0.05, 2), corrupted(references, 0.3, 3)
     (better,) = compare_systems(bad, {"good": good}, [references], BLEU, config)
@@ -61,7 +63,7 @@ def test_a_clearly_better_system_is_found_from_either_side(config) -> None:
 
 
 @both_tests
-def test_equally_good_systems_are_seldom_told_apart(config) -> None:
+def test_equally_good_systems_are_seldom_told_apart(config: SignificanceConfig) -> None:
     """At the level of 5%, chance alone gives about one false alarm in twenty corpora."""
     alarms = 0
     for seed in range(20):
@@ -73,7 +75,7 @@ def test_equally_good_systems_are_seldom_told_apart(config) -> None:
 
 
 @both_tests
-def test_p_is_of_both_tails(config) -> None:
+def test_p_is_of_both_tails(config: SignificanceConfig) -> None:
     """TER is linear where references are equally long, so that its difference is nearly normal."""
     references = corpus(200, 3)
     one, two = corrupted(references, 0.2, 4), corrupted(references, 0.22, 8)
@@ -98,7 +100,7 @@ def test_the_bootstrap_has_twice_the_p_of_sacrebleu() -> None:
 
 
 @both_tests
-def test_scores_are_those_of_the_metrics_and_repeat_exactly(config) -> None:
+def test_scores_are_those_of_the_metrics_and_repeat_exactly(config: SignificanceConfig) -> None:
     references = corpus(30, 5)
     systems = {"b": corrupted(references, 0.1, 6), "c": corrupted(references, 0.2, 7)}
     baseline = corrupted(references, 0.15, 8)
@@ -137,7 +139,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare_systems(["a", "b"], {"other": ["a"]}, [["a"]])
 
 
-def read(name):
+def read(name: str) -> list[str]:
     with gzip.open(WMT22 / name, "rt", encoding="utf-8", newline="\n") as stream:
         return stream.read().removesuffix("\n").split("\n")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -82,7 +82,9 @@ def test_it_finds_what_the_plain_search_finds(
         for line, hypotheses in zip(lines, found, strict=True):
             memory = model.encode(*pad([line]))
 
-            def after(ids: list[int], memory=memory, model=model) -> list[float]:
+            def after(
+                ids: list[int], memory: Any = memory, model: TranslationModel = model
+            ) -> list[float]:
                 """The whole prefix is read anew for every hypothesis."""
                 hidden, _ = model.decode(torch.tensor([[BOS, *ids]]), memory, model.start(memory))
                 return model.logits(hidden)[0, -1].log_softmax(-1).tolist()

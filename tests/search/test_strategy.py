@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -156,7 +157,12 @@ def test_forced_decoding_gives_the_score_of_search(
 @shared_fixture
 @given(lines=sources, order=st.randoms(use_true_random=False), seed=st.integers(0, 99))
 def test_neither_batch_nor_order_matters(
-    build: Build, pad: Pad, config: SearchConfig, lines: list[list[int]], order, seed: int
+    build: Build,
+    pad: Pad,
+    config: SearchConfig,
+    lines: list[list[int]],
+    order: random.Random,
+    seed: int,
 ) -> None:
     scorer = ModelScorer(build(seed))
     together = search(scorer, *pad(lines), config)

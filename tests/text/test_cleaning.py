@@ -6,6 +6,7 @@ import json
 import sqlite3
 import tracemalloc
 import unicodedata
+from collections.abc import Iterator
 from itertools import chain
 
 import pytest
@@ -49,11 +50,13 @@ def dropped(config: CleaningConfig, *sides: tuple[str, str]) -> dict[str, list[i
 
 class TestNormalize:
     @given(any_text)
-    def test_twice_is_once(self, text) -> None:
+    def test_twice_is_once(self, text: str) -> None:
         assert normalize(normalize(text)) == normalize(text)
 
     @given(any_text)
-    def test_the_result_is_composed_printable_as_utf8_and_has_single_spaces(self, text) -> None:
+    def test_the_result_is_composed_printable_as_utf8_and_has_single_spaces(
+        self, text: str
+    ) -> None:
         result = normalize(text)
         result.encode("utf-8")
         assert unicodedata.is_normalized("NFC", result)
@@ -139,7 +142,7 @@ class TestFilters:
         ("config", "fewest"), [(CleaningConfig(min_identical_words=2), 2), (CleaningConfig(), 4)]
     )
     def test_identical_sides_are_dropped_from_just_so_many_words_on(
-        self, config, fewest: int
+        self, config: CleaningConfig, fewest: int
     ) -> None:
         sides = [(" ".join(["word"] * count),) * 2 for count in range(1, 7)]
         assert dropped(config, *sides) == {"identical sides": list(range(fewest, 7))}
@@ -175,12 +178,14 @@ class TestFilters:
             parse(CleaningConfig, {"source_scripts": [script]}, "run.yaml")
 
     @given(st.lists(st.tuples(any_text, any_text)))
-    def test_with_every_filter_off_only_empty_pairs_go(self, sides) -> None:
+    def test_with_every_filter_off_only_empty_pairs_go(self, sides: list[tuple[str, str]]) -> None:
         expected = [line for line, (a, b) in enumerate(sides, 1) if normalize(a) and normalize(b)]
         assert kept(KEEP_ALL, *sides) == expected
 
     @given(st.lists(st.tuples(any_text, any_text)))
-    def test_clean_text_is_normal_and_stays_when_cleaned_again(self, sides) -> None:
+    def test_clean_text_is_normal_and_stays_when_cleaned_again(
+        self, sides: list[tuple[str, str]]
+    ) -> None:
         once = list(clean(pairs(*sides), CleaningConfig(), CleaningReport()))
         assert all(normalize(side) == side for pair in once for side in pair[:2])
         assert list(clean(once, CleaningConfig(), CleaningReport())) == once
@@ -281,7 +286,7 @@ class TestScale:
         assert peak(20_000) < peak(2_000) + 100_000  # hashes alone would be 700,000 bytes more
 
     def test_cleaning_is_lazy(self) -> None:
-        def stream():
+        def stream() -> Iterator[Pair]:
             yield Pair("a", "b", 1)
             raise AssertionError("read ahead")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,7 +34,9 @@ lines = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_character
 
 class TestPlain:
     @given(pairs=st.lists(st.tuples(lines, lines), min_size=1))
-    def test_round_trip(self, pairs, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_round_trip(
+        self, pairs: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         sides = ["".join(f"{line}\n" for line in side) for side in zip(*pairs, strict=True)]
         part = plain(tmp_path_factory.getbasetemp(), sides[0].encode(), sides[1].encode())
         expected = [Pair(*pair, number) for number, pair in enumerate(pairs, 1)]
@@ -74,7 +77,9 @@ class TestTargetAlone:
             ("a.jsonl", '{"t": "eins"}\n{"t": null}\n{"t": "zwei"}\n', {"target": "t"}),
         ],
     )
-    def test_the_source_is_empty(self, tmp_path: Path, name: str, content: str, values) -> None:
+    def test_the_source_is_empty(
+        self, tmp_path: Path, name: str, content: str, values: dict[str, Any] | None
+    ) -> None:
         path = tmp_path / name
         path.write_text(content, encoding="utf-8")
         part = CorpusPart(**({"path": str(path), **values} if values else {"target": str(path)}))
@@ -150,7 +155,7 @@ class TestPart:
             ({"source": "a", "target": "b", "format": "csv"}, "format: .*'tsv'"),
         ],
     )
-    def test_parts_that_make_no_sense(self, values, problem: str) -> None:
+    def test_parts_that_make_no_sense(self, values: dict[str, Any], problem: str) -> None:
         with pytest.raises(ConfigError, match=problem) as caught:
             parse(CorpusPart, values, "run.yaml")
         assert "\n" not in str(caught.value)
@@ -164,7 +169,7 @@ class TestPart:
         assert files == {"source": "/a.en", "target": "/home/ada/a.de", "weight": 2}
 
     @pytest.mark.parametrize("values", [None, 3, ["a.en"], {"source": 3}])
-    def test_what_is_no_part_is_left_for_the_check(self, values) -> None:
+    def test_what_is_no_part_is_left_for_the_check(self, values: object) -> None:
         assert relocate_part(values, Path("/corpora")) == values
 
     def test_names_are_short_and_tell_folders_apart(self) -> None:

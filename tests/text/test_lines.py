@@ -46,7 +46,7 @@ def fails(path: Path) -> str:
 @suffixes
 @given(lines=st.lists(line_texts, min_size=1), end=st.sampled_from(["\n", "\r\n"]))
 def test_lines_come_back_whatever_is_in_them(
-    lines, end: str, suffix, tmp_path_factory: pytest.TempPathFactory
+    lines: list[str], end: str, suffix: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = write(tmp_path_factory.getbasetemp(), "".join(x + end for x in lines).encode(), suffix)
     assert list(read_lines(path)) == lines
@@ -66,13 +66,13 @@ def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
 
 
 @suffixes
-def test_a_line_of_100_000_characters_is_read(tmp_path: Path, suffix) -> None:
+def test_a_line_of_100_000_characters_is_read(tmp_path: Path, suffix: str) -> None:
     line = "가" * 100_000
     assert list(read_lines(write(tmp_path, line.encode(), suffix))) == [line]
 
 
 @suffixes
-def test_an_empty_file_is_an_error(tmp_path: Path, suffix) -> None:
+def test_an_empty_file_is_an_error(tmp_path: Path, suffix: str) -> None:
     assert "the file is empty" in fails(write(tmp_path, b"", suffix))
 
 
@@ -81,7 +81,7 @@ def test_an_empty_stream_is_none() -> None:
 
 
 @suffixes
-def test_bytes_that_are_not_utf8_are_placed(tmp_path: Path, suffix) -> None:
+def test_bytes_that_are_not_utf8_are_placed(tmp_path: Path, suffix: str) -> None:
     text = fails(write(tmp_path, b"good\nSch\xf6n\n", suffix))
     assert ":2: not UTF-8 at byte 4 of the line (0xF6)" in text
     assert "iconv -f ISO-8859-1 -t UTF-8" in text
@@ -98,7 +98,7 @@ def test_surrogates_and_overlong_forms_are_not_utf8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
 class TestArchives:
-    def test_one_cut_short_anywhere_is_an_error(self, tmp_path: Path, suffix) -> None:
+    def test_one_cut_short_anywhere_is_an_error(self, tmp_path: Path, suffix: str) -> None:
         content = "".join(f"line {number}\n" for number in range(50)).encode()
         path = write(tmp_path, content, suffix)
         whole = path.read_bytes()
@@ -106,32 +106,32 @@ class TestArchives:
             path.write_bytes(whole[:length])
             assert "the archive is truncated or corrupt" in fails(path)
 
-    def test_what_is_no_archive_is_an_error(self, tmp_path: Path, suffix) -> None:
+    def test_what_is_no_archive_is_an_error(self, tmp_path: Path, suffix: str) -> None:
         path = tmp_path / f"text{suffix}"
         path.write_bytes(b"plain text in disguise\n" * 20)
         assert f"not compressed as its suffix {suffix} says" in fails(path)
 
     def test_one_is_recognised_without_its_suffix_or_with_another(
-        self, tmp_path: Path, suffix
+        self, tmp_path: Path, suffix: str
     ) -> None:
         for name in ("text", "text.de", "text.gz", "text.zst"):
             path = tmp_path / name
             path.write_bytes(COMPRESS[suffix]("grün\n".encode()))
             assert list(read_lines(path)) == ["grün"]
 
-    def test_on_a_stream_it_is_said_what_to_do(self, suffix) -> None:
+    def test_on_a_stream_it_is_said_what_to_do(self, suffix: str) -> None:
         stream = io.BytesIO(COMPRESS[suffix](b"a\n"))
         with pytest.raises(DataError, match="stdin: compressed; decompress it on the way"):
             list(stream_lines(stream, "stdin"))
 
-    def test_archives_one_after_another_are_one_text(self, tmp_path: Path, suffix) -> None:
+    def test_archives_one_after_another_are_one_text(self, tmp_path: Path, suffix: str) -> None:
         path = tmp_path / f"text{suffix}"
         path.write_bytes(COMPRESS[suffix](b"a\nb") + COMPRESS[suffix](b"c\n"))
         assert list(read_lines(path)) == ["a", "bc"]
 
 
 @suffixes
-def test_a_missing_file_and_a_directory(tmp_path: Path, suffix) -> None:
+def test_a_missing_file_and_a_directory(tmp_path: Path, suffix: str) -> None:
     assert "no such file" in fails(tmp_path / f"none{suffix}")
     (tmp_path / f"folder{suffix}").mkdir()
     assert "cannot be read: Is a directory" in fails(tmp_path / f"folder{suffix}")

@@ -61,7 +61,9 @@ def numbered(pairs: list[tuple[str, str]], first: int) -> list[Pair]:
 class TestTsv:
     @suffixes
     @given(pairs=pairs_of_cells)
-    def test_round_trip(self, pairs, suffix, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_round_trip(
+        self, pairs: list[tuple[str, str]], suffix: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         text = "de\tnote\ten\n" + "".join(f"{de}\t-\t{en}\n" for en, de in pairs)
         path = write(tmp_path_factory.getbasetemp(), f"a.tsv{suffix}", text)
         assert read(path) == numbered(pairs, first=2)
@@ -103,7 +105,11 @@ class TestJsonl:
     @given(pairs=st.lists(st.tuples(anything, anything), min_size=1, max_size=5))
     @pytest.mark.parametrize("ascii_only", [True, False])
     def test_round_trip(
-        self, pairs, suffix, ascii_only: bool, tmp_path_factory: pytest.TempPathFactory
+        self,
+        pairs: list[tuple[str, str]],
+        suffix: str,
+        ascii_only: bool,
+        tmp_path_factory: pytest.TempPathFactory,
     ) -> None:
         text = "".join(
             json.dumps({"en": en, "de": de, "id": 1}, ensure_ascii=ascii_only) + "\n"
@@ -155,7 +161,9 @@ def tmx(pairs: list[tuple[str, str]], source: str = "en", target: str = "de") ->
 class TestTmx:
     @suffixes
     @given(pairs=pairs_of_cells)
-    def test_round_trip(self, pairs, suffix, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_round_trip(
+        self, pairs: list[tuple[str, str]], suffix: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         path = write(tmp_path_factory.getbasetemp(), f"a.tmx{suffix}", tmx(pairs))
         assert read(path) == numbered(pairs, first=1)
 
@@ -240,7 +248,9 @@ class TestPo:
             st.text(characters, min_size=1), st.text(characters, min_size=1), min_size=1
         )
     )
-    def test_round_trip(self, pairs, suffix, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_round_trip(
+        self, pairs: dict[str, str], suffix: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         catalogue = polib.POFile(wrapwidth=40)
         catalogue.metadata = {"Content-Type": "text/plain; charset=UTF-8"}
         for source, target in pairs.items():

@@ -9,23 +9,23 @@ from num2words import num2words
 
 from dragoman.core.errors import ConfigError, StorageError
 from dragoman.text.corpus import CorpusPart, read_pairs
-from dragoman.text.synthetic import KINDS, LANGUAGES, generate, write
+from dragoman.text.synthetic import KINDS, LANGUAGES, Splits, generate, write
 from dragoman.text.synthetic.english import English
 from dragoman.text.synthetic.french import French
 from dragoman.text.synthetic.german import German
 from dragoman.text.synthetic.korean import Korean
-from dragoman.text.synthetic.meanings import Amount, Date, Duration, Number, Ordinal, Time
+from dragoman.text.synthetic.meanings import Amount, Date, Duration, Meaning, Number, Ordinal, Time
 from dragoman.text.synthetic.spanish import Spanish
 
 EN, DE, FR, ES, KO = English(), German(), French(), Spanish(), Korean()
 
 
 @pytest.fixture(scope="module")
-def splits():
+def splits() -> Splits:
     return generate(2000, 3, dev=200, test=300)
 
 
-def said(meaning):
+def said(meaning: Meaning) -> tuple[str, ...]:
     return tuple(speaker.say(meaning) for speaker in (EN, DE, FR, ES, KO))
 
 
@@ -61,7 +61,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("value", NUMBERS)
-def test_numbers(value) -> None:
+def test_numbers(value: int) -> None:
     en, de, es, fr, ko = NUMBERS[value]
     assert said(Number(value)) == (en, de, fr, es, ko)
 
@@ -89,7 +89,7 @@ def test_numbers(value) -> None:
                      "centésimo decimotercero", "백열세 번째")),
     ],
 )  # fmt: skip
-def test_ordinals(value: int, unit, expected: tuple[str, str, str, str, str]) -> None:
+def test_ordinals(value: int, unit: str | None, expected: tuple[str, str, str, str, str]) -> None:
     assert said(Ordinal(value, unit)) == expected
 
 
@@ -188,7 +188,9 @@ def test_dates(
         )),
     ],
 )  # fmt: skip
-def test_times(hour: int, minute: int, weekday, expected: tuple[str, str, str, str, str]) -> None:
+def test_times(
+    hour: int, minute: int, weekday: int | None, expected: tuple[str, str, str, str, str]
+) -> None:
     assert said(Time(hour, minute, weekday)) == expected
 
 
@@ -226,7 +228,7 @@ def test_times(hour: int, minute: int, weekday, expected: tuple[str, str, str, s
         )),
     ],
 )  # fmt: skip
-def test_durations(parts, expected: tuple[str, str, str, str, str]) -> None:
+def test_durations(parts: list[tuple[int, str]], expected: tuple[str, str, str, str, str]) -> None:
     assert said(Duration(tuple(parts))) == expected
 
 
@@ -299,7 +301,7 @@ GERMAN_TENS = ["", "", "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", 
                "achtzig", "neunzig"]  # fmt: skip
 
 
-def german(value, alone=True):
+def german(value: int, alone: bool = True) -> str:
     if value >= 1000:
         rest = german(value % 1000) if value % 1000 else ""
         return german(value // 1000, alone=False) + "tausend" + rest
@@ -316,7 +318,7 @@ def german(value, alone=True):
     return (ones + "und" if ones else "") + GERMAN_TENS[value // 10]
 
 
-def korean(value):
+def korean(value: int) -> str:
     if value >= 10_000:
         high = korean(value // 10_000) if value >= 20_000 else ""
         return f"{high}만 {korean(value % 10_000)}".strip()
@@ -365,7 +367,7 @@ def test_different_times_are_said_differently_in_every_language(
 # The corpus.
 
 
-def test_every_row_is_words_only_in_every_language(splits) -> None:
+def test_every_row_is_words_only_in_every_language(splits: Splits) -> None:
     for row in [*splits.train, *splits.dev, *splits.test]:
         assert tuple(row.texts) == LANGUAGES
         assert row.kind in KINDS
@@ -376,12 +378,14 @@ def test_every_row_is_words_only_in_every_language(splits) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_text_comes_twice_in_a_language_so_that_the_test_is_unseen(splits, language) -> None:
+def test_no_text_comes_twice_in_a_language_so_that_the_test_is_unseen(
+    splits: Splits, language
+) -> None:
     texts = [row.texts[language] for split in splits for row in split]
     assert len(set(texts)) == len(texts)
 
 
-def test_a_date_is_never_in_two_splits_with_and_without_its_weekday(splits) -> None:
+def test_a_date_is_never_in_two_splits_with_and_without_its_weekday(splits: Splits) -> None:
     plain, full = set(), set()
     for row in (row for split in splits for row in split if row.kind == "date"):
         text = row.texts["de"]
@@ -391,7 +395,7 @@ def test_a_date_is_never_in_two_splits_with_and_without_its_weekday(splits) -> N
     assert not plain & full
 
 
-def test_every_word_of_the_test_stands_in_training(splits) -> None:
+def test_every_word_of_the_test_stands_in_training(splits: Splits) -> None:
     """The test asks for new combinations, not for words that nobody could know."""
     for language in ("en", "fr", "es"):
         known = {w for row in splits.train for w in row.texts[language].split()}
@@ -399,7 +403,7 @@ def test_every_word_of_the_test_stands_in_training(splits) -> None:
         assert sum(word not in known for word in words) / len(words) < 0.005
 
 
-def test_kinds_have_equal_shares(splits) -> None:
+def test_kinds_have_equal_shares(splits: Splits) -> None:
     counts = Counter(row.kind for row in splits.train)
     assert set(counts) == set(KINDS)
     assert max(counts.values()) < 1.3 * min(counts.values())

@@ -60,12 +60,12 @@ covered_text = st.text([*sorted(set("".join(ENGLISH + GERMAN))), " ", "\t", "\xa
 class TestEncoding:
     @vocabularies
     @given(text=covered_text)
-    def test_covered_text_comes_back(self, vocabulary, text) -> None:
+    def test_covered_text_comes_back(self, vocabulary: Vocabulary, text: str) -> None:
         assert vocabulary.decode(vocabulary.encode(text)) == normalize(text)
 
     @byte_vocabularies
     @given(text=st.text())
-    def test_with_bytes_any_text_comes_back(self, vocabulary, text: str) -> None:
+    def test_with_bytes_any_text_comes_back(self, vocabulary: Vocabulary, text: str) -> None:
         assume("\u2581" not in text)
         ids = vocabulary.encode(text)
         assert UNK not in ids
@@ -73,27 +73,31 @@ class TestEncoding:
 
     @vocabularies
     @given(text=st.text())
-    def test_ids_are_pieces_and_never_pad_begin_or_end(self, vocabulary, text: str) -> None:
+    def test_ids_are_pieces_and_never_pad_begin_or_end(
+        self, vocabulary: Vocabulary, text: str
+    ) -> None:
         ids = vocabulary.encode(text)
         assert all(i == UNK or EOS < i < len(vocabulary) for i in ids)
 
     @vocabularies
-    def test_sentencepiece_s_space_sign_is_read_as_a_space(self, vocabulary) -> None:
+    def test_sentencepiece_s_space_sign_is_read_as_a_space(self, vocabulary: Vocabulary) -> None:
         assert vocabulary.encode("\u2581the\u2581\u2581fox") == vocabulary.encode("the fox")
 
     @vocabularies
-    def test_names_of_special_pieces_in_a_text_are_text(self, vocabulary) -> None:
+    def test_names_of_special_pieces_in_a_text_are_text(self, vocabulary: Vocabulary) -> None:
         for name in ("<pad>", "<s>", "</s>", "<unk>", "<0x41>"):
             assert not {PAD, BOS, EOS} & set(vocabulary.encode(f"the {name} fox"))
         assert "A" not in vocabulary.decode(vocabulary.encode("<0x41>"))
 
     @vocabularies
-    def test_white_space_composition_and_controls_make_no_difference(self, vocabulary) -> None:
+    def test_white_space_composition_and_controls_make_no_difference(
+        self, vocabulary: Vocabulary
+    ) -> None:
         expected = vocabulary.encode("über der Hund")
         assert vocabulary.encode(" u\u0308ber\u00a0 der\x07\u3000Hund\n") == expected
 
     @vocabularies
-    def test_a_batch_is_its_texts_one_by_one(self, vocabulary) -> None:
+    def test_a_batch_is_its_texts_one_by_one(self, vocabulary: Vocabulary) -> None:
         texts = [pair.source for pair in corpus(50)] + ["", "日本"]
         one_by_one = [vocabulary.encode(text) for text in texts]
         assert vocabulary.encode_batch(texts) == one_by_one
@@ -101,7 +105,7 @@ class TestEncoding:
         assert vocabulary.encode_batch([]) == []
 
     @vocabularies
-    def test_special_ids_say_nothing_and_unknown_is_visible(self, vocabulary) -> None:
+    def test_special_ids_say_nothing_and_unknown_is_visible(self, vocabulary: Vocabulary) -> None:
         ids = vocabulary.encode("the fox")
         assert vocabulary.decode([BOS, *ids, EOS, PAD, PAD]) == "the fox"
         assert vocabulary.decode([PAD, BOS, EOS]) == ""
@@ -112,7 +116,7 @@ class TestEncoding:
         assert TRAINED[0].decode(TRAINED[0].encode("fo日x")) == "fo⁇x"
 
     @vocabularies
-    def test_pieces_spell_the_text(self, vocabulary) -> None:
+    def test_pieces_spell_the_text(self, vocabulary: Vocabulary) -> None:
         pieces = vocabulary.pieces(vocabulary.encode("the quick dog"))
         assert "".join(pieces) == "▁the▁quick▁dog"
         assert vocabulary.pieces([PAD, UNK, BOS, EOS]) == ["<pad>", "<unk>", "<s>", "</s>"]
@@ -120,15 +124,15 @@ class TestEncoding:
 
 class TestTags:
     @vocabularies
-    def test_each_has_an_id_right_after_the_special_ones(self, vocabulary) -> None:
+    def test_each_has_an_id_right_after_the_special_ones(self, vocabulary: Vocabulary) -> None:
         assert [vocabulary.tag("<2de>"), vocabulary.tag("<2en>")] == [4, 5]
 
     @vocabularies
-    def test_all_are_known_and_nothing_else_is_one(self, vocabulary) -> None:
+    def test_all_are_known_and_nothing_else_is_one(self, vocabulary: Vocabulary) -> None:
         assert vocabulary.tags == [4, 5]
 
     @pytest.mark.parametrize("config", KINDS, ids=["bpe", "unigram", "bpe-bytes", "unigram-bytes"])
-    def test_without_any_there_are_none(self, config) -> None:
+    def test_without_any_there_are_none(self, config: VocabularyConfig) -> None:
         """Not even where pieces that look like one are learned from the text."""
         plain = config.model_copy(update={"tags": ()})
         lines = [Pair(f"{p.source} a<+>", f"b<+> {p.target}", p.line) for p in corpus()]
@@ -137,14 +141,16 @@ class TestTags:
         assert vocabulary.tags == []
 
     @vocabularies
-    def test_a_tag_is_never_split_and_stays_itself(self, vocabulary) -> None:
+    def test_a_tag_is_never_split_and_stays_itself(self, vocabulary: Vocabulary) -> None:
         ids = vocabulary.encode("<2de> the fox")
         assert ids.count(vocabulary.tag("<2de>")) == 1
         assert vocabulary.decode(ids) == "<2de> the fox"
 
     @byte_vocabularies
     @given(text=st.text("<2den> ", max_size=12))
-    def test_nothing_but_the_tag_itself_gives_its_id(self, vocabulary, text: str) -> None:
+    def test_nothing_but_the_tag_itself_gives_its_id(
+        self, vocabulary: Vocabulary, text: str
+    ) -> None:
         ids = vocabulary.encode(text)
         for tag in ("<2de>", "<2en>"):
             assert ids.count(vocabulary.tag(tag)) == normalize(text).count(tag)
@@ -176,7 +182,7 @@ class TestSampling:
     texts = tuple(pair.source for pair in corpus(20))
 
     @vocabularies
-    def test_the_seed_decides(self, vocabulary) -> None:
+    def test_the_seed_decides(self, vocabulary: Vocabulary) -> None:
         first = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
         again = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
         other = vocabulary.encode_batch(self.texts, sampling=0.3, seed=6)
@@ -184,7 +190,7 @@ class TestSampling:
         assert first != other
 
     @vocabularies
-    def test_no_call_before_and_no_thread_beside_changes_it(self, vocabulary) -> None:
+    def test_no_call_before_and_no_thread_beside_changes_it(self, vocabulary: Vocabulary) -> None:
         expected = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
         found: list[list[list[int]]] = []
 
@@ -203,7 +209,7 @@ class TestSampling:
     @vocabularies
     @given(seed=st.integers(min_value=-(2**70), max_value=2**70))
     @settings(max_examples=20)
-    def test_samples_spell_the_same_text(self, vocabulary, seed: int) -> None:
+    def test_samples_spell_the_same_text(self, vocabulary: Vocabulary, seed: int) -> None:
         sampled = vocabulary.encode_batch(self.texts, sampling=0.3, seed=seed)
         assert [vocabulary.decode(ids) for ids in sampled] == list(self.texts)
 
@@ -248,7 +254,7 @@ class TestTraining:
         assert capfd.readouterr() == ("", "")
 
     @pytest.mark.parametrize("pairs", [[], [("", "")], [(" \u2028", "\x07")]])
-    def test_no_text_is_a_data_error(self, pairs) -> None:
+    def test_no_text_is_a_data_error(self, pairs: list[tuple[str, str]]) -> None:
         with pytest.raises(DataError, match="no text to train a vocabulary on"):
             train_vocabularies(pairs, VocabularyConfig(), seed=1)
 
@@ -313,7 +319,7 @@ class TestTraining:
             ({"character_coverage": 0.5}, "character_coverage: .*greater than or equal to 0.98"),
         ],
     )
-    def test_values_that_make_no_sense(self, values, problem: str) -> None:
+    def test_values_that_make_no_sense(self, values: dict[str, object], problem: str) -> None:
         with pytest.raises(ConfigError, match=problem):
             parse(VocabularyConfig, values, "run.yaml")
 
@@ -371,7 +377,7 @@ class TestSaving:
             Vocabularies.load(tmp_path)
 
     @pytest.mark.parametrize("model", [b"", b"garbage", b"\x00" * 100])
-    def test_garbage_is_no_model(self, model) -> None:
+    def test_garbage_is_no_model(self, model: bytes) -> None:
         with pytest.raises(SavedError, match=r"not a sentencepiece model|of another kind"):
             Vocabulary(model)
 
