@@ -78,8 +78,8 @@ def test_bleu_is_the_papers_formula(corpus: list[tuple[list[str], list[str]]]) -
 
 @examples
 @given(words, words)
-def test_chrf_is_the_papers_formula(hypothesis: list[str], reference: list[str]) -> None:
-    hypothesis, reference = " ".join(hypothesis), " ".join(reference)
+def test_chrf_is_the_papers_formula(one: list[str], other: list[str]) -> None:
+    hypothesis, reference = " ".join(one), " ".join(other)
     config = EvaluationConfig(metrics=("chrf",))
     (score,) = score_corpus([hypothesis], [[reference]], config)
     assert score.value == pytest.approx(chrf(hypothesis, reference))
@@ -169,8 +169,11 @@ def test_confidence_interval_holds_the_score_and_narrows_with_more_text() -> Non
     (few,) = score_corpus(hypotheses[:40], [references[:40]], config)
     (many,) = score_corpus(hypotheses, [references], config)
     for score in (few, many):
+        assert score.confidence is not None
         assert abs(score.value - score.confidence.mean) < score.confidence.margin
     # Four hundred lines against forty: the margin shrinks by about the square root of ten.
+    assert few.confidence is not None
+    assert many.confidence is not None
     assert 2 < few.confidence.margin / many.confidence.margin < 5
     assert many == score_corpus(hypotheses, [references], config)[0]
     assert "bs:200" in many.signature
