@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, StorageError
-from dragoman.text import cleaning
 from dragoman.text.cleaning import (
     CleaningConfig,
     CleaningReport,
@@ -303,7 +302,7 @@ class TestScale:
             def close(self) -> None:
                 pass
 
-        monkeypatch.setattr(cleaning.sqlite3, "connect", lambda *_, **__: Full())
+        monkeypatch.setattr("sqlite3.connect", lambda *_, **__: Full())
         with pytest.raises(StorageError, match="disk is full; free some space, set TMPDIR"):
             list(clean(pairs(("a", "b")), CleaningConfig(), CleaningReport()))
 

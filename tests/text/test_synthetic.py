@@ -379,14 +379,15 @@ def test_every_row_is_words_only_in_every_language(splits: Splits) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_text_comes_twice_in_a_language_so_that_the_test_is_unseen(
-    splits: Splits, language
+    splits: Splits, language: str
 ) -> None:
     texts = [row.texts[language] for split in splits for row in split]
     assert len(set(texts)) == len(texts)
 
 
 def test_a_date_is_never_in_two_splits_with_and_without_its_weekday(splits: Splits) -> None:
-    plain, full = set(), set()
+    plain: set[str] = set()
+    full: set[str] = set()
     for row in (row for split in splits for row in split if row.kind == "date"):
         text = row.texts["de"]
         (full if "," in text else plain).add(text.split(", ")[-1])
