@@ -62,8 +62,10 @@ def test_a_translator_goes_on_where_the_source_ended(
 ) -> None:
     """One sentence at a time, without padding: read the source, then the target."""
     ours = made(cell=cell, source=source, source_layers=source_layers)
+    assert ours.source_embedding is not None
     writer = torch_stack(ours.stack, cell)
-    reader = writer if source_layers == "same" else torch_stack(ours.source_stack, cell)
+    own_stack = ours.source_stack
+    reader = writer if own_stack is None else torch_stack(own_stack, cell)
     lengths = [2, 7, 4]
     sentences, target = random_ids(3, 7), random_ids(3, 5, seed=2)
     found = teacher_force(ours, sentences, mask_of(lengths), target)

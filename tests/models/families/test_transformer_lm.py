@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -36,17 +38,19 @@ def torch_encoder(ours: TransformerLM) -> nn.TransformerEncoder:
     theirs = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).double()
     with torch.no_grad():
         for a, b in zip(theirs.layers, ours.layers, strict=True):
-            at = b.attention
+            at: Any = b.attention
             a.self_attn.in_proj_weight.copy_(
                 torch.cat([at.query.weight, at.key.weight, at.value.weight])
             )
             a.self_attn.out_proj.weight.copy_(at.output.weight)
             a.self_attn.in_proj_bias.zero_()
             a.self_attn.out_proj.bias.zero_()
-            a.linear1.load_state_dict(b.feed_forward.inner.state_dict())
-            a.linear2.load_state_dict(b.feed_forward.outer.state_dict())
-            a.norm1.load_state_dict(b.residuals[0].norm.state_dict())
-            a.norm2.load_state_dict(b.residuals[1].norm.state_dict())
+            feed_forward: Any = b.feed_forward
+            residuals: Any = b.residuals
+            a.linear1.load_state_dict(feed_forward.inner.state_dict())
+            a.linear2.load_state_dict(feed_forward.outer.state_dict())
+            a.norm1.load_state_dict(residuals[0].norm.state_dict())
+            a.norm2.load_state_dict(residuals[1].norm.state_dict())
     return theirs
 
 
@@ -90,7 +94,8 @@ def test_dropout_falls_where_that_of_a_decoder_falls() -> None:
 def test_a_translator_is_torchs_encoder_over_both_sides(source_sees: str, positions: str) -> None:
     """One sequence a sentence, without padding, in which the target sees all before it."""
     ours = made(source=source_sees, positions=positions)
-    theirs = torch_encoder(ours)
+    theirs, embedding = torch_encoder(ours), ours.source_embedding
+    assert embedding is not None
     lengths = [7, 2, 5]
     source, target = random_ids(3, 7), random_ids(3, 4, seed=2)
     found = hidden_of(ours, source, mask_of(lengths), target)
@@ -98,7 +103,7 @@ def test_a_translator_is_torchs_encoder_over_both_sides(source_sees: str, positi
         own = source[row : row + 1, :length]
         both = torch.cat(
             [
-                ours.source_embedding(own) + ours.source_side,
+                embedding(own) + ours.source_side,
                 ours.target_embedding(target[row : row + 1]),
             ],
             dim=1,
@@ -133,7 +138,7 @@ def test_one_softmax_over_source_and_own_positions(positions: str, attention: st
     own: KeysValues = module.keys_values(x)  # counted from 0, so that two come before `start`
     now = x[:, start:]
     found, on_source = attend_after(prefix, module, now, own, None, start=start)
-    found, on_source = found.detach().numpy(), on_source.detach().numpy()
+    found, on_source = found.detach(), on_source.detach()
     w = {name: p.detach().numpy() for name, p in module.named_parameters()}
     scale = 1.0 if attention == "dot" else 4**-0.5
     atol = 1e-6 if positions == "rotary" else 1e-13  # its table is in float32

@@ -51,7 +51,7 @@ def test_layers_are_those_of_the_transformer(name: str, choices: dict[str, Any])
     layer, x = built(TYPES[name], Sizes(6, 2, 5, 3)), random_input(2, 11, 6)
     config = TransformerConfig(d_model=6, heads=2, d_ff=7, **choices)
     other = EncoderLayer(config).double().eval().attention
-    other.load_state_dict(layer.mixing.state_dict())
+    other.load_state_dict(layer.get_submodule("mixing").state_dict())
     shared = other.shared(torch.ones(2, 11, dtype=torch.bool), x)
     torch.testing.assert_close(layer(x, layer.shared(x)), other.mix(x, shared))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -46,7 +46,10 @@ def random(*shape: int, seed: int = 1) -> Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=generator)
 
 
-def double(module: nn.Module) -> nn.Module:
+M = TypeVar("M", bound=nn.Module)
+
+
+def double(module: M) -> M:
     """In float64, with no weight left at 0, which would hide a mistake."""
     torch.manual_seed(5)
     with torch.no_grad():
@@ -130,8 +133,8 @@ def test_ssru_in_bfloat16_errs_by_the_rounding_of_its_gates_alone(pieces: list[i
     """The cell is kept in float32: with 8 bits, small updates of it would be lost."""
     layer = double(SSRU(D_MODEL)).bfloat16()
     with torch.no_grad():
-        layer.forget.weight.mul_(0.1)
-        layer.forget.bias.fill_(5.0)  # remembers some 150 positions
+        layer.get_parameter("forget.weight").mul_(0.1)
+        layer.get_parameter("forget.bias").fill_(5.0)  # remembers some 150 positions
     x = random(1, 1, D_MODEL).bfloat16().expand(1, 600, D_MODEL)  # goes on in one direction
     exact = SSRU(D_MODEL).double()
     exact.load_state_dict(layer.state_dict())
@@ -192,7 +195,7 @@ def test_separable_convolution_of_the_encoder(width: int) -> None:
 def test_depthwise_convolutions_are_torchs(dilation: int) -> None:
     x, width = random(2, 9, D_MODEL), 3
     for kind, padding in ((CausalDepthwise, (width - 1) * dilation), (CentredDepthwise, dilation)):
-        ours = kind(D_MODEL, width, dilation).double()
+        ours: Any = kind(D_MODEL, width, dilation).double()
         weight = ours.weight.detach().t().unsqueeze(1)
         theirs = functional.conv1d(
             x.transpose(1, 2), weight, padding=padding, dilation=dilation, groups=D_MODEL

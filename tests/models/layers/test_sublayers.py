@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -11,12 +12,24 @@ import torch
 from torch import nn
 
 from dragoman.models.layers.dropout import keep_mask, seed_dropout
-from dragoman.models.layers.sublayers import Residual, feed_forward, final_norm, normalization
+from dragoman.models.layers.sublayers import (
+    Activation,
+    Norm,
+    Normalization,
+    Residual,
+    feed_forward,
+    final_norm,
+    normalization,
+)
 
 Array = np.ndarray
+PLACES: tuple[Norm, Norm] = ("post", "pre")
 
 
-def double(module: nn.Module) -> nn.Module:
+M = TypeVar("M", bound=nn.Module)
+
+
+def double(module: M) -> M:
     """In float64, with no weight left at 0 or 1, which would hide a mistake."""
     module.double()
     torch.manual_seed(5)
@@ -42,7 +55,7 @@ def arrays(module: nn.Module) -> dict[str, Array]:
         ("gelu", lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2),
     ],
 )
-def test_feed_forward(activation: str, formula: Callable[[float], float]) -> None:
+def test_feed_forward(activation: Activation, formula: Callable[[float], float]) -> None:
     layer = double(feed_forward(5, 7, 0.0, activation))
     w, x = arrays(layer), rows()
     inner = np.vectorize(formula)(x.numpy() @ w["inner.weight"].T + w["inner.bias"])
@@ -70,16 +83,16 @@ def by_hand(kind: str, x: Array, weights: dict[str, Array]) -> Array:
 
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])
-def test_normalizations(kind: str) -> None:
+def test_normalizations(kind: Normalization) -> None:
     layer = double(normalization(5, kind))
     expected = by_hand(kind, rows().numpy(), arrays(layer))
     np.testing.assert_allclose(layer(rows()).detach().numpy(), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])
-def test_residual_normalizes_after_or_before(kind: str) -> None:
+def test_residual_normalizes_after_or_before(kind: Normalization) -> None:
     x = rows().numpy()
-    post, pre = (double(Residual(5, 0.0, norm, kind)) for norm in ("post", "pre"))
+    post, pre = (double(Residual(5, 0.0, norm, kind)) for norm in PLACES)
     weights = arrays(post.norm)
     expected = by_hand(kind, x + x**3, weights)
     found = post(rows(), lambda y: y**3).detach().numpy()
@@ -89,7 +102,7 @@ def test_residual_normalizes_after_or_before(kind: str) -> None:
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_what_a_sublayer_adds_is_dropped_out(norm: str) -> None:
+def test_what_a_sublayer_adds_is_dropped_out(norm: Norm) -> None:
     """On its output, "before it is added to the sub-layer input and normalized" (section 5.4)."""
     residual = double(Residual(5, 0.4, norm)).train()
     seed_dropout(3)
@@ -104,11 +117,12 @@ def test_what_a_sublayer_adds_is_dropped_out(norm: str) -> None:
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
-def test_dropout_inside_the_feed_forward_sublayer(activation: str) -> None:
+def test_dropout_inside_the_feed_forward_sublayer(activation: Activation) -> None:
     """On what the outer matrix reads, whatever the activation."""
     layer = double(feed_forward(5, 7, 0.4, activation)).train()
     inner: list[torch.Tensor] = []
-    layer.outer.register_forward_pre_hook(lambda module, inputs: inner.append(inputs[0]))
+    outer = layer.get_submodule("outer")
+    outer.register_forward_pre_hook(lambda module, inputs: inner.append(inputs[0]))
     seed_dropout(3)
     layer(rows())
     layer.eval()(rows())
