@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -94,6 +95,10 @@ def test_it_finds_what_the_plain_search_finds(
             assert_same(hypotheses, plain, width)
 
 
+def rows_after(scorer: TableScorer, first: int, ids: list[int]) -> list[float]:
+    return scorer.after(first, ids).tolist()
+
+
 tables = st.builds(random_table, st.integers(0, 9999), st.sampled_from([0.5, 2.0, 5.0]))
 alphas = st.sampled_from([0.0, 0.6, 1.0, 2.0])
 
@@ -119,7 +124,7 @@ def test_ending_early_loses_nothing(
     steps = []
     for line, hypotheses in zip(lines, found, strict=True):
         plain = plain_beam_search(
-            lambda ids, first=line[0]: scorer.after(first, ids).tolist(),
+            partial(rows_after, scorer, line[0]),
             len(line) + 5,
             beam,
             alpha,
