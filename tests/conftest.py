@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+from command_line import CommandLine, call
 from hypothesis import settings
 
 for _library in ("OMP", "MKL", "OPENBLAS"):  # read when PyTorch and NumPy are first imported
@@ -26,3 +28,8 @@ settings.load_profile("repeatable")
 _SHARED = Path(__file__).parents[2] / "shared" / "data"
 if _SHARED.is_dir():
     os.environ.setdefault("DRAGOMAN_CORPORA", str(_SHARED))
+
+
+@pytest.fixture
+def dragoman() -> CommandLine:
+    return call

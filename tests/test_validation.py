@@ -10,6 +10,7 @@ from worlds import ALONE, together
 
 from dragoman import validation
 from dragoman.core.errors import DataError, WorkerError
+from dragoman.evaluation import metrics
 from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import RecurrentLMConfig, TransformerConfig
 from dragoman.models.interface import TranslationModel
@@ -66,7 +67,7 @@ def test_sharing_changes_nothing(
     )
     assert len(set(translations)) > SENTENCES // 2, "lines that change places would show"
     seen: list[list[str]] = []
-    score_corpus = validation.score_corpus
+    score_corpus = metrics.score_corpus
 
     def noted(hypotheses: list[str], *rest: Any) -> Any:
         seen.append(hypotheses)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.distributed import HashStore
+from torch.distributed import HashStore  # type: ignore[attr-defined]  # not in its __all__
 
 from dragoman.training.distributed import World
 

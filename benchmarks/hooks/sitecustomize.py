@@ -22,14 +22,14 @@ if os.environ.get("BENCH_TIMES") or os.environ.get("BENCH_BFLOAT16"):
 
     if target := os.environ.get("BENCH_TIMES"):
         moments: list[float] = []
-        process = os.getpid()
+        process, times = os.getpid(), Path(target)
 
         def note(*_: object) -> None:
             moments.append(time.perf_counter())
 
         def write() -> None:
             if os.getpid() == process and moments:
-                Path(target).write_text(json.dumps(moments))
+                times.write_text(json.dumps(moments))
 
         register_optimizer_step_post_hook(note)
         atexit.register(write)
