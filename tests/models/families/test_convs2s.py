@@ -231,9 +231,9 @@ def test_initial_deviations_are_those_of_section_3_5() -> None:
         return weight.std().item()
 
     layer: Any = model.decoder[0]
-    into_decoder = model.get_parameter("into_decoder.weight")
-    output = model.get_parameter("output.weight")
-    assert deviation(model.source_embedding.get_parameter("weight")) == pytest.approx(0.1, rel=0.03)
+    parts: Any = model
+    into_decoder, output = parts.into_decoder.weight, parts.output.weight
+    assert deviation(parts.source_embedding.weight) == pytest.approx(0.1, rel=0.03)
     assert deviation(model.target_embedding.positions.table) == pytest.approx(0.1, rel=0.03)
     assert deviation(layer.convolution.weight) == pytest.approx((4 * 0.75 / 384) ** 0.5, rel=0.03)
     assert deviation(into_decoder) == pytest.approx((0.75 / 96) ** 0.5, rel=0.03)

@@ -8,7 +8,6 @@ from families import build, random_ids, teacher_force
 from torch import Tensor, nn
 
 from dragoman.models import RecurrentLMConfig
-from dragoman.models.cost import cost
 from dragoman.models.families.recurrent_lm import RecurrentLM
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.recurrence import RecurrentStack, backwards
@@ -130,14 +129,3 @@ def test_weights_begin_in_the_range(choices: dict[str, float], initial: float) -
 def test_layers_of_the_source_need_a_source() -> None:
     with pytest.raises(ValueError, match="source_layers: own needs a source"):
         RecurrentLMConfig(source_layers="own")
-
-
-@pytest.mark.parametrize("read", [True, False])
-def test_operations_agree_with_a_count_by_hand(read: bool) -> None:
-    n, d, source, target, pieces = 2, 8, 5, 7, 31
-    config = RecurrentLMConfig(layers=n, d_model=d, source="reversed" if read else "none")
-    gates = 4 * d * (d + d)
-    positions = source + target if read else target
-    total = n * positions * gates + target * d * pieces
-    counted = cost(config, pieces, pieces, source, target)
-    assert counted.forward_flops_per_target_token == pytest.approx(2 * total / target)

@@ -18,7 +18,6 @@ from torch.nn import functional
 from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.models import ConvS2SConfig, TransformerConfig
-from dragoman.models.cost import cost
 from dragoman.models.interface import fixed_tensors
 from dragoman.models.layers.average_attention import AverageAttention
 from dragoman.models.layers.convolution import CausalDepthwise, CentredDepthwise
@@ -307,47 +306,6 @@ def test_a_resolved_configuration_can_be_read_again(config: Any, tmp_path: Path)
     path = tmp_path / "config.yaml"
     path.write_text(to_yaml({"model": config.model_dump()}), encoding="utf-8")
     assert parse(SavedConfig, read_yaml(path), path).model == config
-
-
-SOURCE, TARGET = 11, 17
-
-
-def products(kind: str, config: TransformerConfig, length: int, causal: bool) -> int:
-    """Multiplications of matrix products in one sublayer, counted by hand."""
-    d, h, m, (d_k, d_v) = config.d_model, config.heads, config.random_features, config.head_widths
-    if kind == "ssru":
-        return 2 * length * d * d
-    if kind == "average_attention":
-        return length * (2 * d * config.d_ff + 2 * d * 2 * d)
-    if kind == "separable_convolution":  # the depthwise part is sums, k d of them a position
-        return length * d * d
-    projections = 2 * length * h * (d_k + d_v) * d
-    if kind == "self_attention":
-        return projections + length * length * h * (d_k + d_v)
-    features, sums = 2 * length * m * d_k, length * m * d_v
-    pairs = length * length * (m + d_v) if causal else 0
-    return projections + h * (features + sums + length * m * (1 + d_v) + pairs)
-
-
-@pytest.mark.parametrize("name", MIXED)
-def test_operations_agree_with_a_count_by_hand(name: str) -> None:
-    config = VARIATIONS[name]
-    assert isinstance(config, TransformerConfig)
-    attentive = config.model_copy(
-        update={"encoder_mixing": "self_attention", "decoder_mixing": "self_attention"}
-    )
-    ours, theirs = (
-        cost(each, 23, 23, SOURCE, TARGET).forward_flops_per_target_token * TARGET / 2
-        for each in (config, attentive)
-    )
-    expected = 0
-    for layers, kind, length, causal in (
-        (config.encoder_layers, config.encoder_mixing, SOURCE, False),
-        (config.decoder_layers, config.decoder_mixing, TARGET, True),
-    ):
-        own = products(kind, config, length, causal)
-        expected += layers * (own - products("self_attention", config, length, causal))
-    assert ours - theirs == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_refusal_is_one_line_for_people() -> None:
