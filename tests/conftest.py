@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from command_line import CommandLine, call
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from command_line import CommandLine
 
 for _library in ("OMP", "MKL", "OPENBLAS"):  # read when PyTorch and NumPy are first imported
     os.environ[f"{_library}_NUM_THREADS"] = "1"
@@ -32,4 +35,6 @@ if _SHARED.is_dir():
 
 @pytest.fixture
 def dragoman() -> CommandLine:
+    from command_line import call
+
     return call
