@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FLOORS = {"data": 0.0, "models": 0.0, "search": 0.0, "text": 0.0, "training": 0.0}
+FLOORS = {"data": 98.9, "models": 99.2, "search": 98.6, "text": 98.9, "training": 95.4}
 """Per cent by room of ``src/dragoman``, rounded down to a tenth; each by ``make coverage``."""
 
 SLACK = 1.0

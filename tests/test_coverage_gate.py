@@ -12,7 +12,7 @@ from coverage_gate import FLOORS, Share, main, problems, shares, table
 PACKAGE = Path(__file__).parents[1] / "src" / "dragoman"
 
 
-def report(branches: bool = True, **files: tuple[int, int, int, int]) -> dict[str, Any]:
+def report(*, branches: bool = True, **files: Any) -> dict[str, Any]:
     """As coverage.py writes it; of each file covered and all lines, covered and all branches."""
     names = ("covered_lines", "num_statements", "covered_branches", "num_branches")
     return {
