@@ -32,4 +32,16 @@ if os.environ.get("BENCH_TIMES") or os.environ.get("BENCH_BFLOAT16"):
                 times.write_text(json.dumps(moments))
 
         register_optimizer_step_post_hook(note)
+        try:
+            from dragoman.training.adam import FusedAdam
+        except ImportError:
+            pass  # the environment of another toolkit
+        else:
+            step = FusedAdam.step
+
+            def step_and_note(self: FusedAdam) -> None:
+                step(self)
+                note()
+
+            FusedAdam.step = step_and_note  # type: ignore[method-assign]
         atexit.register(write)
