@@ -75,7 +75,7 @@ def test_every_floor_is_a_room_and_all_that_matter_have_one() -> None:
 
 def test_the_exit_code_is_for_make(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "report.json"
-    full = {f"{room}__all": (10, 10, 2, 2) for room in FLOORS}
+    full: dict[str, Any] = {f"{room}__all": (10, 10, 2, 2) for room in FLOORS}
     path.write_text(json.dumps(report(**full)), encoding="utf-8")
     assert main(str(path)) == 0
     path.write_text(json.dumps(report(**{**full, "search__all": (1, 10, 0, 2)})), encoding="utf-8")

@@ -197,7 +197,7 @@ class TestBase:
         above = f"base: {plain}\nmodel: {{family: transformer, heads: 4}}"
         config = read_experiment(self.based(corpus, tmp_path, above))
         assert isinstance(config.model, TransformerConfig)
-        assert (config.model.heads, config.model.d_model) == (4, 16)
+        assert (config.model.multi_head.heads, config.model.d_model) == (4, 16)
 
     def test_settings_override_what_the_base_says(self, corpus: Path, tmp_path: Path) -> None:
         path = self.based(corpus, tmp_path, f"base: {configuration(corpus)}\nmodel:\n")
@@ -210,7 +210,7 @@ class TestBase:
         self.based(corpus, tmp_path, middle, "middle.yaml")
         config = read_experiment(self.based(corpus, tmp_path, "base: middle.yaml\nseed: 7"))
         assert isinstance(config.model, TransformerConfig)
-        assert (config.seed, config.model.heads) == (7, 4)
+        assert (config.seed, config.model.multi_head.heads) == (7, 4)
 
     def test_wrong_bases_are_told(self, corpus: Path, tmp_path: Path) -> None:
         path = self.based(corpus, tmp_path, "base: none.yaml")

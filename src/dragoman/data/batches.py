@@ -53,6 +53,9 @@ class Batch:
     """Which row of the store, or which of the given sentences; int64, ``(batch,)``, on the CPU."""
     target_tokens: int
     """Target positions that are no padding, end symbols counted."""
+    alignments: Tensor | None = None
+    """Which piece of ``target_output`` is linked to which of the source; bool, ``(batch, target,
+    source)``.  None where no pair has links."""
 
     @property
     def sentences(self) -> int:
@@ -74,6 +77,7 @@ class Batch:
             source_mask=move(self.source_mask),
             target_input=move(self.target_input),
             target_output=move(self.target_output),
+            alignments=None if self.alignments is None else move(self.alignments),
         )
 
 

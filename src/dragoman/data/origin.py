@@ -18,6 +18,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
+from dragoman.core.files import content_digest
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart
 
@@ -64,10 +65,7 @@ def _describe(path: Path, known: InputFile | None) -> InputFile:
         if known is not None and _identity(known) == _identity_of(status):
             return known
         now = time.time_ns()
-        with path.open("rb") as stream:
-            content = hashlib.sha256()
-            while block := stream.read(1 << 20):
-                content.update(block)
+        content = content_digest(path)
     except OSError as error:
         reason = error.strerror or "cannot be read"
         raise DataError(f"{path}: {reason}; check the paths of the corpus") from error
@@ -78,7 +76,7 @@ def _describe(path: Path, known: InputFile | None) -> InputFile:
         modified_ns=status.st_mtime_ns,
         changed_ns=status.st_ctime_ns if settled else None,
         inode=status.st_ino,
-        sha256=content.hexdigest(),
+        sha256=content,
     )
 
 
@@ -108,10 +106,10 @@ def clean_text_settings(
 
 def _part_settings(part: CorpusPart) -> dict[str, Any]:
     """What a part says but for where its files lie, so that a moved corpus is recognised."""
-    values = part.model_dump(mode="json", exclude={"path"})
+    values = part.model_dump(mode="json", exclude={"path", "alignments"})
     if part.path is None:
         values |= {"source": None, "target": None}
-    return values | {"format": part.kind}
+    return values | {"format": part.file_format.name}
 
 
 def digest(value: Any) -> str:

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import Progress, Rules, close_dead_ends
+from dragoman.search.constraints import PartialOutputs, Rules, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis, rank
 from dragoman.search.judge import Judge
 from dragoman.search.penalties import Penalties, length_penalty
@@ -77,7 +77,7 @@ def beam_search(
         log_probabilities, state = scorer.step(previous, memory, state)
         scores = log_probabilities[:, 0]
         beams = beams or _Beams.first(len(source), beam, scores)
-        rules.apply(scores, Progress(beams.history, sentences.repeat_interleave(beam)))
+        rules.apply(scores, PartialOutputs(beams.history, sentences.repeat_interleave(beam)))
         candidates = _continuations(beams, scores)
         finished.add(sentences, memory, beams.history, candidates)
         kept = candidates.unfinished(beam)

@@ -232,14 +232,15 @@ def _read_note(path: Path) -> Any:
 
 def _check(config: TransformerConfig) -> None:
     """Refuse what CTranslate2's Transformer lacks."""
-    width = config.d_model // config.heads
-    if config.head_widths != (width, width):
+    width = config.d_model // config.multi_head.heads
+    if (widths := config.multi_head.head_widths(config.d_model)) != (width, width):
         raise ConfigError(
             f"the engine ctranslate2 needs d_k and d_v of d_model / heads = {width}, not "
-            f"{config.head_widths}; leave out --engine"
+            f"{widths}; leave out --engine"
         )
+    values = config.model_dump()
     for name, expressed in _EXPRESSED.items():
-        value = getattr(config, name)
+        value = values[name]
         if value not in expressed:
             raise ConfigError(
                 f"the engine ctranslate2 has no model.{name}: {value}, only "
@@ -257,9 +258,9 @@ def _specification(model: Transformer) -> Any:
     config = model.config
     spec = transformer_spec.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
-        config.heads,
-        pre_norm=config.norm == "pre",
-        activation=_ACTIVATIONS[config.activation],
+        config.multi_head.heads,
+        pre_norm=config.residual.norm == "pre",
+        activation=_ACTIVATIONS[config.feed_forward.activation],
     )
     for side, embedding in (
         (spec.encoder, model.source_embedding),
@@ -289,7 +290,7 @@ def _specification(model: Transformer) -> Any:
         _linear(layer.attention.linear[2], [cross.output.weight])
         _norm(layer.attention.layer_norm, theirs.residuals[1].norm)
         _feed_forward(layer.ffn, theirs.feed_forward, theirs.residuals[2])
-    if config.norm == "pre":
+    if config.residual.norm == "pre":
         _norm(spec.encoder.layer_norm, model.encoder_norm)
         _norm(spec.decoder.layer_norm, model.decoder_norm)
     return spec

@@ -33,8 +33,7 @@ Array = np.ndarray
 MIXED = [
     name
     for name, config in VARIATIONS.items()
-    if isinstance(config, TransformerConfig)
-    and {config.encoder_mixing, config.decoder_mixing} != {"self_attention"}
+    if isinstance(config, TransformerConfig) and config.mixing.chosen != {"self_attention"}
 ]
 
 LENGTHS = st.lists(st.integers(1, 5), min_size=1, max_size=4)
