@@ -17,6 +17,7 @@ from dragoman.apps.cli.main import commands
 from dragoman.apps.reference import anchor
 from dragoman.core.config import override, parse, to_yaml
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved.system import TranslationSystem
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart
 
@@ -100,6 +101,8 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
         values.pop("base", None)  # what is laid over another file
         if set(values) <= set(CorpusPart.model_fields):
             parse(CorpusPart, values, page)
+        elif "models" in values:
+            parse(TranslationSystem, values, page)
         else:
             parse(ExperimentConfig, {**MINIMAL, **values}, page)
 
@@ -125,9 +128,8 @@ def test_the_manual_of_python_does_what_it_says(
     (tmp_path / "my.yaml").write_text(to_yaml(experiment()), encoding="utf-8")
     (tmp_path / "input.txt").write_text("one euro\ntwo euros\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "dragoman.translation.translator.WorkerEngine", lambda *_: None
-    )  # no processes
+    engine = "dragoman.translation.building.WorkerEngine"
+    monkeypatch.setattr(engine, lambda *_: None)  # no processes
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     printed: list[str] = []

@@ -11,7 +11,7 @@ from torch import Tensor
 from dragoman.models.interface import select
 from dragoman.search.constraints import PartialOutputs, Rules, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.judge import Judge
+from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, EOS
@@ -39,7 +39,7 @@ def follow_paths(
     """
     found: list[list[Hypothesis]] = [[] for _ in source]
     limits = rules.limits.tolist()
-    judge = Judge(scorer, source_mask, penalties)
+    ranker = HypothesisScorer(scorer, source_mask, penalties)
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory, paths)
     now = _Paths.first(len(source), paths, source.device)
@@ -53,9 +53,9 @@ def follow_paths(
             ending = now.only(done)
             places = done.nonzero().flatten().repeat_interleave(paths)
             numbers, outputs, totals = ending.numbers(), ending.outputs(), ending.total.tolist()
-            judged = judge.scores(outputs, totals, numbers, memory, places)
+            ranked = ranker.scores(outputs, totals, numbers, memory, places)
             for number, ids, score, log_probability in zip(
-                numbers.tolist(), outputs, judged, totals, strict=True
+                numbers.tolist(), outputs, ranked, totals, strict=True
             ):
                 ended = len(ids) < limits[number]
                 found[number].append(Hypothesis(ids, score, log_probability, ended))

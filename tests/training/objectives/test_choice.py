@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from installed_package import installed_package
 from reversal import Records, Reversal, tiny_model, translation
 from worlds import ALONE
 
@@ -14,6 +15,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.models import TransformerConfig
 from dragoman.training.objectives import CrossEntropy, RDrop
+from dragoman.training.objectives.choice import GROUP
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import Objective
 from dragoman.training.trainer import Trainer
@@ -50,18 +52,15 @@ class Focus:
 
 
 @pytest.fixture
-def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package as pip installs it: one file, and one line of entry points."""
-    (tmp_path / "focus.py").write_text(PLUG_IN)
-    about = tmp_path / "focus-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: focus\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(
-        "[dragoman.objectives]\n"
-        "focus = focus:FocusConfig\nbroken = no_such_module:X\nother = json:JSONDecoder\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "focus", raising=False)
+def plug_in(tmp_path: Path) -> Iterator[None]:
+    """A package of somebody else: one file, and one line of entry points."""
+    entries = {
+        "focus": "focus:FocusConfig",
+        "broken": "no_such_module:X",
+        "other": "json:JSONDecoder",
+    }
+    with installed_package(tmp_path / "site", "focus", PLUG_IN, GROUP, entries):
+        yield
 
 
 def config(**objective: object) -> TrainingConfig:
@@ -134,9 +133,9 @@ def test_an_outsider_adds_one_in_a_file_and_a_line(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("plug_in")
 def test_a_package_that_is_broken_is_named_and_costs_no_other() -> None:
     assert built(config(kind="r_drop")) == RDrop(0.1, 5.0)
-    with pytest.raises(ConfigError, match=r"'broken' is no_such_module:X, which cannot be imp"):
+    with pytest.raises(ConfigError, match=r"broken \(no_such_module:X of focus\) cannot be loaded"):
         config(kind="broken")
-    with pytest.raises(ConfigError, match=r"'other' is json:JSONDecoder, which is not a subclass"):
+    with pytest.raises(ConfigError, match=r"other \(json:JSONDecoder of focus\) is no subclass"):
         config(kind="other")
     with pytest.raises(ConfigError, match=r"one of .*'focus'.*'r_drop'.* did you mean 'focus'"):
         config(kind="focsu")

@@ -87,9 +87,6 @@ RECIPE = _Recipe(path_type=Path)
 """The same of a configuration, which may also be the name of a recipe."""
 
 config_argument = click.argument("config", type=RECIPE)
-model_arguments = click.argument(
-    "models", metavar="MODEL...", type=EXISTING, nargs=-1, required=True
-)
 run_option = click.option(
     "--run",
     "run_directory",

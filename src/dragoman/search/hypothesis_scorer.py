@@ -19,7 +19,7 @@ from dragoman.text.vocabulary import BOS, PAD
 _PAIRS_AT_ONCE = 1 << 18
 
 
-class Judge:
+class HypothesisScorer:
     """Scores the finished hypotheses of a batch.
 
     Attention is read when a hypothesis is finished, in one more pass over all of it, as in
