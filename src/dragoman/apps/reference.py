@@ -14,7 +14,7 @@ import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -84,6 +84,10 @@ evaluation:
 """A run with every part of the file in it."""
 
 
+_TELLS_APART = ("family", "kind")
+"""Keys that tell classes apart of which any may stand in a place; they have one value in each."""
+
+
 @dataclass(frozen=True)
 class _Section:
     """A configuration class and the keys in the file that hold one of it."""
@@ -93,12 +97,23 @@ class _Section:
 
     @property
     def title(self) -> str:
-        """The heading: its keys, and the family where it is one of several."""
+        """The heading: its keys, and the family or kind where it is one of several."""
         if not self.keys[0]:
             return "Top level"
-        family = self.kind.model_fields.get("family")
-        of_family = f", family {family.default}" if family is not None else ""
-        return ", ".join(f"`{key}`" for key in self.keys) + of_family
+        told = ""
+        for name in _TELLS_APART:
+            field = self.kind.model_fields.get(name)
+            if field is not None and len(get_args(field.annotation)) == 1:
+                told = f", {name} {field.default}"
+        return ", ".join(f"`{key}`" for key in self.keys) + told
+
+    @property
+    def label(self) -> str:
+        """What a link to it says."""
+        if len(self.keys) == 1:
+            return self.title.replace(", ", " ")
+        kind = self.kind.model_fields.get("kind")
+        return "part" if kind is None else str(kind.default)
 
     @property
     def level(self) -> int:
@@ -141,14 +156,9 @@ def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
 
 
 def _render(section: _Section, sections: list[_Section]) -> str:
-    links = {
-        other.kind: f"[{other.title.replace(', ', ' ')}](#{anchor(other.title)})"
-        if len(other.keys) == 1
-        else f"[part](#{anchor(other.title)})"
-        for other in sections
-    }
+    links = {other.kind: f"[{other.label}](#{anchor(other.title)})" for other in sections}
     # What tells families apart comes first; inherited fields would stand before it.
-    fields = sorted(section.kind.model_fields.items(), key=lambda item: item[0] != "family")
+    fields = sorted(section.kind.model_fields.items(), key=lambda item: item[0] not in _TELLS_APART)
     rows = [
         f"| `{name}` | {_words(field, links)} | {_default(field)} | {_text(field.description)} |"
         for name, field in fields
@@ -199,6 +209,8 @@ def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
 
 
 def _type(annotation: Any, links: dict[type[Config], str]) -> str:
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     origin, arguments = get_origin(annotation), get_args(annotation)
     if isinstance(annotation, type) and annotation in links:
         return links[annotation]

@@ -45,6 +45,19 @@ STANDARD_INPUT = "standard input"
     type=EXISTING,
     help="Write to FILE, which appears when all is done, instead of standard output.",
 )
+@click.option(
+    "--to",
+    "language",
+    metavar="LANGUAGE",
+    help="Target language, such as de, of a model that was trained with several.",
+)
+@click.option(
+    "--tag",
+    "tags",
+    metavar="TAG",
+    multiple=True,
+    help="Put a tag of the model in front of each line, such as <ui>; may be repeated.",
+)
 @click.option("--beam", type=click.IntRange(min=1), help="Width of the beam; 1 is greedy.")
 @click.option(
     "--early-end",
@@ -137,6 +150,7 @@ def translate(
     Examples:
       echo "one hundred euros" | dragoman translate runs/demo
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
+      dragoman translate runs/many --to de < input.txt
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
@@ -150,13 +164,14 @@ def translate(
     if load is _load_ctranslate2 and options["early_end"] == "exact":
         raise ConfigError("--early-end exact is pytorch's; leave it out, or --engine ctranslate2")
     translator = load(models, options["device"], options["precision"], options["workers"])
+    prefix = _tags(models[0], translator, options["language"], options["tags"])
     with _lines(inputs) as (lines, interactive):
         if interactive and not options["buffer_lines"]:
             search["buffer_lines"] = 1
         refused, sources = _Refused(), Remembered(lines)
         with _progress(output, interactive) as progress:
             wanted = sources if as_json else lines
-            found = translator.stream_nbest(wanted, progress=progress, **search)
+            found = translator.stream_nbest(_tagged(wanted, prefix), progress=progress, **search)
             translated = refused.watch(found)
             if as_json:
                 written = objects(sources, translated)
@@ -209,6 +224,25 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
         f"perplexity {summary['perplexity']:.3f}",
         err=True,
     )
+
+
+def _tags(
+    model: Path, translator: Translator, language: str | None, tags: tuple[str, ...]
+) -> tuple[str, ...]:
+    """What --to and --tag put in front of each line."""
+    if language is None and not tags:
+        return ()
+    from dragoman.saved.directions import tags_for
+    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+
+    config = read_config(home_of(model_directory(model)) / CONFIG_FILE)
+    return tags_for(config, translator.vocabularies.source, language, tags)
+
+
+def _tagged(lines: Iterable[str], tags: tuple[str, ...]) -> Iterator[str]:
+    """Lines with tags in front; an empty one stays empty."""
+    prefix = "".join(f"{tag} " for tag in tags)
+    return (prefix + line if line.strip() else line for line in lines)
 
 
 def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:
