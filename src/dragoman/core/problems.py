@@ -129,6 +129,9 @@ def _meant(kind: type[BaseModel], place: Place, where: Sequence[int | str]) -> P
     *around, key = place
     section = tuple(part for part in around if not part.isdigit())
     keys = [path for path, _ in _keys(kind, where)]
+    sections = {path[:-1] for path in keys}
+    while section not in sections:
+        section = section[:-1]  # the name that a user gave to one of several, as of a test set
     elsewhere = [path for path in keys if path[-1] == key]
     beside = [path for path in keys if path[:-1] == section]
     for candidates in (elsewhere, beside, keys):
