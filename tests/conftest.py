@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from command_line import CommandLine
 
 for _library in ("OMP", "MKL", "OPENBLAS"):  # read when PyTorch and NumPy are first imported
     os.environ[f"{_library}_NUM_THREADS"] = "1"
@@ -26,3 +31,10 @@ settings.load_profile("repeatable")
 _SHARED = Path(__file__).parents[2] / "shared" / "data"
 if _SHARED.is_dir():
     os.environ.setdefault("DRAGOMAN_CORPORA", str(_SHARED))
+
+
+@pytest.fixture
+def dragoman() -> CommandLine:
+    from command_line import call
+
+    return call

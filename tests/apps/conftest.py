@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine, call, write_experiment
+from command_line import call, write_experiment
 
 from dragoman.models.cost import cost
 from dragoman.text.synthetic import write
@@ -21,11 +21,6 @@ def counted_once() -> Iterator[None]:
         for module in ("models.cost", "apps.doctor.machine", "apps.compare.plan"):
             patch.setattr(f"dragoman.{module}.cost", remembered)
         yield
-
-
-@pytest.fixture
-def dragoman() -> CommandLine:
-    return call
 
 
 @pytest.fixture(scope="session")

@@ -101,7 +101,7 @@ def test_they_are_found_within_an_installed_package(
 ) -> None:
     package = tmp_path / "site-packages" / "dragoman"
     shutil.copytree(ROOT / "recipes", package / "recipes")
-    monkeypatch.setattr(recipe_library, "__file__", str(package / "recipe_library.py"))
+    monkeypatch.setattr(recipe_library, "__file__", str(package / "core" / "recipe_library.py"))
     assert recipes_folder() == package / "recipes"
     assert recipe_names() == NAMES
     assert recipe_text("table3/base").startswith("# Row (base)")

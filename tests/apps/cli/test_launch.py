@@ -19,7 +19,7 @@ from command_line import CommandLine, Outcome, experiment, one_error, write_expe
 from torch.distributed.elastic.rendezvous import RendezvousConnectionError
 from worlds import ALONE, together
 
-from dragoman.apps import launch, worker
+from dragoman.apps.cli import launch, worker
 from dragoman.apps.cli.launch import Launch
 from dragoman.apps.runs import train_run
 from dragoman.core.config import read_yaml, to_yaml

@@ -262,7 +262,7 @@ def test_what_draws_may_be_missing(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     for name in ("plots", "pages"):
-        monkeypatch.delitem(sys.modules, f"dragoman.apps.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"dragoman.apps.reports.{name}", raising=False)
     outcome = dragoman("show", "attention", model, "a", "--output", f"a.{suffix}")
     assert one_error(outcome, 7).endswith(f"{sys.executable} -m {hint}")
     assert dragoman("show", "attention", model, "a").code == 0

@@ -11,8 +11,9 @@ from families import build, random_ids, teacher_force
 from torch import nn
 
 from dragoman.core.errors import DataError
-from dragoman.models import TransformerConfig, attention
+from dragoman.models import TransformerConfig
 from dragoman.models.families.transformer import Transformer
+from dragoman.models.layers import attention
 from dragoman.models.layers.dropout import keep_mask, seed_dropout
 
 CONFIG = TransformerConfig(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dragoman.models import attention
+from dragoman.models.layers import attention
 from dragoman.models.layers.attention import KeysValues, attend, causal_bias, mask_bias
 
 

@@ -16,8 +16,9 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from dragoman.models import TransformerConfig, linear_attention
+from dragoman.models import TransformerConfig
 from dragoman.models.interface import fixed_tensors, select
+from dragoman.models.layers import linear_attention
 from dragoman.models.layers.attention import KeysValues, attend, causal_bias
 from dragoman.models.layers.linear_attention import (
     DecoderLinearAttention,

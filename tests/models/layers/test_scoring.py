@@ -11,7 +11,7 @@ import torch
 from torch.func import functional_call
 from torch.nn import functional
 
-from dragoman.models import attention
+from dragoman.models.layers import attention
 from dragoman.models.layers.attention import DotProduct, KeysValues, Scoring, causal_bias, mask_bias
 from dragoman.models.layers.dropout import Dropout, keep_mask, seed_dropout
 from dragoman.models.layers.scoring import Additive, RelativePositions

@@ -26,7 +26,7 @@ def render(template: str, **values: Any) -> str:
         values: what it asks for, all of it.
     """
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("dragoman.apps"),
+        loader=jinja2.PackageLoader("dragoman.apps.reports"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
