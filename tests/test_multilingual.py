@@ -15,6 +15,7 @@ import torch
 from command_line import call
 from worlds import ALONE, together
 
+from dragoman.apps.progress import TrainingProgress
 from dragoman.apps.runs import scores_table
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError, DataError
@@ -34,7 +35,7 @@ FOUR = (("en", "de"), ("en", "fr"), ("de", "en"), ("fr", "en"))
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
-    synthetic.write(folder, 200, seed=1, dev=12, test=12)
+    synthetic.write(folder, 200, dev=12, test=12)
     return folder
 
 
@@ -141,6 +142,17 @@ def test_scores_come_by_direction(trained: Path) -> None:
     best = read_progress(checkpoints(trained)[-1]).best
     assert best is not None
     assert best.value == validation["bleu"]
+
+
+def test_progress_tells_each_set(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = TrainingProgress(0, None)
+    figures = {"loss": 2.0, "bleu": 20.0, "loss/dev_en-de": 1.0, "bleu/dev_en-de": 30.0}
+    shown.record({"kind": "validation", "step": 5, **figures})
+    shown.close()
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "dragoman: step 5: dev loss 2.000, BLEU 20.00",
+        "dragoman: step 5: dev_en-de loss 1.000, BLEU 30.00",
+    ]
 
 
 def test_a_model_knows_its_directions(trained: Path) -> None:
