@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, normalize
-from dragoman.text.corpus import CorpusPart, Direction, Example, Origin, Pair, evaluation_pairs
+from dragoman.text.corpus import (
+    CorpusPart,
+    Direction,
+    Example,
+    Origin,
+    Pair,
+    evaluation_pairs,
+    part_labels,
+)
 from dragoman.text.transforms.casing import CaseConfig
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.transforms.noise import NoiseConfig
@@ -212,3 +220,12 @@ class TestAPart:
         assert (of_part.read, of_part.kept) == (3, 1)
         assert of_part.dropped["filtered"].lines == [2]
         assert list(evaluation_pairs(one)) == [Pair("<2fr> c", "Y", 4)]
+
+    def test_has_a_label_of_its_own(self) -> None:
+        both = [part().resolved("en", to) for to in ("de", "fr")]
+        assert part_labels([*both, part(path="b.tsv")]) == [
+            "train.tsv en-de",
+            "train.tsv en-fr",
+            "b.tsv",
+        ]
+        assert part_labels([both[0], both[0]]) == ["train.tsv en-de (1)", "train.tsv en-de (2)"]

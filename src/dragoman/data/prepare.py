@@ -30,7 +30,7 @@ from dragoman.data.store import (
 )
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.cleaning_report import Finding, PartReport
-from dragoman.text.corpus import CorpusPart, Example
+from dragoman.text.corpus import CorpusPart, Example, part_labels
 from dragoman.text.vocabulary import Vocabularies
 
 REPORT = "report.json"
@@ -136,11 +136,11 @@ def _write(
     progress: Callable[[int], None] | None,
 ) -> list[int]:
     """Write and report chunks as they come; how many pairs of each part were written."""
-    kept = [0] * len(parts)
+    kept, labels = [0] * len(parts), part_labels(parts)
     for chunk in chunks:
         writer.append(chunk.source, chunk.source_lengths, chunk.target, chunk.target_lengths)
         kept[chunk.part] += len(chunk.source_lengths)
-        _leave_out(report.part(parts[chunk.part].name), chunk)
+        _leave_out(report.part(labels[chunk.part]), chunk)
         if progress is not None:
             progress(chunk.pairs_read)
     return kept
@@ -152,10 +152,10 @@ def _chunks(
     report: CleaningReport,
     held_out: frozenset[int],
 ) -> Generator[Chunk, None, None]:
-    for number, part in enumerate(parts):
+    for number, (part, label) in enumerate(zip(parts, part_labels(parts), strict=True)):
         pairs: list[Example] = []
         characters = 0
-        for pair in clean_part(part, cleaning, report, held_out=held_out):
+        for pair in clean_part(part, cleaning, report, held_out=held_out, label=label):
             pairs.append(pair)
             characters += len(pair.source) + len(pair.target)
             if len(pairs) == _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
@@ -199,11 +199,11 @@ def nothing_left(parts: Sequence[CorpusPart], report: CleaningReport) -> DataErr
 def _ranges(parts: Sequence[CorpusPart], kept: Sequence[int]) -> list[StoredPart]:
     ranges = []
     start = 0
-    for part, count in zip(parts, kept, strict=True):
+    for part, label, count in zip(parts, part_labels(parts), kept, strict=True):
         direction = part.prepared_direction
         ranges.append(
             StoredPart(
-                name=part.name,
+                name=label,
                 start=start,
                 stop=start + count,
                 weight=part.weight,

@@ -148,20 +148,23 @@ def clean_part(
     report: CleaningReport,
     *,
     held_out: frozenset[int] = frozenset(),
+    label: str | None = None,
 ) -> Iterator[Example]:
     """What :func:`clean` leaves of a part of the corpus, which has its own place in the report.
 
-    The examples are those that the part's own transforms make once, before training.
+    The examples are those that the part's own transforms make once, before training.  The report
+    names the part ``label``, by default its name.
     """
+    label = label or part.name
     pairs = clean(
         read_pairs(part),
         config,
         report,
-        part=part.name,
+        part=label,
         has_source=part.has_source,
         held_out=held_out,
     )
-    of_part = report.part(part.name)
+    of_part = report.part(label)
     for pair, example in part.examples(pairs):
         if example is not None:
             yield example

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
@@ -33,6 +34,7 @@ __all__ = [
     "Pair",
     "decode_lines",
     "evaluation_pairs",
+    "part_labels",
     "read_lines",
     "read_pairs",
     "relocate_part",
@@ -222,6 +224,21 @@ class CorpusPart(Config):
         """The files that are read: one, or the source's, if there is one, and the target's."""
         names = (self.source, self.target) if self.path is None else (self.path,)
         return [Path(name) for name in names if name is not None]
+
+
+def part_labels(parts: Sequence[CorpusPart]) -> list[str]:
+    """The name of each part, with its direction or a number where others have the same name."""
+    labels = [part.name for part in parts]
+    for more in (
+        [part.direction.name for part in parts],
+        [f"({number})" for number in range(1, len(parts) + 1)],
+    ):
+        times = Counter(labels)
+        labels = [
+            f"{label} {one}" if times[label] > 1 else label
+            for label, one in zip(labels, more, strict=True)
+        ]
+    return labels
 
 
 def relocate_part(values: Any, folder: Path) -> Any:
