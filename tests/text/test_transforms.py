@@ -124,6 +124,12 @@ def test_case_in_words() -> None:
     assert cased == ["don't panic", "DON'T PANIC", "Don't PANIC"]
 
 
+def test_letters_that_come_apart_are_composed_again() -> None:
+    apart = "\u0390".upper()
+    assert len(apart) == 3
+    assert CaseConfig(to="upper")(example("\u0390"), Random(1)).source == normalize(apart) != apart
+
+
 _CASES: tuple[Any, ...] = ("lower", "upper", "title")
 
 

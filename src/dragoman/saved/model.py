@@ -260,8 +260,12 @@ def model_card(
     size = sum(tensor.numel() for tensor in weights.values())
     rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
     table = f"\n## Scores\n\n| | |\n|---|---|\n{rows}" if rows else ""
-    title, kind = f"{config.source_language} to {config.target_language}", "translation"
-    use = "dragoman translate MODEL < input.txt"
+    translated = [one for one in config.directions if one.source_language != one.target_language]
+    sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
+    targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
+    title, kind = f"{', '.join(sources)} to {', '.join(targets)}", "translation"
+    to = f" --to {next(iter(targets))}" if len(targets) > 1 else ""
+    use = f"dragoman translate MODEL{to} < input.txt"
     if not config.model.reads_source:
         title, kind, use = config.target_language, "language", "dragoman score MODEL text.txt"
     return (

@@ -191,7 +191,7 @@ class CorpusPart(Config):
             example = Example(
                 pair.source, pair.target, source_language, target_language, self.tags, origin
             )
-            yield pair, transformed(example, transforms, rng)
+            yield pair, transformed(example, transforms, rng) if transforms else example
 
     def fills(self, pair: Pair) -> bool:
         """Whether every side that this part has says something in ``pair``."""
