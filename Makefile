@@ -1,5 +1,6 @@
 # make demo   trains, translates and scores on the embedded corpus, from nothing
 # make test   lint, types, import contracts and tests, as CI runs them
+# make corpus draws the embedded corpus again, and writes it into the package
 # make test-kernels  the tests of models and search again, with the kernels of an older processor
 # make check  the same without the tests, in seconds
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
@@ -12,10 +13,8 @@ VENV := .venv
 CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 PEERS := benchmarks/peers
-# Wheels only, since a source distribution may run anything; of docopt, which num2words needs, there
-# is no wheel.
-PIP := -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary docopt \
-	--constraint $(CONSTRAINTS)
+# Wheels only, since a source distribution may run anything.
+PIP := -m pip install --quiet --disable-pip-version-check --only-binary :all: --constraint $(CONSTRAINTS)
 # A build of PyTorch's own index, such as cpu or cu126; from the usual index if empty.  What it needs
 # besides comes from there in any case.
 TORCH :=
@@ -31,7 +30,7 @@ JOBS := 2
 # What PyTorch, oneDNN and MKL may use at most; processors without them take no notice.
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: demo test test-kernels check mutants dist bench format clean
+.PHONY: demo test corpus test-kernels check mutants dist bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -39,10 +38,13 @@ demo: $(VENV)/installed
 test: check
 	$(BIN)/pytest -n 2 --dist loadfile
 
+corpus: $(VENV)/studies
+	$(BIN)/python -m studies.synthetic pack
+
 test-kernels: $(VENV)/installed
 	$(KERNELS) $(BIN)/pytest -n 2 --dist loadfile tests/models tests/search tests/training tests/apps tests/test_*.py
 
-check: $(VENV)/installed
+check: $(VENV)/studies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -83,6 +85,11 @@ $(VENV)/installed: pyproject.toml $(CONSTRAINTS)
 	$(BIN)/python $(PIP) setuptools wheel
 	$(BIN)/python $(PIP) $(TORCH_FROM) torch
 	$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev]'
+	touch $@
+
+# Of docopt, which num2words needs, there is no wheel.
+$(VENV)/studies: $(VENV)/installed
+	$(BIN)/python $(PIP) --no-binary docopt --no-build-isolation --editable '.[dev,studies]'
 	touch $@
 
 $(VENV)/mutants: $(VENV)/installed

@@ -36,7 +36,8 @@ from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 from dragoman.translation.engine import SourceBatch, TorchEngine
-from dragoman.translation.translator import _batches
+from dragoman.translation.opening import build_scorer
+from dragoman.translation.streaming import group_by_length
 
 RECIPES = HERE.parent / "recipes"
 
@@ -177,10 +178,10 @@ def train(model: TranslationModel, batches: list[PlainBatch], steps: int) -> flo
 
 def decode(model: TranslationModel, sources: list[list[int]]) -> float:
     """Sentences a second, in the number type that the model is in, batches as a translator's."""
-    engine = TorchEngine([model])
+    engine = TorchEngine(build_scorer([model]), [model])
     config = SearchConfig(beam=BEAM, minimum_length=LENGTH, maximum_length=LENGTH)
     tokens = config.batch_tokens // config.rows
-    groups = list(_batches(range(len(sources)), lambda n: len(sources[n]) + 1, tokens))
+    groups = list(group_by_length(range(len(sources)), lambda n: len(sources[n]) + 1, tokens))
     batches = [SourceBatch(group, [sources[n] for n in group]) for group in groups]
     next(engine.search(batches[:1], config))
     begin = time.perf_counter()

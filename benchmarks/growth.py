@@ -18,6 +18,7 @@ from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 from dragoman.training.step import take_step
 from dragoman.translation.engine import SourceBatch, TorchEngine
+from dragoman.translation.opening import build_scorer
 
 TINY = TransformerConfig(
     encoder_layers=4, decoder_layers=4, d_model=128, d_ff=256, heads=4, dropout=0.3
@@ -52,7 +53,8 @@ def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VO
 def decode(beam: int) -> float:
     """Sentences a second: 256 sources of 15 pieces, outputs of 15 pieces, weights fresh."""
     torch.manual_seed(1)
-    engine = TorchEngine([Transformer(TINY, VOCABULARY, VOCABULARY)])
+    models = [Transformer(TINY, VOCABULARY, VOCABULARY)]
+    engine = TorchEngine(build_scorer(models), models)
     lines = torch.randint(4, VOCABULARY, (256, LENGTH - 1)).tolist()
     batch = SourceBatch(list(range(len(lines))), lines)
     config = SearchConfig(beam=beam, minimum_length=LENGTH, maximum_length=LENGTH)

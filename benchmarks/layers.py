@@ -11,10 +11,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from dragoman.models.layers.attention import DotProduct
 from dragoman.models.layers.mixture import Mixture, MixtureConfig
 from dragoman.models.layers.neighbourhood import Everywhere
 from dragoman.models.layers.positions import DistancePenalty, Rotation
+from dragoman.models.layers.scoring import DotProduct
 from dragoman.models.layers.sublayers import GatedFeedForward
 
 Tensors = dict[str, Tensor]

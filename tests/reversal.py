@@ -17,7 +17,7 @@ from dragoman.saved.model import read_tensors
 from dragoman.training.checkpoint import path_of
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.progress import Record
+from dragoman.training.observers import Record
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import Objective, Stream, Task
 from dragoman.training.trainer import Trainer
@@ -59,6 +59,20 @@ class Reversal:
                 for _ in range(self.sentences)
             ]
             yield make_batch(sources, [source[::-1] for source in sources])
+
+
+class Copying(Reversal):
+    """Sentences as they are; an epoch of another length than Reversal's."""
+
+    def __init__(self, steps: int = 3, parts: int = 2) -> None:
+        super().__init__(steps, sentences=7, parts=parts)
+
+    def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
+        for batch in super().all_batches(epoch, window, start):
+            sources = [
+                [i for i in row.tolist() if i > 3] for row in batch.source
+            ]  # without end and padding
+            yield make_batch(sources, sources)
 
 
 class SharedReversal(Reversal):
@@ -104,6 +118,10 @@ def tiny_config(**values: Any) -> TrainingConfig:
 
 def translation(stream: Stream, objective: Objective | None = None) -> Task:
     return Task("translation", stream, objective or CrossEntropy(0.1))
+
+
+def two_tasks(weight: float = 0.5) -> list[Task]:
+    return [translation(Reversal()), Task("copying", Copying(), CrossEntropy(0.0), weight)]
 
 
 def shared_trainer(

@@ -15,24 +15,24 @@ from command_line import experiment, write_experiment
 from dragoman.apps.reference import EXAMPLE
 from dragoman.core.config import Config, parse
 from dragoman.core.errors import ConfigError
-from dragoman.core.problems import configs_in
+from dragoman.core.sections import keys_of, members
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.text.corpus import CorpusPart
 
 
-def configs(annotation: Any) -> Iterator[type[Config]]:
-    """The configuration classes in a type, and those in their fields."""
-    for kind in configs_in(annotation, Config):
-        yield kind
-        for field in kind.model_fields.values():
-            yield from configs(field.annotation)
+def configs(kind: type[Config]) -> Iterator[type[Config]]:
+    """A configuration class, and those in its fields."""
+    yield kind
+    for field in keys_of(kind).values():
+        for part in members(field, Config):
+            yield from configs(part)
 
 
 def numbers(kind: type) -> Iterator[tuple[type[Config], str]]:
     """Every class and field of all configurations whose value is a number of this kind."""
     for config in dict.fromkeys([*configs(ExperimentConfig), SignificanceConfig]):
-        for name, field in config.model_fields.items():
+        for name, field in keys_of(config).items():
             union = get_origin(field.annotation) in {Union, types.UnionType}
             kinds = get_args(field.annotation) if union else (field.annotation,)
             if kind in kinds:

@@ -9,16 +9,24 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from command_line import experiment
 from tiny_model import save_tiny_model
 
+import dragoman
 from dragoman.apps.cli.main import commands
 from dragoman.apps.reference import anchor
-from dragoman.core.config import override, parse
+from dragoman.core.config import override, parse, to_yaml
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved.system import TranslationSystem
+from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("recipes/**/*.md")])
+PAGES = sorted(
+    page
+    for folder in ("*.md", "docs/**/*.md", "recipes/**/*.md", "studies/**/*.md")
+    for page in ROOT.glob(folder)
+)
 
 INDENTED = re.compile(r"^    (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -93,6 +101,8 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
         values.pop("base", None)  # what is laid over another file
         if set(values) <= set(CorpusPart.model_fields):
             parse(CorpusPart, values, page)
+        elif "models" in values:
+            parse(TranslationSystem, values, page)
         else:
             parse(ExperimentConfig, {**MINIMAL, **values}, page)
 
@@ -112,14 +122,15 @@ def test_python_can_be_read(page: Path) -> None:
 def test_the_manual_of_python_does_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its examples are carried out with a small model in the place of the demo's."""
+    """Its examples are carried out with a small model and little text."""
     save_tiny_model(tmp_path / "demo/run")
+    synthetic.write(tmp_path, 60, dev=5, test=5)
+    (tmp_path / "my.yaml").write_text(to_yaml(experiment()), encoding="utf-8")
     (tmp_path / "input.txt").write_text("one euro\ntwo euros\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "dragoman.translation.translator.WorkerEngine", lambda *_: None
-    )  # no processes
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8").partition("\n## Training")[0]
+    engine = "dragoman.translation.building.WorkerEngine"
+    monkeypatch.setattr(engine, lambda *_: None)  # no processes
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     printed: list[str] = []
     errors = 0
@@ -133,6 +144,9 @@ def test_the_manual_of_python_does_what_it_says(
         else:
             assert block.splitlines() == printed
     assert errors == 2
+    assert set(dragoman.__all__) - {"__version__"} <= set(re.findall(r"\w+", page))
+    for name in ("load", "train", "read_recipe", "evaluate"):
+        assert f"dragoman.{name}(" in "".join(blocks(ROOT / "docs" / "python.md", "python"))
 
 
 @every_page

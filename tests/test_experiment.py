@@ -42,7 +42,7 @@ LOSSES = {"loss", "perplexity"}
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
-    synthetic.write(folder, 300, seed=1, dev=20, test=20)
+    synthetic.write(folder, 300, dev=20, test=20)
     return folder
 
 

@@ -25,7 +25,7 @@ CPU = World(0, 1, torch.device("cpu"))
 def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a run whose precision is left to the hardware, and that translates nothing."""
     folder = tmp_path_factory.mktemp("recipe")
-    synthetic.write(folder, 100, seed=1, dev=10, test=10)
+    synthetic.write(folder, 100, dev=10, test=10)
     values = experiment()
     del values["data"]["test"]
     values["evaluation"] = {"metrics": []}

@@ -29,7 +29,7 @@ SENTENCES = 20
 @pytest.fixture(scope="module")
 def part(tmp_path_factory: pytest.TempPathFactory) -> CorpusPart:
     folder = tmp_path_factory.mktemp("corpus")
-    synthetic.write(folder, 200, seed=1, dev=SENTENCES, test=1)
+    synthetic.write(folder, 200, dev=SENTENCES, test=1)
     return CorpusPart(path=str(folder / "dev.tsv"), source="en", target="de")
 
 

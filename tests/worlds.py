@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.distributed import HashStore
+from torch.distributed import HashStore, ProcessGroupGloo
 
 from dragoman.training.distributed import World
 
@@ -44,3 +45,33 @@ def together(size: int, work: Callable[[World], Any]) -> list[Future[Any]]:
     worlds = [Threads(rank, size, torch.device("cpu"), store) for rank in range(size)]
     with ThreadPoolExecutor(size) as pool:
         return [pool.submit(work, world) for world in worlds]
+
+
+@dataclass(frozen=True)
+class GlooThreads(World):
+    """A process that is a thread, with a gloo group of its own among the others."""
+
+    group: ProcessGroupGloo | None = None
+    sent: list[int] = field(default_factory=list)
+    """How many numbers each collective summed."""
+
+    def all_reduce(self, tensor: Tensor) -> Tensor:
+        self.start_all_reduce(tensor)()
+        return tensor
+
+    def start_all_reduce(self, tensor: Tensor) -> Callable[[], None]:
+        assert self.group is not None
+        self.sent.append(tensor.numel())
+        return self.group.allreduce([tensor]).wait
+
+
+def gloo_together(size: int, work: Callable[[GlooThreads], Any]) -> list[Future[Any]]:
+    """What ``work`` gives in each of ``size`` worlds that sum by gloo, by rank."""
+    store = HashStore()
+
+    def joined(rank: int) -> Any:
+        group = ProcessGroupGloo(store, rank, size, timedelta(seconds=60))
+        return work(GlooThreads(rank, size, torch.device("cpu"), store, group))
+
+    with ThreadPoolExecutor(size) as pool:
+        return [pool.submit(joined, rank) for rank in range(size)]

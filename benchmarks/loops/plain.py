@@ -31,7 +31,8 @@ class PlainTransformer(nn.Module):
         super().__init__()
         c = ours.config
         self.layers = nn.Transformer(
-            *(c.d_model, c.heads, c.encoder_layers, c.decoder_layers, c.d_ff, c.dropout),
+            *(c.d_model, c.multi_head.heads, c.encoder_layers, c.decoder_layers),
+            *(c.feed_forward.d_ff, c.residual.dropout),
             batch_first=True,
         )
         self.layers.encoder.norm = self.layers.decoder.norm = None  # not in the paper
@@ -39,7 +40,7 @@ class PlainTransformer(nn.Module):
             ours.source_embedding.weight.detach().clone(), freeze=False
         )
         self.positions = ours.source_embedding.positions
-        self.dropout = c.dropout
+        self.dropout = c.residual.dropout
         with torch.no_grad():
             for theirs, one in zip(self.layers.encoder.layers, ours.encoder, strict=True):
                 _copy_attention(theirs.self_attn, one.attention)

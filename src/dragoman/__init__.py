@@ -3,26 +3,56 @@
 import dragoman
 translator = dragoman.load("runs/demo")
 translator.translate(["three hundred and five euros"], beam=4)
+
+The names of ``__all__`` are what programs may rely on; docs/python.md has an example of each.  They
+are imported when they are first used, so that ``import dragoman`` alone takes no time.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from dragoman import errors
+    from dragoman.api import TrainedRun, evaluate, load, read_recipe, train
+    from dragoman.translation.outputs import Translation
     from dragoman.translation.translator import Translator
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "load"]
+__all__ = [
+    "TrainedRun",
+    "Translation",
+    "Translator",
+    "__version__",
+    "errors",
+    "evaluate",
+    "load",
+    "read_recipe",
+    "train",
+]
+
+_HOMES = {
+    "TrainedRun": "dragoman.api",
+    "Translation": "dragoman.translation.outputs",
+    "Translator": "dragoman.translation.translator",
+    "evaluate": "dragoman.api",
+    "load": "dragoman.api",
+    "read_recipe": "dragoman.api",
+    "train": "dragoman.api",
+}
 
 
-def load(*paths: Path | str, **options: Any) -> Translator:
-    """Open a model or run directory (several make an ensemble); see ``Translator.load``.
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used (PEP 562)."""
+    if name == "errors":
+        return import_module("dragoman.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value  # the next time it is there
+    return value
 
-    PyTorch is imported here, not by ``import dragoman``.
-    """
-    from dragoman.translation.translator import Translator
 
-    return Translator.load(*paths, **options)
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -18,6 +18,7 @@ from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, check_replaceable
+from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, AlignedBatches, prepare_alignments
 from dragoman.data.batches import Batches
 from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import known_inputs, open_prepared, prepare
@@ -50,10 +51,10 @@ from dragoman.training.checkpoint import (
     step_of,
 )
 from dragoman.training.distributed import World
-from dragoman.training.progress import MetricsFile, Observer
-from dragoman.training.start import check_start, digest_of, parent_vocabularies, take_over
-from dragoman.training.tasks import Task
+from dragoman.training.observers import MetricsFile, Observer
+from dragoman.training.tasks import Stream, Task
 from dragoman.training.trainer import Trainer
+from dragoman.training.warm_start import check_start, digest_of, parent_vocabularies, take_over
 from dragoman.validation import (
     MeanValidation,
     Report,
@@ -75,6 +76,8 @@ class Prepared:
     vocabularies: Vocabularies
     store: Store
     report: CleaningReport
+    alignments: Store | None = None
+    """Links between the words of each row, where the objective reads them."""
 
 
 class Experiment:
@@ -170,7 +173,17 @@ class Experiment:
                 processes=data.processes or _processes(data.train),
                 progress=progress,
             )
-        return Prepared(vocabularies, store, report)
+            alignments = None
+            if self.config.training.objective.reads_alignments:
+                alignments = prepare_alignments(
+                    self.run / ALIGNMENTS_DIRECTORY,
+                    store,
+                    data.train,
+                    vocabularies,
+                    data.cleaning,
+                    held_out=held_out,
+                )
+        return Prepared(vocabularies, store, report, alignments)
 
     def prepared(self) -> Prepared:
         """What another process has prepared for this run.
@@ -179,7 +192,10 @@ class Experiment:
             SavedError: it is missing or damaged.
         """
         store, report = open_prepared(self.run / DATA_DIRECTORY)
-        return Prepared(Vocabularies.load(self.run), store, report)
+        alignments = None
+        if self.config.training.objective.reads_alignments:
+            alignments = Store.open(self.run / ALIGNMENTS_DIRECTORY)
+        return Prepared(Vocabularies.load(self.run), store, report, alignments)
 
     def _vocabularies(self, inputs: Sequence[InputFile], held_out: frozenset[int]) -> Vocabularies:
         """Those of the run, which change no more once something was trained with them."""
@@ -329,7 +345,11 @@ class Experiment:
             parts=self.config.train_parts(),
             sampling_temperature=self.config.data.sampling_temperature,
         )
-        return [Task("translation", pairs, training.objective())]
+        stream: Stream = pairs
+        if prepared.alignments is not None:
+            stream = AlignedBatches(pairs, prepared.alignments, prepared.vocabularies)
+        objective = training.objective.build(training.label_smoothing, self.config.model)
+        return [Task("translation", stream, objective)]
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
         return Validation(part, vocabularies, self.config.search, self.config.evaluation, world)

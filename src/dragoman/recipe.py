@@ -121,8 +121,27 @@ class ExperimentConfig(Config):
                 f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
                 "set training.best_metric: loss"
             )
+        for problem in self.training.objective.unfit(self.model):
+            yield f"training.objective: {problem}"
+        yield from self._unread_alignments()
         yield from self._sides_that_do_not_fit()
         yield from self._languages_that_do_not_fit()
+
+    def _unread_alignments(self) -> Iterator[str]:
+        """Alignments that no objective reads, and an objective without any."""
+        objective = self.training.objective
+        if objective.reads_alignments and not any(one.alignments for one in self.data.train):
+            yield (
+                f"training.objective: {objective.kind} needs word alignments; name a file of them "
+                "in data.train.0.alignments"
+            )
+        for name, part in self.parts():
+            read = objective.reads_alignments and name.startswith("data.train.")
+            if part.alignments is not None and not read:
+                yield (
+                    f"{name}.alignments are read in training by objective: {{kind: "
+                    "guided_alignment}; remove them"
+                )
 
     def _unread_of_vocabulary(self, choice: str) -> Iterator[str]:
         """What another model's vocabulary, kept or extended, decides."""
@@ -267,7 +286,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         own,
         path,
         _relocate,
-        replaced=("data.dev", "data.test"),
+        replaced=("data.dev", "data.test", "training.objective"),
         families={"model": "transformer"},
     )
     # The file's own start is absolute by now; --set names a run from where the user is.

@@ -25,6 +25,7 @@ CHANGEABLE = (
     "training.max_minutes",
     "training.patience",
     "training.device_tokens",
+    "training.send_gradients",
     "training.validation_steps",
     "training.checkpoint_steps",
     "training.keep_checkpoints",

@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from dragoman.apps import reference as page
 from dragoman.core.config import Config, parse
+from dragoman.core.sections import keys_of
 from dragoman.recipe import ExperimentConfig
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -19,9 +20,7 @@ ROW = re.compile(r"\| `(\w+)` \| (.+) \| (.*) \| (.+) \|")
 
 
 def all_fields() -> list[tuple[type[Config], str]]:
-    return [
-        (kind, name) for _, kind in page._walk(ExperimentConfig, "") for name in kind.model_fields
-    ]
+    return [(kind, name) for _, kind in page._walk(ExperimentConfig, "") for name in keys_of(kind)]
 
 
 def test_the_committed_page_is_up_to_date() -> None:
@@ -53,7 +52,7 @@ def test_every_row_says_what_may_stand_there_and_what_it_means() -> None:
 
 def test_the_defaults_shown_are_the_defaults() -> None:
     for kind, name in all_fields():
-        field = kind.model_fields[name]
+        field = keys_of(kind)[name]
         shown = page._default(field).strip("`")
         if shown in {"", "required"}:
             continue
@@ -85,6 +84,8 @@ class Outer(Config):
     """Who."""
     parts: dict[str, Inner] = Field(default_factory=dict)
     """What."""
+    style: str | None = Field(default=None, examples=["plain", "bold"])
+    """In which way."""
 
 
 @pytest.mark.parametrize(
@@ -94,6 +95,7 @@ class Outer(Config):
         ("rate", "number, above 0, or `null`", "`null`"),
         ("names", "list of: text (at least 1)", "`[x]`"),
         ("parts", "names, each with a LINK", "`{}`"),
+        ("style", "text, such as `plain`, `bold`, or `null`", "`null`"),
     ],
 )
 def test_types_ranges_and_defaults_in_words(name: str, words: str, default: str) -> None:

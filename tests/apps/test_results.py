@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from command_line import CommandLine
 
-from dragoman.apps.compare.comparison import Comparison, Row
+from dragoman.apps.compare.comparison import Comparison, ComparisonRow
 from dragoman.apps.results import print_json, to_json
 from dragoman.apps.runs import run_values
 from dragoman.experiment import Experiment
@@ -75,7 +75,7 @@ def test_keys_are_documented(
 def test_keys_of_what_takes_long_are_documented(trained: Path) -> None:
     run = run_values(Experiment.open(trained), None)
     assert run.keys() == documented("`train`, `resume`")
-    for kind in (Comparison, Row):
+    for kind in (Comparison, ComparisonRow):
         assert {field.name for field in fields(kind)} <= documented("`compare`")
     assert {"metric", "difference", "p_value"} <= documented("`compare`")
 

@@ -17,7 +17,7 @@ import dragoman
 from dragoman.core.arguments import check_lines, check_path
 from dragoman.core.errors import ConfigError, DragomanError, SavedError, UsageError
 from dragoman.search import SearchConfig
-from dragoman.translation import translator as module
+from dragoman.translation import building as module
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)

@@ -8,10 +8,11 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from dragoman.core.config import Config, override, parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
+from dragoman.core.sections import OneOf
 
 
 class Round(Config):
@@ -48,8 +49,22 @@ class Data(Config):
         return tags
 
 
+class OneShape(OneOf):
+    key = "family"
+    default = "round"
+
+    def find(self, name: str) -> type[Config]:
+        return {"round": Round, "square": Square}[name]
+
+    def at_hand(self) -> list[type[Config]]:
+        return [Round, Square]
+
+    def names(self) -> list[str]:
+        return ["round", "square"]
+
+
 class Run(Config):
-    shape: Annotated[Round | Square, Field(discriminator="family")] = Round()
+    shape: Annotated[Config, OneShape()] = Round()
     training: Training = Training()
     data: Data = Data()
 
@@ -197,11 +212,6 @@ class TestParse:
     def test_what_only_follows_from_a_problem_is_none(self, values, expected):
         class Wide(Run):
             some: tuple[Training, ...] = Field((Training(),), min_length=1)
-            shape: Annotated[
-                Round | Square,
-                Field(discriminator="family"),
-                BeforeValidator(lambda shape: {"family": "round", **shape}),
-            ] = Round()
 
         assert message(values, Wide) == f"run.yaml: {expected}"
 

@@ -9,10 +9,12 @@ from families import VARIATIONS, build
 
 from dragoman.core import device
 from dragoman.core.device import (
+    available_memory,
     computes_bfloat16,
     decide_precision,
     is_emulated,
     keep_freed_memory,
+    machine_memory,
     working_precision,
 )
 from dragoman.data.batches import Batch, make_batch
@@ -152,3 +154,7 @@ def test_scoring_stays_on_the_device_of_the_model(batch: Batch) -> None:
     expected = score_targets(scorer, *arguments)
     with ELSEWHERE:
         assert torch.equal(score_targets(scorer, *arguments), expected)
+
+
+def test_what_is_available_is_a_part_of_the_machine() -> None:
+    assert 1e8 < available_memory(torch.device("cpu")) <= machine_memory() < 1e15

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ from dragoman.core.errors import StorageError
 from dragoman.core.files import (
     atomic_directory,
     atomic_write,
+    content_digest,
     remove_directory,
     storage_errors,
     sweep,
@@ -399,3 +401,10 @@ def test_json_is_read_back_as_it_was(value, tmp_path_factory):
     text = path.read_text(encoding="utf-8")
     assert json.loads(text) == value
     assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("size", [0, 1, 2**20, 2**20 + 7])
+def test_the_digest_of_a_file_is_that_of_its_content(size: int, tmp_path: Path) -> None:
+    content = bytes(range(251)) * (size // 251 + 1)
+    (tmp_path / "file").write_bytes(content[:size])
+    assert content_digest(tmp_path / "file") == hashlib.sha256(content[:size]).hexdigest()

@@ -24,8 +24,8 @@ from dragoman.models import (
     TransformerLMConfig,
 )
 from dragoman.models.cost import cost
-from dragoman.models.layers.transformer_layers import LayersConfig
 
+LayersConfig = TransformerConfig | TransformerLMConfig
 SOURCE, TARGET = 6, 9  # no width among the variations, so that a mix-up of the two shows
 
 
@@ -41,34 +41,42 @@ class Products(NamedTuple):
 
 def pairs_seen(config: LayersConfig, length: int) -> tuple[int, int]:
     """Queries, and pairs of a query and a key, of self-attention with the padding of blocks."""
-    if config.window is None:
+    if config.multi_head.window is None:
         return length, length * length
-    beside = config.window - 1  # also the size of a block
+    beside = config.multi_head.window - 1  # also the size of a block
     block = min(length, beside)
     queries = ceil(length / block) * block
     return queries, queries * (beside + block)
 
 
 def projections(config: LayersConfig, queries: int, keys: int) -> int:
-    d_k, d_v = config.head_widths
-    return (queries + keys) * config.heads * (d_k + d_v) * config.d_model
+    d_k, d_v = config.multi_head.head_widths(config.d_model)
+    return (queries + keys) * config.multi_head.heads * (d_k + d_v) * config.d_model
 
 
 def self_attention(config: LayersConfig, length: int, causal: bool) -> Products:
     queries, pairs = pairs_seen(config, length)
-    distances = config.relative_distance * (1 if causal else 2) + 1
-    relative = queries * distances if config.positions == "relative" else 0
-    meeting = config.heads * sum(config.head_widths) * (pairs + relative)
+    distances = config.positional_encoding.relative_distance * (1 if causal else 2) + 1
+    relative = queries * distances if config.positional_encoding.positions == "relative" else 0
+    meeting = (
+        config.multi_head.heads
+        * sum(config.multi_head.head_widths(config.d_model))
+        * (pairs + relative)
+    )
     return Products(projections(config, length, length) + meeting)
 
 
 def linear_attention(config: TransformerConfig, length: int, causal: bool) -> Products:
     """Of a target that is one chunk: pair by pair, and beside it the sums of the (empty) past."""
-    d_k, d_v = config.head_widths
-    features = 2 * length * config.heads * config.random_features * d_k
-    sums = length * config.heads * config.random_features * d_v
-    looks = length * config.heads * config.random_features * (d_v + 1)
-    pairs = length * length * config.heads * (config.random_features + d_v) if causal else 0
+    d_k, d_v = config.multi_head.head_widths(config.d_model)
+    features = 2 * length * config.multi_head.heads * config.mixing.random_features * d_k
+    sums = length * config.multi_head.heads * config.mixing.random_features * d_v
+    looks = length * config.multi_head.heads * config.mixing.random_features * (d_v + 1)
+    pairs = (
+        length * length * config.multi_head.heads * (config.mixing.random_features + d_v)
+        if causal
+        else 0
+    )
     # Directions have no gradient; nor have empty sums, and those for later chunks go nowhere.
     spared = features + (looks + 2 * sums if causal else 0)
     return Products(projections(config, length, length) + features + sums + looks + pairs, spared)
@@ -96,20 +104,29 @@ MIXING: dict[str, Callable[[TransformerConfig, int, bool], Products]] = {
 
 
 def one_feed_forward(config: LayersConfig) -> int:
-    return (3 if config.activation == "swiglu" else 2) * config.d_model * config.d_ff
+    return (
+        (3 if config.feed_forward.activation == "swiglu" else 2)
+        * config.d_model
+        * config.feed_forward.d_ff
+    )
 
 
 def feed_forward(config: LayersConfig) -> int:
-    if config.mixture is None:
+    if config.feed_forward.mixture is None:
         return one_feed_forward(config)
-    gate = config.d_model * config.mixture.experts  # and of the experts those in use
-    return config.mixture.experts_per_token * one_feed_forward(config) + gate
+    gate = config.d_model * config.feed_forward.mixture.experts  # and of the experts those in use
+    return config.feed_forward.mixture.experts_per_token * one_feed_forward(config) + gate
 
 
 def transformer(config: TransformerConfig) -> Products:
-    reading = MIXING[config.encoder_mixing](config, SOURCE, False)
-    writing = MIXING[config.decoder_mixing](config, TARGET, True)
-    meeting = TARGET * SOURCE * config.heads * sum(config.head_widths)
+    reading = MIXING[config.mixing.encoder_mixing](config, SOURCE, False)
+    writing = MIXING[config.mixing.decoder_mixing](config, TARGET, True)
+    meeting = (
+        TARGET
+        * SOURCE
+        * config.multi_head.heads
+        * sum(config.multi_head.head_widths(config.d_model))
+    )
     cross = projections(config, TARGET, SOURCE) + meeting
     encoder = reading.forward + SOURCE * feed_forward(config)
     decoder = writing.forward + cross + TARGET * feed_forward(config)
@@ -124,7 +141,12 @@ def transformer_lm(config: TransformerLMConfig) -> Products:
     if not config.reads_source:
         return Products(config.layers * layer + last)
     reading = self_attention(config, SOURCE, False).forward + SOURCE * feed_forward(config)
-    looking = TARGET * SOURCE * config.heads * sum(config.head_widths)
+    looking = (
+        TARGET
+        * SOURCE
+        * config.multi_head.heads
+        * sum(config.multi_head.head_widths(config.d_model))
+    )
     # Of the source's last layer nothing but keys and values is looked at.
     keys_values = projections(config, 0, SOURCE)
     spared = 2 * (reading - keys_values)

@@ -13,6 +13,7 @@ import pytest
 import torch
 from families import VARIATIONS
 
+from dragoman.core.sections import keys_of
 from dragoman.models import FAMILIES
 
 D_MODEL, PIECES = 96, 200
@@ -49,7 +50,7 @@ RULES: list[tuple[str, Callable[[torch.Size], float]]] = [
 def test_every_parameter_begins_as_its_paper_says(name: str) -> None:
     torch.manual_seed(3)
     small = VARIATIONS[name]
-    known = {key: value for key, value in LARGER.items() if key in type(small).model_fields}
+    known = {key: value for key, value in LARGER.items() if key in keys_of(type(small))}
     config = small.model_copy(update={**known, "d_k": None, "d_v": None})
     model = FAMILIES[config.family](config, PIECES, PIECES)
     for parameter_name, parameter in model.named_parameters():

@@ -40,9 +40,9 @@ def test_memory_is_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     config = VARIATIONS["transformer"]
     needed = 4 * parameters(config, 29)
     monkeypatch.setattr(size, "_UNSUSPICIOUS", 0)
-    monkeypatch.setattr(size, "_memory", lambda: needed)
+    monkeypatch.setattr(size, "machine_memory", lambda: needed)
     check_size(config, 29, 29)
-    monkeypatch.setattr(size, "_memory", lambda: needed - 1)
+    monkeypatch.setattr(size, "machine_memory", lambda: needed - 1)
     with pytest.raises(ConfigError, match="parameters, whose weights alone take"):
         check_size(config, 29, 29)
 

@@ -122,13 +122,16 @@ class TestPart:
         ],
     )
     def test_the_suffix_tells_the_format(self, path, kind):
-        assert CorpusPart(path=path, source="en", target="de").kind == kind
+        assert CorpusPart(path=path, source="en", target="de").file_format.name == kind
 
     def test_a_po_file_has_its_sides_by_itself(self):
-        assert CorpusPart(path="de.po.gz").kind == "po"
+        assert CorpusPart(path="de.po.gz").file_format.name == "po"
 
     def test_a_format_that_is_given_wins(self):
-        assert CorpusPart(path="a.txt", source="en", target="de", format="tsv").kind == "tsv"
+        assert (
+            CorpusPart(path="a.txt", source="en", target="de", format="tsv").file_format.name
+            == "tsv"
+        )
 
     @pytest.mark.parametrize(
         ("values", "problem"),
@@ -145,7 +148,10 @@ class TestPart:
             ({"source": "a", "target": "b", "weight": 0}, "weight: .*or equal to 0.000001"),
             ({"source": "a", "target": "b", "weight": float("inf")}, "weight: .*finite"),
             ({"source": "a", "target": "b", "wieght": 1}, "did you mean 'weight'"),
-            ({"source": "a", "target": "b", "format": "csv"}, "format: .*'tsv'"),
+            (
+                {"source": "a", "target": "b", "format": "csv"},
+                "format: .*mean 'tsv'.*formats there: plain, tsv",
+            ),
         ],
     )
     def test_parts_that_make_no_sense(self, values, problem):

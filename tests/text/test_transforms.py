@@ -162,6 +162,10 @@ def test_filters(bounds: dict[str, int], kept: list[int]) -> None:
             {"transforms": [{"kind": "noise"}, {"kind": "filter", "max_words": 9}]},
             r"filter comes after one that draws",
         ),
+        (
+            {"alignments": "links.txt", "transforms": [{"kind": "tag"}]},
+            r"alignments count the words of the text as it stands",
+        ),
         ({"transforms": [{"kind": "filter"}]}, r"without bounds keeps everything"),
         (
             {"transforms": [{"kind": "filter", "first_line": 3, "last_line": 2}]},

@@ -8,6 +8,7 @@ import pytest
 import torch
 from reversal import Reversal, tiny_config, tiny_model, translation
 
+from dragoman.models import TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.training.distributed import World
 from dragoman.training.tasks import Stream, Task
@@ -30,7 +31,13 @@ def trainer(tmp_path: Path) -> Callable[..., Trainer]:
         config = tiny_config(**values)
         return Trainer(
             tiny_model(dropout, **(model or {})),
-            tasks or [translation(stream or Reversal(), config.objective())],
+            tasks
+            or [
+                translation(
+                    stream or Reversal(),
+                    config.objective.build(config.label_smoothing, TransformerConfig()),
+                )
+            ],
             validate,
             config,
             run or tmp_path,

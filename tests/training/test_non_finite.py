@@ -13,7 +13,7 @@ from reversal import Records, assert_same, weights
 
 from dragoman.core.errors import TrainingError
 from dragoman.training.checkpoint import path_of
-from dragoman.training.progress import MetricsFile, Record
+from dragoman.training.observers import MetricsFile, Record
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]

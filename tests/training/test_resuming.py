@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from reversal import Reversal, assert_same, weights
+from reversal import Reversal, assert_same, two_tasks, weights
 
 from dragoman.core.errors import InterruptedRunError, SavedError
 from dragoman.data.batches import Batch
@@ -66,11 +66,12 @@ def test_a_step_that_is_done_is_saved_before_the_next_batch(
 def test_killed_at_a_random_moment_and_resumed_equals_uninterrupted(
     trainer: MakeTrainer, tmp_path: Path
 ) -> None:
-    """A real process, killed with SIGKILL wherever it happens to be, several times."""
+    """A real process with two tasks, killed with SIGKILL wherever it happens to be, twice."""
     program = Path(__file__).with_name("train_reversal.py")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    trainer(whole, max_steps=60, checkpoint_steps=3, validation_steps=30).train()  # as it does
+    steps = {"max_steps": 60, "checkpoint_steps": 3, "validation_steps": 30}  # as it does
+    trainer(whole, tasks=two_tasks(), **steps).train()
     chance = random.Random(time.time_ns())  # any moment must do
     for _ in range(2):
         with subprocess.Popen([sys.executable, program, killed], env=environment) as process:

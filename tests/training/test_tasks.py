@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from reversal import Records, Reversal, assert_same, tiny_model, translation, weights
+from reversal import (
+    Copying,
+    Records,
+    Reversal,
+    assert_same,
+    tiny_model,
+    translation,
+    two_tasks,
+    weights,
+)
 
 from dragoman.core.errors import DataError
 from dragoman.data.batches import Batch, make_batch
@@ -23,24 +32,6 @@ from dragoman.training.tasks import Reader, Task
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
-
-
-class Copying(Reversal):
-    """Sentences as they are; an epoch of another length than Reversal's."""
-
-    def __init__(self, steps: int = 3, parts: int = 2) -> None:
-        super().__init__(steps, sentences=7, parts=parts)
-
-    def all_batches(self, epoch: int = 0, window: int = 0, start: int = 0) -> Iterator[Batch]:
-        for batch in super().all_batches(epoch, window, start):
-            sources = [
-                [i for i in row.tolist() if i > 3] for row in batch.source
-            ]  # without end and padding
-            yield make_batch(sources, sources)
-
-
-def two_tasks(weight: float = 0.5) -> list[Task]:
-    return [translation(Reversal()), Task("copying", Copying(), CrossEntropy(0.0), weight)]
 
 
 def test_gradients_of_tasks_add_up_by_weight_and_tokens(

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from reversal import Reversal, tiny_config, tiny_model, translation
+from reversal import tiny_config, tiny_model, two_tasks
 
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
@@ -16,7 +16,7 @@ from dragoman.training.trainer import Trainer
 world = World.join()
 trainer = Trainer(
     tiny_model(),
-    [translation(Reversal())],
+    two_tasks(),
     lambda model: {"loss": 1.0},
     tiny_config(max_steps=60, checkpoint_steps=3, validation_steps=30),
     Path(sys.argv[1]),

@@ -13,7 +13,7 @@ from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import CONVERTED_DIRECTORY, SavedConfig, save_model
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
-from dragoman.translation.ctranslate2 import convert, load
+from dragoman.translation.ctranslate2 import convert
 from dragoman.translation.translator import Translator
 
 WORDS = ["the", "a", "small", "large", "house", "tree", "stands", "by", "under", "near", "river"]
@@ -29,6 +29,10 @@ VARIATIONS: list[dict[str, Any]] = [
     {"norm": "pre", "positions": "learned", "embeddings": "separate"},
     {"activation": "gelu"},
 ]
+
+
+def load(path: Path, precision: str = "float32", workers: int | None = None) -> Translator:
+    return Translator.load(path, engine="ctranslate2", precision=precision, workers=workers)
 
 
 def sentences(count: int) -> list[str]:
@@ -48,7 +52,9 @@ def write_model(path: Path, seed: int = 1, tags: tuple[str, ...] = (), **variati
     for parameter in model.parameters():  # fresh biases and gains could hide a missing one
         if parameter.dim() == 1:
             torch.nn.init.normal_(parameter, mean=0.7, std=0.3)
-    last = model.decoder_norm if config.norm == "pre" else model.decoder[-1].residuals[2].norm
+    last = (
+        model.decoder_norm if config.residual.norm == "pre" else model.decoder[-1].residuals[2].norm
+    )
     with torch.no_grad():  # as trained models do, it ends by itself and shuns what is banned
         model.output.weight[:, 0] = 0
         model.output.weight[[EOS, PAD, UNK, BOS], 0] = torch.tensor([2.0, -9.0, -9.0, -9.0])
@@ -155,10 +161,12 @@ def test_command_line(model: Path, dragoman: CommandLine) -> None:
     ("arguments", "message"),
     [
         (("--sample",), "does not sample"),
-        (("--early-end", "exact"), "--early-end exact is pytorch's"),
+        (("--early-end", "exact"), "early_end exact is pytorch's"),
         (("--coverage-penalty", "0.2"), "no coverage penalty"),
-        (("--precision", "auto"), "--precision auto"),
+        (("--precision", "auto"), "precision auto is pytorch's"),
         (("--device", "cuda"), "runs on the cpu"),
+        (("--prefix", "a"), "no forced prefix"),
+        (("--lm", "lm"), "no language model"),
     ],
 )
 def test_what_it_cannot_do_is_told(
@@ -171,7 +179,7 @@ def test_what_it_cannot_do_is_told(
 def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     outcome = dragoman("translate", model, model, "--engine", "ctranslate2", stdin=b"the\n")
     assert "no ensembles" in one_error(outcome, 2)
-    assert "needs --engine ctranslate2" in one_error(
+    assert "needs engine ctranslate2" in one_error(
         dragoman("translate", model, "--precision", "int8", stdin=b"the\n"), 2
     )
     odd = write_model(tmp_path / "odd", d_k=4)

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +16,7 @@ from tiny_model import save_tiny_model
 
 from dragoman.core import device
 from dragoman.core.errors import UsageError, WorkerError
-from dragoman.translation import translator
+from dragoman.translation import building
 from dragoman.translation.translator import Translator
 
 LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range(30)] + [""]
@@ -38,7 +42,7 @@ def test_auto_is_decided_once_for_all_processes(
     answers = iter([True, False, False, False])
     monkeypatch.setattr(device, "computes_bfloat16", lambda where: next(answers))
     handed: list[object] = []
-    monkeypatch.setattr(translator, "WorkerEngine", lambda *arguments: handed.append(arguments[-1]))
+    monkeypatch.setattr(building, "WorkerEngine", lambda system, _: handed.append(system.precision))
     loaded = Translator.load(model, model, device="cpu", precision="auto", workers=2)
     dtypes = {p.dtype for part in loaded.models for p in part.parameters()}
     assert dtypes == {torch.bfloat16}
@@ -78,3 +82,43 @@ def test_workers_of_a_forgotten_translator_end(model: Path) -> None:
     del translator
     worker.join(timeout=60)  # they end by themselves; no warning, which would be an error here
     assert worker.exitcode == 0
+
+
+SCRIPT = """
+import os
+import signal
+import sys
+
+from dragoman.translation.translator import Translator
+
+translator = Translator.load(sys.argv[1], device="cpu", workers=1)
+print(len(translator.translate(["a", "b"])), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_workers_of_a_program_that_is_killed_end(model: Path) -> None:
+    """Otherwise the pipe, of which they have an end too, would stay open."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, model],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, "2\n")
+
+
+def test_a_stream_over_many_buffers_is_as_if_translated_here(model: Path) -> None:
+    alone = Translator.load(model, device="cpu")
+    with Translator.load(model, device="cpu", workers=1) as shared:
+        counts: list[int] = []
+        stream = shared.stream(LINES, buffer_lines=4, progress=counts.append)
+        assert list(stream) == alone.translate(LINES, buffer_lines=4)
+        assert counts == sorted(counts)
+        assert counts[-1] >= len(LINES) - 1  # the last line is empty
+        stream = shared.stream(LINES, buffer_lines=4)
+        next(stream)
+    with pytest.raises(UsageError, match="closed"):
+        next(stream)

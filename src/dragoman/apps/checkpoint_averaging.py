@@ -50,9 +50,7 @@ def _weights_of(path: Path, last: int) -> list[Path]:
 
 
 def _check_vocabularies(wanted: Vocabularies, path: Path, first: Path) -> None:
-    found = load_model(path, "cpu").vocabularies
-    pairs = zip(wanted, found, strict=True)
-    if any(one.fingerprint != other.fingerprint for one, other in pairs):
+    if load_model(path, "cpu").vocabularies.fingerprints != wanted.fingerprints:
         raise SavedError(
             f"{path}: its vocabulary is not that of {first}; average checkpoints of one run, or "
             "of runs with the same vocabulary"

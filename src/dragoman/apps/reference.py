@@ -19,8 +19,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from dragoman.core.config import Config
-from dragoman.core.problems import configs_in
+from dragoman.core.sections import choice_of, keys_of, members
 from dragoman.recipe import ExperimentConfig
+from dragoman.training.objectives import ObjectiveConfig
 
 _HEAD = """\
 # Configuration reference
@@ -37,9 +38,9 @@ Numbers are finite, whole numbers fit into 64 bits; YAML's anchors and merge key
 `--set training.start_from=runs/parent` names is looked for where the command is given.
 
 With `base: other.yaml` a file says only what differs from another one; a section that names another
-`family`, `data.dev`, `data.test` and lists replace those of the base, everything else is laid over
-it key by key. `--set training.max_steps=500` overrides a value for one command. What ran is written
-back to `config.yaml` in the run directory, defaults filled in.
+`family`, `data.dev`, `data.test`, `training.objective` and lists replace those of the base,
+everything else is laid over it key by key. `--set training.max_steps=500` overrides a value for one
+command. What ran is written back to `config.yaml` in the run directory, defaults filled in.
 """
 
 EXAMPLE = """\
@@ -84,10 +85,6 @@ evaluation:
 """A run with every part of the file in it."""
 
 
-_TELLS_APART = ("family", "kind")
-"""Keys that tell classes apart of which any may stand in a place; they have one value in each."""
-
-
 @dataclass(frozen=True)
 class _Section:
     """A configuration class and the keys in the file that hold one of it."""
@@ -100,12 +97,7 @@ class _Section:
         """The heading: its keys, and the family or kind where it is one of several."""
         if not self.keys[0]:
             return "Top level"
-        told = ""
-        for name in _TELLS_APART:
-            field = self.kind.model_fields.get(name)
-            if field is not None and len(get_args(field.annotation)) == 1:
-                told = f", {name} {field.default}"
-        return ", ".join(f"`{key}`" for key in self.keys) + told
+        return ", ".join(f"`{key}`" for key in self.keys) + _told_apart(self.kind)
 
     @property
     def label(self) -> str:
@@ -119,6 +111,15 @@ class _Section:
     def level(self) -> int:
         """Depth of the heading: two for a part of the file, three for what is inside one."""
         return 3 if "." in self.keys[0] else 2
+
+
+def _told_apart(kind: type[Config]) -> str:
+    """What tells a class from others that may stand in its place, such as ", family recurrent"."""
+    for name in ("family", "kind"):
+        field = kind.model_fields.get(name)
+        if field is not None and len(get_args(field.annotation)) == 1:
+            return f", {name} {field.default}"
+    return ", other kinds" if kind is ObjectiveConfig else ""
 
 
 def reference() -> str:
@@ -150,15 +151,17 @@ def _sections() -> list[_Section]:
 
 def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
     yield key, kind
-    for name, field in kind.model_fields.items():
-        for part in configs_in(field.annotation, Config):
+    for name, field in keys_of(kind).items():
+        for part in members(field, Config):
             yield from _walk(part, f"{key}.{name}" if key else name)
 
 
 def _render(section: _Section, sections: list[_Section]) -> str:
     links = {other.kind: f"[{other.label}](#{anchor(other.title)})" for other in sections}
     # What tells families apart comes first; inherited fields would stand before it.
-    fields = sorted(section.kind.model_fields.items(), key=lambda item: item[0] not in _TELLS_APART)
+    fields = sorted(
+        keys_of(section.kind).items(), key=lambda item: item[0] not in {"family", "kind"}
+    )
     rows = [
         f"| `{name}` | {_words(field, links)} | {_default(field)} | {_text(field.description)} |"
         for name, field in fields
@@ -197,7 +200,11 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
     """What may stand there, in plain words with its range."""
+    if choice_of(field) is not None:
+        return " or ".join(links[kind] for kind in members(field, Config))
     words = _type(field.annotation, links)
+    if field.examples:
+        words += ", such as " + ", ".join(f"`{_yaml(example)}`" for example in field.examples)
     for constraint in field.metadata:
         for name, phrase in _BOUNDS.items():
             if (bound := getattr(constraint, name, None)) is not None:

@@ -60,7 +60,7 @@ class Rehearsal:
         self._model = build_model(model, vocabularies).to(self.device).train()
         precision = working_precision(training.precision, self.device)
         self._optimizer = FlatOptimizer(self._model, training.optimizer, precision)
-        self._objective = training.objective()
+        self._objective = training.objective.build(training.label_smoothing, model)
         self._steps = steps
 
     def step(self) -> int:

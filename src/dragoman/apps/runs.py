@@ -21,7 +21,7 @@ from dragoman.run_directory import begin, claim
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
-from dragoman.training.progress import Observer
+from dragoman.training.observers import Observer
 from dragoman.validation import Report, figures, read_scores
 
 log = logging.getLogger(__name__)

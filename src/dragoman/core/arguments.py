@@ -61,8 +61,12 @@ def check_lines(lines: Iterable[str], name: str = "line") -> Iterator[str]:
     return (check_text(line, f"{name} {number}") for number, line in enumerate(each, 1))
 
 
-def check_path(path: object) -> Path:
+def check_path(path: object, name: str = "model or run") -> Path:
     """``path``, which names something.
+
+    Args:
+        path: what was passed.
+        name: what it is, for the error.
 
     Raises:
         UsageError: it is no path, or an empty one.
@@ -71,11 +75,11 @@ def check_path(path: object) -> Path:
         given = os.fspath(path)
         if isinstance(given, str):
             if not given:
-                raise UsageError("an empty name is no path; name a model or run directory")
+                raise UsageError(f"an empty name is no path; name a {name}")
             return Path(given)
     several = "; give several one by one: load('one', 'two')" if _is_list(path) else ""
     raise UsageError(
-        f"expected the path of a model or run as a string or pathlib.Path, found "
+        f"expected the path of a {name} as a string or pathlib.Path, found "
         f"{_described(path)}{several}"
     )
 

@@ -14,12 +14,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.problems import explain, listed
 from dragoman.core.recipe_library import known_recipe
+from dragoman.core.sections import flat_sections, flattened, gathered
 from dragoman.core.strict_yaml import INTEGER_LIMIT, load_yaml
 
 ConfigType = TypeVar("ConfigType", bound="Config")
@@ -73,6 +82,40 @@ class Config(BaseModel):
         if found:
             raise ValidationError.from_exception_data(type(self).__name__, found)
         return self
+
+
+class ComposedConfig(Config):
+    """A configuration some of whose fields are flat sections, see :mod:`dragoman.core.sections`.
+
+    It is made from, and dumped as, the keys that the file has.
+    """
+
+    def model_copy(
+        self: ConfigType, *, update: Mapping[str, Any] | None = None, deep: bool = False
+    ) -> ConfigType:
+        """A copy with other values, which are named as in the file; they are not checked."""
+        changes = gathered(type(self), update or {})
+        for name in flat_sections(type(self)):
+            if isinstance(changes.get(name), dict):
+                changes[name] = getattr(self, name).model_copy(update=changes[name], deep=deep)
+        return super().model_copy(update=changes, deep=deep)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        named = [name for name in flat_sections(cls) if isinstance(values.get(name, cls), dict)]
+        if named:  # of the code, and not of the file
+            raise ValidationError.from_exception_data(
+                cls.__name__,
+                [{"type": "extra_forbidden", "loc": (name,), "input": 0} for name in named],
+            )
+        return gathered(cls, values)
+
+    @model_serializer(mode="wrap")
+    def _flatten(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return flattened(type(self), dump(self))
 
 
 def read_yaml(path: Path | str) -> dict[str, Any]:

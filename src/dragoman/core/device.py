@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
+from pathlib import Path
 from typing import Literal
 
 import torch
@@ -81,6 +83,39 @@ def is_emulated(precision: DecidedPrecision, device: torch.device) -> bool:
 def working_precision(wanted: Precision, device: torch.device) -> torch.dtype:
     """The type that a model computes in; ``auto`` as :func:`decide_precision` has it."""
     return torch.bfloat16 if decide_precision(wanted, device) == "bfloat16" else torch.float32
+
+
+def machine_memory() -> float:
+    """Bytes of the whole machine."""
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def available_memory(device: torch.device) -> float:
+    """Bytes that a run may use: the GPU's, or the system's within the limit of its container."""
+    if device.type == "cuda":
+        return float(torch.cuda.mem_get_info(device)[0])
+    return min(_system_memory(), _container_memory())
+
+
+def _system_memory() -> float:
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return float(line.split()[1]) * 1024
+    except OSError:
+        pass  # not Linux
+    return machine_memory()
+
+
+def _container_memory() -> float:
+    """What is left of a control group's limit; infinity if there is none."""
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = (group / "memory.max").read_text(encoding="ascii").strip()
+        used = (group / "memory.current").read_text(encoding="ascii")
+        return float("inf") if limit == "max" else float(limit) - float(used)
+    except (OSError, ValueError):
+        return float("inf")
 
 
 def keep_freed_memory() -> None:

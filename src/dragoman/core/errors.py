@@ -99,6 +99,14 @@ class WorkerError(DragomanError):
             self.exit_code = exit_code
 
 
+class BusyError(DragomanError):
+    """More requests wait than are allowed to; later there may be room.  No command ends with it."""
+
+
+class DeadlineError(DragomanError):
+    """A request was not answered by its deadline, and was dropped.  No command ends with it."""
+
+
 class DownloadError(DragomanError):
     """A public corpus cannot be downloaded: no network, no such file, or another content."""
 

@@ -11,6 +11,7 @@ nobody removes what is still being written.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -23,6 +24,8 @@ from typing import IO, Any
 
 from dragoman.core.errors import StorageError
 from dragoman.core.locks import lock
+
+_DIGESTED_BYTES = 2**20  # at once
 
 # Names that _beside makes; ".old" is a directory on its way out, complete and of the last version.
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}(?P<old>\.old)?", re.DOTALL)
@@ -179,6 +182,19 @@ def absolute(name: str, folder: Path) -> Path:
     """A path that may begin with ``~`` or be relative to ``folder``."""
     # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
     return (folder / os.path.expanduser(name)).absolute()
+
+
+def content_digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal figures.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    content = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_DIGESTED_BYTES):
+            content.update(block)
+    return content.hexdigest()
 
 
 def read_json(path: Path | str) -> Any:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-Model = TypeVar("Model", bound=BaseModel)
+from dragoman.core.sections import choice_of, configs_in, keys_of
 
 Place = tuple[str, ...]
 """A key of a file and those of the sections around it, from the outside in."""
@@ -52,12 +52,12 @@ def _each(kind: type[BaseModel], values: dict[str, Any], error: ValidationError)
         for problem in error.errors(include_url=False)
     ]
     misspelt = {
-        place: _meant(kind, place, problem["loc"])
+        place: _meant(kind, place, values)
         for place, problem in problems
         if problem["type"] == "extra_forbidden"
     }
     # A section whose family is misspelt is read as another family's, whose keys are not meant.
-    families = {path for path, field in _keys(kind, ()) if field is None}
+    families = {path for path, field in _keys(kind, values) if field is None}
     astray = [place[:-1] for place, meant in misspelt.items() if meant in families]
     around = {place[:end] for place, _ in problems for end in range(len(place))}
     for place, problem in problems:
@@ -76,6 +76,8 @@ def _each(kind: type[BaseModel], values: dict[str, Any], error: ValidationError)
 def _describe(key: str, problem: Mapping[str, Any]) -> str:
     if problem["type"] == "missing":
         return f"missing key {key!r}; add it"
+    if problem["type"] == "unknown_kind":
+        return f"{key}.{problem['ctx']['key']}: {problem['ctx']['text']}"
     if problem["type"] == "union_tag_invalid":
         return _describe_tag(key, **problem["ctx"])
     message = problem["msg"].removeprefix("Value error, ")
@@ -87,7 +89,7 @@ def _describe(key: str, problem: Mapping[str, Any]) -> str:
 
 
 def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) -> str:
-    """A member of a union that there is not, such as a family of models."""
+    """A member of a union that there is not, such as a kind of transform."""
     known = [name.strip(" '") for name in expected_tags.split(",")]
     close = difflib.get_close_matches(tag[:80], known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -106,10 +108,7 @@ def shown(value: Any) -> str:
 
 
 def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
-    """The keys in ``parts`` that stand in the file.
-
-    pydantic also names the members of unions there, such as a model's family.
-    """
+    """The keys in ``parts`` that stand in the file: not flat sections, nor members of unions."""
     place: list[str] = []
     for part in parts:
         in_list = isinstance(values, list) and isinstance(part, int)
@@ -119,16 +118,14 @@ def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
     return (*place, str(parts[-1])) if missing else tuple(place)
 
 
-def _meant(kind: type[BaseModel], place: Place, where: Sequence[int | str]) -> Place | None:
-    """The key that an unknown one is probably meant for.
+def _meant(kind: type[BaseModel], place: Place, values: Any) -> Place | None:
+    """The key that an unknown one in ``values`` is probably meant for.
 
     It is of the same name in another section, or of a similar one in its own or else in any.
-
-    ``where`` also names the members of unions on the way.
     """
     *around, key = place
     section = tuple(part for part in around if not part.isdigit())
-    keys = [path for path, _ in _keys(kind, where)]
+    keys = [path for path, _ in _keys(kind, values)]
     sections = {path[:-1] for path in keys}
     while section not in sections:
         section = section[:-1]  # the name that a user gave to one of several, as of a test set
@@ -149,37 +146,20 @@ def _hint(place: Place, meant: Place | None) -> str:
 
 
 def _keys(
-    kind: type[BaseModel], where: Sequence[int | str], section: Place = ()
+    kind: type[BaseModel], values: Any, section: Place = ()
 ) -> Iterator[tuple[Place, FieldInfo | None]]:
-    """All keys and their fields; of a union that ``where`` leads into, the chosen member's.
+    """All keys and their fields; where there is one of several, those of what ``values`` choose.
 
-    The key that tells the members of a union apart comes once more, without a field.
+    The key that tells them apart comes once more, without a field.
     """
-    for name, field in kind.model_fields.items():
+    for name, field in keys_of(kind).items():
         yield (*section, name), field
-        members = configs_in(field.annotation, BaseModel)
-        chosen = [member for member in members if _tags(member, field) & set(where)]
-        if isinstance(field.discriminator, str):
-            yield (*section, name, field.discriminator), None
-        for part in chosen or members:
-            yield from _keys(part, where, (*section, name))
-
-
-def _tags(member: type[BaseModel], field: FieldInfo) -> set[Any]:
-    """What tells this member of a union from the others: values of its discriminator."""
-    key = field.discriminator
-    return set(get_args(member.model_fields[key].annotation)) if isinstance(key, str) else set()
-
-
-def configs_in(annotation: Any, base: type[Model]) -> list[type[Model]]:
-    """The configuration classes that a type annotation mentions, through unions and lists.
-
-    Args:
-        annotation: of a field.
-        base: what they are subclasses of.
-    """
-    # Python 3.10 takes dict[str, ...] for a class.
-    is_class = isinstance(annotation, type) and get_origin(annotation) is None
-    if is_class and issubclass(annotation, base):
-        return [annotation]
-    return [kind for argument in get_args(annotation) for kind in configs_in(argument, base)]
+        inside = values.get(name) if isinstance(values, dict) else None
+        choice = choice_of(field)
+        if choice is not None:
+            yield (*section, name, choice.key), None
+            parts = choice.chosen(inside)
+        else:
+            parts = configs_in(field.annotation, BaseModel)
+        for part in parts:
+            yield from _keys(part, inside, (*section, name))

@@ -55,6 +55,9 @@ class Batch:
     """Which row of the store, or which of the given sentences; int64, ``(batch,)``, on the CPU."""
     target_tokens: int
     """Target positions that are no padding, end symbols counted."""
+    alignments: Tensor | None = None
+    """Which piece of ``target_output`` is linked to which of the source; bool, ``(batch, target,
+    source)``.  None where no pair has links."""
     parts: Tensor | None = None
     """Which part of the corpus each row is of, see :attr:`Batches.parts`; int64, ``(batch,)``, on
     the CPU.  None where sentences were given."""
@@ -79,6 +82,7 @@ class Batch:
             source_mask=move(self.source_mask),
             target_input=move(self.target_input),
             target_output=move(self.target_output),
+            alignments=None if self.alignments is None else move(self.alignments),
         )
 
 

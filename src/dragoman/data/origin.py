@@ -18,6 +18,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
+from dragoman.core.files import content_digest
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart
 
@@ -64,10 +65,7 @@ def _describe(path: Path, known: InputFile | None) -> InputFile:
         if known is not None and _identity(known) == _identity_of(status):
             return known
         now = time.time_ns()
-        with path.open("rb") as stream:
-            content = hashlib.sha256()
-            while block := stream.read(1 << 20):
-                content.update(block)
+        content = content_digest(path)
     except OSError as error:
         reason = error.strerror or "cannot be read"
         raise DataError(f"{path}: {reason}; check the paths of the corpus") from error
@@ -78,7 +76,7 @@ def _describe(path: Path, known: InputFile | None) -> InputFile:
         modified_ns=status.st_mtime_ns,
         changed_ns=status.st_ctime_ns if settled else None,
         inode=status.st_ino,
-        sha256=content.hexdigest(),
+        sha256=content,
     )
 
 
@@ -112,7 +110,7 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
     Of tags and transforms, only those that change what is stored; without any it is what it was
     before there were some, so that older stores and vocabularies stay as they are.
     """
-    later = {"source_language", "target_language", "tags", "transforms"}
+    later = {"alignments", "source_language", "target_language", "tags", "transforms"}
     values = part.model_dump(mode="json", exclude={"path"} | later)
     if part.path is None:
         values |= {"source": None, "target": None}
@@ -120,7 +118,7 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
         values["tags"] = list(tags)
     if transforms := part.prepared_transforms:
         values["transforms"] = [transform.model_dump(mode="json") for transform in transforms]
-    return values | {"format": part.kind}
+    return values | {"format": part.file_format.name}
 
 
 def digest(value: Any) -> str:

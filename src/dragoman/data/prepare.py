@@ -29,7 +29,7 @@ from dragoman.data.store import (
     write_manifest,
 )
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.cleaning_report import Finding, PartReport
+from dragoman.text.cleaning_report import CountedLines, PartReport
 from dragoman.text.corpus import CorpusPart, Example, part_labels
 from dragoman.text.vocabulary import Vocabularies
 
@@ -178,7 +178,7 @@ def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
     """Report pairs that cleaning had kept and encoding left out."""
     for reason, lines in (("too many pieces", encoded.too_long), ("no pieces", encoded.empty)):
         for line in lines:
-            report.dropped.setdefault(reason, Finding()).add(line)
+            report.dropped.setdefault(reason, CountedLines()).add(line)
             report.kept -= 1
 
 
@@ -257,7 +257,7 @@ def _digest_settings(
     return digest(
         {
             "format": FORMAT,
-            "vocabularies": [vocabulary.fingerprint for vocabulary in vocabularies],
+            "vocabularies": list(vocabularies.fingerprints),
             "max_pieces": max_pieces,
             **clean_text_settings(parts, cleaning, held_out),
         }

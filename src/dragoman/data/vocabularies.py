@@ -115,7 +115,7 @@ def _settings(
     trained = config.model_dump(mode="json", exclude={"sampling"} | later)
     values = {"vocabulary": trained, "seed": seed, **text}
     if parent is not None:
-        values |= {"parent": _fingerprints(parent.vocabularies), "extended": parent.extended}
+        values |= {"parent": list(parent.vocabularies.fingerprints), "extended": parent.extended}
     return digest(values)
 
 
@@ -167,14 +167,10 @@ def _usable(directory: Path, settings: str, inputs: Sequence[InputFile]) -> Voca
         origin = VocabularyOrigin.model_validate_json(note.read_bytes())
     except (SavedError, ValueError, OSError):
         return None  # a process was killed in the middle, or an older release made it
-    if origin.fingerprints != _fingerprints(found):
+    if origin.fingerprints != list(found.fingerprints):
         return found  # somebody put it in the place of what was made here
     current = origin.settings == settings and same_content(origin.inputs, inputs)
     return found if current else None
-
-
-def _fingerprints(vocabularies: Vocabularies) -> list[str]:
-    return [vocabulary.fingerprint for vocabulary in vocabularies]
 
 
 def _weighted_pairs(
@@ -196,7 +192,7 @@ def _replace(
         with storage_errors(directory / name):
             (directory / name).unlink(missing_ok=True)
     origin = VocabularyOrigin(
-        settings=settings, inputs=list(inputs), fingerprints=_fingerprints(vocabularies)
+        settings=settings, inputs=list(inputs), fingerprints=list(vocabularies.fingerprints)
     )
     write_json(directory / ORIGIN_FILE, origin.model_dump())
     vocabularies.save(directory)

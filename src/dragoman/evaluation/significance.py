@@ -36,7 +36,7 @@ class SignificanceConfig(Config):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SignificanceTest:
     """One system against the baseline by one metric.
 
     ``p_value`` is the probability of a difference as large as this one, in either direction, if
@@ -76,7 +76,7 @@ def compare_systems(
     references: Sequence[Sequence[str]],
     evaluation: EvaluationConfig | None = None,
     config: SignificanceConfig | None = None,
-) -> list[Comparison]:
+) -> list[SignificanceTest]:
     """Compare translations of several systems with those of a baseline.
 
     Args:
@@ -133,7 +133,7 @@ def _comparison(
     signature: str,
     *,
     tails: int,
-) -> Comparison:
+) -> SignificanceTest:
     """One cell of sacrebleu's table, whose p is of one tail out of ``tails`` alike."""
     # sacrebleu's table has a column of names, too; these come from the columns of metrics.
     assert not isinstance(baseline, str) and not isinstance(found, str)
@@ -141,7 +141,7 @@ def _comparison(
     # It counts only differences larger than the one found, so that equal scores would get the
     # smallest p instead of the largest.
     p_value = 1.0 if found.score == baseline.score else min(1.0, tails * float(found.p_value))
-    return Comparison(
+    return SignificanceTest(
         system=system,
         metric=metric,
         value=float(found.score),

@@ -1,4 +1,4 @@
-"""What a layer holds in memory, counted byte by byte from its tensors.
+"""What a forward pass keeps in memory, counted byte by byte from its tensors.
 
 Counted are whole blocks of memory ("storages"), each once, however many tensors are views of it.
 What a single operation takes for itself and gives back before it returns is not seen.
@@ -6,14 +6,10 @@ What a single operation takes for itself and gives back before it returns is not
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 
 def activation_bytes(forward: Callable[[], object], given: Iterable[Tensor]) -> int:
@@ -36,48 +32,3 @@ def activation_bytes(forward: Callable[[], object], given: Iterable[Tensor]) -> 
             kept.pop(tensor.untyped_storage().data_ptr(), None)
     del output  # until here, no other tensor could get an address that is in ``kept``
     return sum(kept.values())
-
-
-def peak_bytes(run: Callable[[], object]) -> int:
-    """Most bytes at any time in tensors that ``run`` makes, those of its backward pass included."""
-    with _LiveBytes() as live:
-        run()
-    return live.peak
-
-
-class _LiveBytes(TorchDispatchMode):
-    """Follows every block of memory that an operation returns until it is freed."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.now = self.peak = 0
-        self._known: set[int] = set()
-
-    def __torch_dispatch__(
-        self,
-        operation: Callable[..., Any],
-        types: Sequence[type],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        given = {_key(one) for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)}
-        result = operation(*args, **(kwargs or {}))
-        for tensor in tree_leaves(result):
-            if isinstance(tensor, Tensor) and _key(tensor) not in given | self._known:
-                self._follow(tensor.untyped_storage())
-        self.peak = max(self.peak, self.now)
-        return result
-
-    def _follow(self, storage: torch.UntypedStorage) -> None:
-        key, size = storage._cdata, storage.nbytes()
-        self._known.add(key)
-        self.now += size
-        weakref.finalize(storage, self._freed, key, size).atexit = False
-
-    def _freed(self, key: int, size: int) -> None:
-        self._known.discard(key)
-        self.now -= size
-
-
-def _key(tensor: Tensor) -> int:
-    return tensor.untyped_storage()._cdata

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.core.config import Config
+from dragoman.core.config import ComposedConfig
 from dragoman.core.errors import ConfigError
 
 Part = Literal["encoder", "decoder", "embeddings"]
@@ -33,9 +33,15 @@ MAX_LAYERS = 1000
 """As many as the deepest Transformer has (DeepNet, Wang et al. 2022, arXiv:2203.00555)."""
 
 
-class FamilyConfig(Config):
-    """What the configuration of every family has, beside its own sizes and ``family``."""
+class FamilyConfig(ComposedConfig):
+    """What the configuration of every family has, beside its own sizes.
 
+    Sizes and choices that belong to one layer are a section beside that layer, and a field of
+    the family, see :data:`dragoman.core.sections.Flat`.
+    """
+
+    family: str
+    """Which family of models this is; each has its name as the default and the only value."""
     d_model: int = Field(512, ge=1)
     """Width of embeddings and of every sublayer's output."""
 
@@ -63,6 +69,11 @@ class FamilyConfig(Config):
                 f"model.embeddings: shared needs one vocabulary, found {source} source and "
                 f"{target} target pieces; set vocabulary.joint: true or model.embeddings: target"
             )
+
+    @property
+    def attention_layers(self) -> int:
+        """How many layers look at the source, as :meth:`TranslationModel.decode_attending` does."""
+        return 0
 
     @property
     def position_limit(self) -> int | None:
@@ -123,6 +134,9 @@ class TranslationModel(nn.Module, ABC):
 
     Every method is per position and per sentence: padding and batch neighbours change nothing.
     """
+
+    Config: ClassVar[type[FamilyConfig]]
+    """What configures this family."""
 
     position_limit: int | None = None
     """Most positions of a source or target that can be read, those of its end or begin symbol
@@ -209,11 +223,30 @@ class TranslationModel(nn.Module, ABC):
 
     @classmethod
     def has_attention(cls) -> bool:
-        """Whether there is attention over the source, for :meth:`attention_weights` to show."""
-        return cls.attention_weights is not TranslationModel.attention_weights
+        """Whether there is attention over the source, for :meth:`decode_attending` to show."""
+        return cls.decode_attending is not TranslationModel.decode_attending
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Where each target position looks: ``(batch, layers, heads, target, source)``.
+
+        Raises:
+            TypeError: this family has no attention over the source.
+        """
+        return self.decode_attending(target, memory)[1]
+
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Read a whole target, and tell where each position looks: one pass, with gradients.
+
+        Args:
+            target: input ids ``(batch, target)``.
+            memory: of ``batch`` sentences.
+            layer: which of the layers that look at the source is told, from 0; None for all.
+
+        Returns:
+            Hidden vectors as :meth:`decode` gives them, and weights that sum to one over the
+            source, before dropout: ``(batch, layers, heads, target, source)``.
 
         Raises:
             TypeError: this family has no attention over the source.

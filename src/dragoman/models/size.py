@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from dragoman.core.device import machine_memory
 from dragoman.core.errors import ConfigError
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel
@@ -43,7 +43,7 @@ def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: i
         return
     model = meta_model(config, source_vocabulary, target_vocabulary)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    needed, memory = _WEIGHT_BYTES * parameters, _memory()
+    needed, memory = _WEIGHT_BYTES * parameters, machine_memory()
     if needed > memory:
         raise ConfigError(
             f"model: {parameters:,} parameters, whose weights alone take {needed / 1e9:,.0f} GB; "
@@ -63,8 +63,3 @@ def _whole_numbers(values: dict[str, Any]) -> Iterator[tuple[str, int]]:
             yield from _whole_numbers(value)
         elif isinstance(value, int):
             yield name, value
-
-
-def _memory() -> float:
-    """Bytes of the whole machine."""
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -29,9 +29,9 @@ import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import Progress, Rules, close_dead_ends
+from dragoman.search.constraints import PartialOutputs, Rules, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis, rank
-from dragoman.search.judge import Judge
+from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties, length_penalty
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
@@ -68,8 +68,8 @@ def beam_search(
     """
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory, beam)
-    judge = Judge(scorer, source_mask, penalties)
-    finished = _Finished(rules.limits, judge, beam, nbest, quick=early_end == "quick")
+    ranker = HypothesisScorer(scorer, source_mask, penalties)
+    finished = _Finished(rules.limits, ranker, beam, nbest, quick=early_end == "quick")
     beams: _Beams | None = None
     sentences = torch.arange(len(source), device=source.device)
     while len(sentences):
@@ -77,7 +77,7 @@ def beam_search(
         log_probabilities, state = scorer.step(previous, memory, state)
         scores = log_probabilities[:, 0]
         beams = beams or _Beams.first(len(source), beam, scores)
-        rules.apply(scores, Progress(beams.history, sentences.repeat_interleave(beam)))
+        rules.apply(scores, PartialOutputs(beams.history, sentences.repeat_interleave(beam)))
         candidates = _continuations(beams, scores)
         finished.add(sentences, memory, beams.history, candidates)
         kept = candidates.unfinished(beam)
@@ -147,18 +147,20 @@ class _Finished:
 
     Args:
         limits: pieces that each output may have at most, ``(sentences,)``.
-        judge: scores hypotheses.
+        ranker: scores hypotheses.
         beam: how many of a step's best continuations may finish.
         nbest: hypotheses wanted per sentence.
         quick: a sentence is done when ``beam`` hypotheses are finished.
     """
 
-    def __init__(self, limits: Tensor, judge: Judge, beam: int, nbest: int, *, quick: bool) -> None:
+    def __init__(
+        self, limits: Tensor, ranker: HypothesisScorer, beam: int, nbest: int, *, quick: bool
+    ) -> None:
         self._limits: list[int] = limits.tolist()
-        self._judge, self._beam, self._nbest, self._quick = judge, beam, nbest, quick
+        self._ranker, self._beam, self._nbest, self._quick = ranker, beam, nbest, quick
         self.hypotheses: list[list[Hypothesis]] = [[] for _ in self._limits]
         self._counts = torch.zeros_like(limits)
-        divisors = [length_penalty(limit + 1, judge.penalties.length) for limit in self._limits]
+        divisors = [length_penalty(limit + 1, ranker.penalties.length) for limit in self._limits]
         self._kindest = torch.tensor(divisors, dtype=torch.float64, device=limits.device)
         # The lowest score of a full n-best list; an equal one may still enter it, by lower ids.
         self._thresholds = torch.full_like(self._kindest, _IMPOSSIBLE)
@@ -168,15 +170,15 @@ class _Finished:
         scores = candidates.scores[:, : self._beam]
         ending = (candidates.pieces[:, : self._beam] == EOS) & scores.isfinite()
         self._counts[sentences] += ending.sum(1)
-        divisor = length_penalty(history.size(1) + 1, self._judge.penalties.length)
+        divisor = length_penalty(history.size(1) + 1, self._ranker.penalties.length)
         promising = scores.double() / divisor >= self._thresholds[sentences].unsqueeze(1)
         places, ranks = (ending & promising).nonzero(as_tuple=True)
         rows = places * self._beam + candidates.parents[places, ranks]
         numbers, outputs = sentences[places], history[rows].tolist()
         totals = scores[places, ranks].tolist()
-        judged = self._judge.scores(outputs, totals, numbers, memory, places)
+        ranked = self._ranker.scores(outputs, totals, numbers, memory, places)
         for number, ids, log_probability, score in zip(
-            numbers.tolist(), outputs, totals, judged, strict=True
+            numbers.tolist(), outputs, totals, ranked, strict=True
         ):
             found = Hypothesis(ids, score, log_probability, ended=len(ids) < self._limits[number])
             self.hypotheses[number] = rank([*self.hypotheses[number], found])[: self._nbest]

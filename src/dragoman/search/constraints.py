@@ -27,8 +27,8 @@ _LEAST = math.log(torch.finfo(torch.float32).tiny)
 
 
 @dataclass(frozen=True)
-class Progress:
-    """Where each row stands."""
+class PartialOutputs:
+    """What each row has generated so far."""
 
     history: Tensor  # (rows, length): generated so far, without begin symbol
     sentences: Tensor  # (rows,): the row's sentence as numbered when search began
@@ -42,14 +42,14 @@ class Progress:
 class Constraint(Protocol):
     """Forbids pieces.  Only :class:`MinimumLength` may forbid the end symbol."""
 
-    def forbid(self, scores: Tensor, progress: Progress) -> None:
+    def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
         """Set the scores ``(rows, vocabulary)`` of what may not come next to -inf, in place."""
 
 
 class Requirement(Protocol):
     """Decides the next piece of some rows."""
 
-    def required(self, progress: Progress) -> Tensor:
+    def required(self, partial: PartialOutputs) -> Tensor:
         """The id that must come next in each row, ``(rows,)``; ``FREE`` where none must."""
 
 
@@ -59,7 +59,7 @@ class Never:
 
     ids: Tensor  # (symbols,)
 
-    def forbid(self, scores: Tensor, progress: Progress) -> None:
+    def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
         """Take out the symbols; see :meth:`Constraint.forbid`."""
         scores.index_fill_(1, self.ids, _FORBIDDEN)
 
@@ -70,12 +70,12 @@ class NoRepeatedNgram:
 
     size: int
 
-    def forbid(self, scores: Tensor, progress: Progress) -> None:
+    def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
         """Take out what would repeat; see :meth:`Constraint.forbid`."""
-        if progress.length < self.size:
+        if partial.length < self.size:
             return
-        ngrams = progress.history.unfold(1, self.size, 1)  # (rows, ngrams, size)
-        context = progress.history[:, progress.length - self.size + 1 :]  # (rows, size - 1)
+        ngrams = partial.history.unfold(1, self.size, 1)  # (rows, ngrams, size)
+        context = partial.history[:, partial.length - self.size + 1 :]  # (rows, size - 1)
         seen = (ngrams[:, :, :-1] == context.unsqueeze(1)).all(2)
         # Several n-grams may name one piece: the lowest ceiling is the one that holds.
         ceiling = torch.where(seen, _FORBIDDEN, float("inf")).to(scores.dtype)
@@ -88,9 +88,9 @@ class MinimumLength:
 
     length: int
 
-    def forbid(self, scores: Tensor, progress: Progress) -> None:
+    def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
         """Take out the end symbol; see :meth:`Constraint.forbid`."""
-        if progress.length >= self.length:
+        if partial.length >= self.length:
             return
         ending = scores[:, EOS].clone()
         scores[:, EOS] = _FORBIDDEN
@@ -106,11 +106,11 @@ class ForcedPrefix:
         rows = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
         self._ids = torch.tensor(rows, dtype=torch.int64, device=device).view(len(rows), width)
 
-    def required(self, progress: Progress) -> Tensor:
+    def required(self, partial: PartialOutputs) -> Tensor:
         """The next piece of the prefix; see :meth:`Requirement.required`."""
-        if progress.length >= self._ids.size(1):
-            return torch.full_like(progress.sentences, FREE)
-        return self._ids[progress.sentences, progress.length]
+        if partial.length >= self._ids.size(1):
+            return torch.full_like(partial.sentences, FREE)
+        return self._ids[partial.sentences, partial.length]
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ class LengthLimit:
 
     pieces: Tensor  # (sentences,)
 
-    def required(self, progress: Progress) -> Tensor:
+    def required(self, partial: PartialOutputs) -> Tensor:
         """The end symbol at the limit; see :meth:`Requirement.required`."""
-        reached = self.pieces[progress.sentences] <= progress.length
+        reached = self.pieces[partial.sentences] <= partial.length
         return torch.where(reached, EOS, FREE)
 
 
@@ -133,17 +133,17 @@ class Rules:
     requirements: list[Requirement]
     limits: Tensor  # (sentences,): pieces that each output may have at most
 
-    def apply(self, scores: Tensor, progress: Progress) -> None:
+    def apply(self, scores: Tensor, partial: PartialOutputs) -> None:
         """Set the log-probabilities ``(rows, vocabulary)`` of what may not come to -inf."""
-        required = torch.full_like(progress.sentences, FREE)
+        required = torch.full_like(partial.sentences, FREE)
         for requirement in self.requirements:
-            later = requirement.required(progress)
+            later = requirement.required(partial)
             required = torch.where(later == FREE, required, later)
         bound = (required != FREE).nonzero().flatten()
         pieces = required[bound].unsqueeze(1)
         kept = _some_probability(scores[bound].gather(1, pieces)) if len(bound) else None
         for constraint in self.constraints:
-            constraint.forbid(scores, progress)
+            constraint.forbid(scores, partial)
         if kept is not None:
             scores.index_fill_(0, bound, _FORBIDDEN)
             scores[bound, pieces.squeeze(1)] = kept.squeeze(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from dragoman.search.constraints import Progress, Rules
+from dragoman.search.constraints import PartialOutputs, Rules
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.paths import follow_paths
 from dragoman.search.penalties import Penalties
@@ -29,5 +29,5 @@ def greedy_search(
     )
 
 
-def _likeliest(scores: Tensor, progress: Progress) -> Tensor:
+def _likeliest(scores: Tensor, partial: PartialOutputs) -> Tensor:
     return best(scores, 1)[1].squeeze(1)

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 from dragoman.models.interface import select
-from dragoman.search.constraints import Progress, Rules, close_dead_ends
+from dragoman.search.constraints import PartialOutputs, Rules, close_dead_ends
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.judge import Judge
+from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, EOS
 
-Choose = Callable[[Tensor, Progress], Tensor]
-"""From allowed log-probabilities ``(rows, vocabulary)`` and progress to ids ``(rows,)``.
+Choose = Callable[[Tensor, PartialOutputs], Tensor]
+"""From allowed log-probabilities ``(rows, vocabulary)`` and partial outputs to ids ``(rows,)``.
 
 In a row without a finite one, or with NaN or +inf, it takes a piece whose own is not finite.
 """
@@ -39,23 +39,23 @@ def follow_paths(
     """
     found: list[list[Hypothesis]] = [[] for _ in source]
     limits = rules.limits.tolist()
-    judge = Judge(scorer, source_mask, penalties)
+    ranker = HypothesisScorer(scorer, source_mask, penalties)
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory, paths)
     now = _Paths.first(len(source), paths, source.device)
     while len(now.sentences):
         scores, state = scorer.step(now.previous, memory, state)
-        progress = Progress(now.history, now.sentences.repeat_interleave(paths))
-        rules.apply(scores[:, 0], progress)
-        now = now.extended(scores[:, 0], choose(scores[:, 0], progress))
+        partial = PartialOutputs(now.history, now.sentences.repeat_interleave(paths))
+        rules.apply(scores[:, 0], partial)
+        now = now.extended(scores[:, 0], choose(scores[:, 0], partial))
         done = now.ended.view(-1, paths).all(1)
         if done.any():
             ending = now.only(done)
             places = done.nonzero().flatten().repeat_interleave(paths)
             numbers, outputs, totals = ending.numbers(), ending.outputs(), ending.total.tolist()
-            judged = judge.scores(outputs, totals, numbers, memory, places)
+            ranked = ranker.scores(outputs, totals, numbers, memory, places)
             for number, ids, score, log_probability in zip(
-                numbers.tolist(), outputs, judged, totals, strict=True
+                numbers.tolist(), outputs, ranked, totals, strict=True
             ):
                 ended = len(ids) < limits[number]
                 found[number].append(Hypothesis(ids, score, log_probability, ended))

@@ -14,7 +14,7 @@ from pydantic import Field
 from torch import Tensor
 
 from dragoman.core.config import Config
-from dragoman.search.constraints import Progress, Rules
+from dragoman.search.constraints import PartialOutputs, Rules
 from dragoman.search.hypothesis import Hypothesis, rank
 from dragoman.search.paths import follow_paths
 from dragoman.search.penalties import Penalties
@@ -62,9 +62,9 @@ def sample(
     """
     draws = _draws(config.seed, numbers, count, int(rules.limits.max()) + 1).to(source.device)
 
-    def choose(scores: Tensor, progress: Progress) -> Tensor:
+    def choose(scores: Tensor, partial: PartialOutputs) -> Tensor:
         path = torch.arange(len(scores), device=scores.device) % count
-        return draw(scores, draws[progress.sentences, path, progress.length], config)
+        return draw(scores, draws[partial.sentences, path, partial.length], config)
 
     found = follow_paths(
         scorer, source, source_mask, rules, choose, paths=count, penalties=penalties

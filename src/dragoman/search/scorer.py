@@ -8,7 +8,7 @@ drops hypotheses of any of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any, Literal, Protocol
 
@@ -17,11 +17,13 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import Memory, State, TranslationModel
-from dragoman.text.vocabulary import PAD
+from dragoman.text.vocabulary import BOS, PAD
 
 # Log-probabilities held at once by `score_targets`: 64 MiB in float32.
 _ELEMENTS_AT_ONCE = 1 << 24
-_LEAST_WEIGHT = 1e-9
+_LEAST_WEIGHT, _GREATEST_WEIGHT = 1e-9, 1e9
+
+EnsembleKind = Literal["linear", "log-linear"]
 
 
 class Scorer(Protocol):
@@ -120,7 +122,7 @@ class Ensemble:
         self,
         scorers: Sequence[Scorer],
         weights: Sequence[float] | None = None,
-        kind: Literal["linear", "log-linear"] = "linear",
+        kind: EnsembleKind = "linear",
     ) -> None:
         weights = [1.0] * len(scorers) if weights is None else list(weights)
         if not scorers or len(weights) != len(scorers) or not all(map(_is_weight, weights)):
@@ -135,8 +137,7 @@ class Ensemble:
     @property
     def position_limit(self) -> int | None:
         """The lowest of the scorers'."""
-        limits = [scorer.position_limit for scorer in self.scorers]
-        return min((limit for limit in limits if limit is not None), default=None)
+        return _lowest_limit(self.scorers)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
         """One memory for each scorer."""
@@ -169,9 +170,72 @@ class Ensemble:
         return torch.log_softmax(reduce(torch.add, weighted), dim=-1)
 
 
+class FusedScorer:
+    """A translation scorer with a language model's opinion added: shallow fusion.
+
+    ``log p(y_t) + weight * log p_lm(y_t)`` (Gulcehre et al. 2015, arXiv:1503.03535, section 4.1).
+    The sum is not normalised, as theirs is not: it ranks continuations and is no probability.
+
+    Args:
+        translation: the scorer that reads the source.
+        language_model: a scorer of the same target vocabulary, such as a :class:`ModelScorer` of
+            a language model; it is asked about the output alone.
+        weight: of the language model.
+
+    Raises:
+        ConfigError: the weight is not positive and finite.
+    """
+
+    def __init__(self, translation: Scorer, language_model: Scorer, weight: float) -> None:
+        if not _is_weight(weight):
+            raise ConfigError(
+                f"the weight of a language model is positive, at most 1e9 and at least 1e-9, found "
+                f"{weight}"
+            )
+        self.translation, self.language_model, self.weight = translation, language_model, weight
+
+    @property
+    def position_limit(self) -> int | None:
+        """The lower of the two."""
+        return _lowest_limit([self.translation, self.language_model])
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
+        """The memories of the two.
+
+        A language model has nothing to read, and counts the sentences: the ids of one piece of
+        each are enough, and are of the target vocabulary.
+        """
+        begin = source.new_full((len(source), 1), BOS)
+        nothing = self.language_model.encode(begin, torch.ones_like(begin, dtype=torch.bool))
+        return [self.translation.encode(source, source_mask), nothing]
+
+    def start(self, memory: list[Any], beam: int = 1) -> list[Any]:
+        """The states of the two."""
+        translation, language_model = memory
+        return [
+            self.translation.start(translation, beam),
+            self.language_model.start(language_model, beam),
+        ]
+
+    def step(self, target: Tensor, memory: list[Any], state: list[Any]) -> tuple[Tensor, list[Any]]:
+        """The weighted sum; see :meth:`Scorer.step`."""
+        scores, translation = self.translation.step(target, memory[0], state[0])
+        opinion, language_model = self.language_model.step(target, memory[1], state[1])
+        return scores + self.weight * opinion, [translation, language_model]
+
+    def attention(self, target: Tensor, memory: list[Any]) -> Tensor:
+        """Where the translation scorer looks; see :meth:`Scorer.attention`."""
+        return self.translation.attention(target, memory[0])
+
+
+def _lowest_limit(scorers: Iterable[Scorer]) -> int | None:
+    limits = [scorer.position_limit for scorer in scorers]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
 def _is_weight(weight: float) -> bool:
     """Whether it is positive, finite and so near to 1 that no quotient of two of them vanishes."""
-    return _LEAST_WEIGHT <= weight <= 1 / _LEAST_WEIGHT
+    return _LEAST_WEIGHT <= weight <= _GREATEST_WEIGHT
 
 
 @torch.inference_mode()

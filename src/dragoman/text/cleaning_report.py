@@ -24,7 +24,7 @@ EXAMPLES = 5
 
 
 @dataclass
-class Finding:
+class CountedLines:
     """How many pairs something holds for, and the lines of the first few."""
 
     count: int = 0
@@ -43,16 +43,16 @@ class PartReport:
 
     read: int = 0
     kept: int = 0
-    dropped: dict[str, Finding] = field(default_factory=dict)
-    noted: dict[str, Finding] = field(default_factory=dict)
+    dropped: dict[str, CountedLines] = field(default_factory=dict)
+    noted: dict[str, CountedLines] = field(default_factory=dict)
 
     def drop(self, reason: Reason, line: int) -> None:
         """A pair was left out."""
-        self.dropped.setdefault(reason, Finding()).add(line)
+        self.dropped.setdefault(reason, CountedLines()).add(line)
 
     def note(self, note: Note, line: int) -> None:
         """Something was found of a pair that stays."""
-        self.noted.setdefault(note, Finding()).add(line)
+        self.noted.setdefault(note, CountedLines()).add(line)
 
 
 @dataclass
@@ -96,8 +96,8 @@ class CleaningReport:
     def from_json(cls, values: dict[str, Any]) -> CleaningReport:
         """The report that :meth:`to_json` gave ``values`` for."""
 
-        def findings(plain: dict[str, Any]) -> dict[str, Finding]:
-            return {name: Finding(**finding) for name, finding in plain.items()}
+        def findings(plain: dict[str, Any]) -> dict[str, CountedLines]:
+            return {name: CountedLines(**finding) for name, finding in plain.items()}
 
         return cls(
             {
@@ -122,7 +122,7 @@ class CleaningReport:
         return "\n".join(lines)
 
 
-def _plain(findings: dict[str, Finding]) -> dict[str, Any]:
+def _plain(findings: dict[str, CountedLines]) -> dict[str, Any]:
     return {
         name: {"count": finding.count, "lines": finding.lines} for name, finding in findings.items()
     }

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import zip_longest
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
-from dragoman.core.errors import DataError
 from dragoman.text.examples import Direction, Example, Origin
-from dragoman.text.lines import COMPRESSIONS, decode_lines, read_lines, stream_lines
+from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
+from dragoman.text.lines import decode_lines, read_lines, stream_lines
 from dragoman.text.public_corpora import located
-from dragoman.text.readers import Pair, read_jsonl, read_po, read_tmx, read_tsv
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms import (
     Transform,
@@ -29,7 +27,6 @@ __all__ = [
     "CorpusPart",
     "Direction",
     "Example",
-    "Format",
     "Origin",
     "Pair",
     "decode_lines",
@@ -40,17 +37,6 @@ __all__ = [
     "relocate_part",
     "stream_lines",
 ]
-
-Format = Literal["plain", "tsv", "jsonl", "tmx", "po"]
-
-_SUFFIXES: dict[str, Format] = {
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".tmx": "tmx",
-    ".po": "po",
-}
 
 
 _WITHOUT_SOURCE = {"case", "copy", "dummy_source", "filter"}  # transforms that need none
@@ -74,8 +60,14 @@ class CorpusPart(Config):
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)
     """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch. An epoch must see at
     least one pair.  The vocabulary counts it in the same proportion."""
-    format: Format | None = None
-    """The format of the file, where its suffix does not tell."""
+    format: str | None = Field(default=None, examples=list(FORMATS))
+    """The format of the file, where its suffix does not tell; installed packages may add others."""
+
+    alignments: str | None = None
+    """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
+    that has for the n-th pair the line n, in the format of Pharaoh, `0-0 1-2 2-1`. Words are what
+    white space separates in the text as it stands; they count from 0, source first."""
+
     source_language: str | None = None
     """Language of the source, such as en; by default the run's `source_language`."""
     target_language: str | None = None
@@ -91,23 +83,37 @@ class CorpusPart(Config):
     def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
         return check_tags(tags)
 
+    @field_validator("format")
+    @classmethod
+    def _is_known(cls, value: str | None) -> str | None:
+        if value is not None:
+            format_named(value)
+        return value
+
     def conflicts(self) -> Iterator[str]:
         """A format that is not told, or does not go with what is named."""
         try:
-            kind = self.kind
+            form = self.file_format
         except ValueError as error:
             yield str(error)
             return
-        if (kind == "plain") != (self.path is None):
+        if form.one_file == (self.path is None):
             yield (
                 "two plain files are given as source and target without path, "
                 "any other format as path"
             )
-        elif kind == "po" and (self.source is not None or self.target is not None):
-            yield "a PO file has msgid and msgstr; leave source and target out"
-        elif kind != "po" and self.target is None:
-            what = {"plain": "files", "tsv": "columns", "jsonl": "keys", "tmx": "languages"}[kind]
-            yield f"name both source and target: the {what} to read"
+        elif form.sides is None and (self.source is not None or self.target is not None):
+            yield f"{form.name} files have just two sides; leave source and target out"
+        elif form.sides is not None and self.target is None:
+            yield f"name both source and target: the {form.sides} to read"
+        if self.alignments is not None and not self.has_source:
+            yield "alignments are of two sides, and there is no source; leave them out"
+        changes = self.tags or self.transforms
+        if self.alignments is not None and changes:
+            yield (
+                "alignments count the words of the text as it stands, which tags and transforms "
+                "change; leave one of them out"
+            )
         yield from self._transform_conflicts()
 
     def _transform_conflicts(self) -> Iterator[str]:
@@ -129,7 +135,7 @@ class CorpusPart(Config):
     @property
     def has_source(self) -> bool:
         """Whether its pairs have a source; where they have none, it is an empty string."""
-        return self.source is not None or self.kind == "po"
+        return self.source is not None or self.file_format.sides is None
 
     @property
     def gives_source(self) -> bool:
@@ -198,20 +204,15 @@ class CorpusPart(Config):
         return bool(pair.target.strip() and (pair.source.strip() or not self.has_source))
 
     @property
-    def kind(self) -> Format:
-        """The format: as given, or told from the suffix."""
+    def file_format(self) -> Format:
+        """The format: as given, or told from the suffix.
+
+        Raises:
+            FormatError: neither tells it.
+        """
         if self.format is not None:
-            return self.format
-        if self.path is None:
-            return "plain"
-        path = Path(self.path)
-        suffix = path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
-        if suffix not in _SUFFIXES:
-            raise ValueError(
-                f"the suffix of {path.name} does not tell its format; set format to tsv, jsonl, "
-                "tmx or po, or give two plain files as source and target"
-            )
-        return _SUFFIXES[suffix]
+            return format_named(self.format)
+        return FORMATS["plain"] if self.path is None else format_of(Path(self.path))
 
     @property
     def name(self) -> str:
@@ -251,7 +252,8 @@ def relocate_part(values: Any, folder: Path) -> Any:
     """
     if not isinstance(values, dict):
         return values
-    keys = ("source", "target") if values.get("path") is None else ("path",)
+    keys = ["source", "target"] if values.get("path") is None else ["path"]
+    keys.append("alignments")
     files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
     return values | {key: str(located(name, folder)) for key, name in files.items()}
 
@@ -265,20 +267,9 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
         DataError: a file is missing, empty, damaged, not UTF-8, not of its format, lacks the
             column or language asked for, or two plain files are not equally long.
     """
-    kind = part.kind
-    first, *second = part.files()
-    if kind == "po":
-        return read_po(first)
-    if kind == "plain" and second:
-        return _read_plain(first, second[0])
-    if kind == "plain":
-        return (Pair("", line, number) for number, line in enumerate(read_lines(first), 1))
-    assert part.target is not None
-    reader = {"tsv": read_tsv, "jsonl": read_jsonl, "tmx": read_tmx}[kind]
-    if part.source is None:
-        targets = reader(first, part.target, part.target)
-        return (pair._replace(source="") for pair in targets)
-    return reader(first, part.source, part.target)
+    sides = part.source or part.target or "", part.target or ""
+    pairs = part.file_format.read(part.files(), sides)
+    return pairs if part.has_source else (pair._replace(source="") for pair in pairs)
 
 
 def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
@@ -291,17 +282,3 @@ def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
     for _, example in part.examples(filled):
         if example is not None:
             yield Pair(example.tagged_source, example.target, example.line)
-
-
-def _read_plain(source_path: Path, target_path: Path) -> Iterator[Pair]:
-    sources, targets = read_lines(source_path), read_lines(target_path)
-    for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
-        if source is None or target is None:
-            # One side has ended: count what is left of the other, to tell both lengths.
-            longer = number + sum(1 for _ in (targets if source is None else sources))
-            counts = (number - 1, longer) if source is None else (longer, number - 1)
-            raise DataError(
-                f"{source_path} has {counts[0]} lines and {target_path} has {counts[1]}; "
-                "a line and its translation must have the same number in both"
-            )
-        yield Pair(source, target, number)

@@ -18,7 +18,7 @@ from itertools import groupby, pairwise
 from random import Random
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.sampling import bpe_dropout
+from dragoman.text.subword_sampling import bpe_dropout
 from dragoman.text.vocabulary import Vocabularies, Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import Counted, Sides, counted_lines, train_vocabulary
 

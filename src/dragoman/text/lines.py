@@ -1,4 +1,4 @@
-"""Lines of text from files and streams: decompressed, strictly UTF-8, in constant memory."""
+"""Lines of text, read and written: (de)compressed, strictly UTF-8, in constant memory."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import gzip
 import io
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 import zstandard
 
 from dragoman.core.errors import DataError
+from dragoman.core.files import atomic_write
 from dragoman.text.public_corpora import remedy
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -26,6 +27,12 @@ _LONGEST_LINE = 2**26  # bytes
 # What compressed files begin with.  None of it is UTF-8, so that no text is taken for one.
 _SIGNS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 _LONGEST_SIGN = max(map(len, _SIGNS.values()))
+# No name and time of day within, so that the same text is compressed to the same bytes.
+_COMPRESSORS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+    ".zst": lambda file: zstandard.open(file, "wb", closefd=False),
+}
 
 COMPRESSIONS = tuple(_SIGNS)
 """Suffixes of compressed files."""
@@ -110,6 +117,44 @@ def stream_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         yield from decode_lines(stream, name)
     except OSError as error:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def write_text(path: Path) -> Iterator[IO[str]]:
+    """Open a file for text, which appears at the end; its suffix says whether it is compressed.
+
+    Raises:
+        DataError: in the block: the text has half of a surrogate pair, which UTF-8 cannot hold.
+        StorageError: the disk is full, read-only or not permitted.
+    """
+    compressed = _COMPRESSORS.get(path.suffix)
+    try:
+        if compressed is None:
+            with atomic_write(path) as stream:
+                yield stream
+        else:
+            with (
+                atomic_write(path, "wb") as file,
+                io.TextIOWrapper(compressed(file), encoding="utf-8", newline="\n") as stream,
+            ):
+                yield stream
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{path}: half of a surrogate pair (\\ud800 to \\udfff) cannot be written; correct "
+            f"{error.object[: error.end][-40:]!r}"
+        ) from error
+
+
+def line_problem(text: str, *, first: bool = False) -> str | None:
+    """What keeps ``text`` from being one line that :func:`decode_lines` gives back as it is.
+
+    Args:
+        text: what is to be a line.
+        first: whether a file begins with it.
+    """
+    if "\n" in text or text.endswith("\r"):
+        return "a line break"
+    return "a byte order mark in front" if first and text.startswith("\ufeff") else None
 
 
 def _decompressed(path: Path, file: io.BufferedReader) -> BinaryIO:

@@ -21,7 +21,7 @@ from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, storage_errors
 from dragoman.text.normalization import normalize
-from dragoman.text.sampling import Splitter, bpe_dropout, unigram_sampling
+from dragoman.text.subword_sampling import Splitter, bpe_dropout, unigram_sampling
 from dragoman.text.tags import SPACE_SIGN, TAG, check_tags
 
 FILE_NAMES = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
@@ -301,6 +301,11 @@ class Vocabularies(NamedTuple):
     def joint(self) -> bool:
         """Whether both sides share one vocabulary."""
         return self.source.fingerprint == self.target.fingerprint
+
+    @property
+    def fingerprints(self) -> tuple[str, str]:
+        """Of the source and the target side; the same for the same vocabularies and no others."""
+        return self.source.fingerprint, self.target.fingerprint
 
     def save(self, directory: Path | str) -> None:
         """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.

@@ -83,6 +83,26 @@ class World:
                 torch.distributed.all_reduce(tensor)
         return tensor
 
+    def start_all_reduce(self, tensor: Tensor) -> Callable[[], None]:
+        """Begin to sum ``tensor`` over all processes, in place.
+
+        Returns:
+            What waits until the sum is there.
+
+        Raises:
+            WorkerError: another process ended or cannot be reached; also when waiting.
+        """
+        with _lost_processes():
+            if not torch.distributed.is_initialized():
+                self._form_group()
+            handle = torch.distributed.all_reduce(tensor, async_op=True)
+
+        def wait() -> None:
+            with _lost_processes():
+                handle.wait()
+
+        return wait
+
     def gather(self, work: Callable[[], Any]) -> list[Any]:
         """Do ``work`` in every process and return the results of all, by rank.
 

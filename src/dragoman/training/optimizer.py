@@ -9,8 +9,8 @@ small updates would vanish in bfloat16's 8 bits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Literal
+from contextlib import AbstractContextManager, contextmanager
+from typing import Literal, Protocol
 
 import torch
 from pydantic import Field
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from dragoman.core.config import Config
 from dragoman.core.errors import SavedError
 from dragoman.models.interface import fixed_tensors
+from dragoman.training.distributed import World
 
 AVERAGE = "average."
 """What the names of averaged weights begin with, among the moments."""
@@ -56,8 +57,63 @@ def _check_shape(name: str, shape: torch.Size, tensor: Tensor | None) -> None:
         )
 
 
-class FlatOptimizer:
+class Optimizer(Protocol):
     """Owns the memory of a model's parameters and gradients, and updates them.
+
+    The trainer calls every method in all processes and in the same order, so any of them may be a
+    collective.  That leaves room for sharded state (Rajbhandari et al. 2020, ZeRO): a process may
+    keep the moments of its own range of the flat vector alone, update that range and collect the
+    others' in :meth:`step`.  What is saved is always whole and by name, so that a checkpoint does
+    not depend on the number of processes, nor on who kept what.
+    """
+
+    @property
+    def gradient(self) -> Tensor:
+        """What was collected since the last step, ``(parameters,)``, float32."""
+
+    def expect_last(self) -> None:
+        """The next gradients to be collected are the last ones before :meth:`reduce`.
+
+        They may be sent while their backward pass still runs.
+        """
+
+    def collect(self) -> None:
+        """Add the gradients of one backward pass to :attr:`gradient`."""
+
+    def reduce(self, world: World) -> None:
+        """Sum the gradient over the processes; each needs it for its own range at least."""
+
+    def scale(self, factor: float) -> float:
+        """Multiply the gradient by ``factor``, clip it, and return its norm before clipping.
+
+        The norm is that of the whole gradient, in every process.
+        """
+
+    def step(self, learning_rate: float) -> None:
+        """Update the parameters, the same in every process, and forget the gradient."""
+
+    def clear(self) -> None:
+        """Forget the gradient."""
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Let the model work with the average of its weights, if there is one, for a while."""
+
+    def weights(self) -> dict[str, Tensor]:
+        """All parameters in float32, and what is saved with them, by name."""
+
+    def moments(self) -> dict[str, Tensor]:
+        """All that an update depends on besides, by name; empty before the first step."""
+
+    def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
+        """Take over what :meth:`weights` and :meth:`moments` of any implementation gave.
+
+        Raises:
+            SavedError: the tensors are of another model.
+        """
+
+
+class FlatOptimizer:
+    """Every process keeps and updates everything; see :class:`Optimizer`.
 
     Args:
         model: its parameters become views of this object's vectors; buffers are converted.
@@ -122,16 +178,27 @@ class FlatOptimizer:
         self._slices = slices
         self._average = None if ema_decay is None else self.master.clone()
 
+    def expect_last(self) -> None:
+        """Nothing is sent before :meth:`reduce`."""
+
     def collect(self) -> None:
         """Add the gradients of one backward pass to :attr:`gradient`, in float32."""
+        self._collect(slice(None))
+        self._empty = False
+
+    def _collect(self, place: slice) -> None:
+        """The same of a range of the flat vector."""
         if self._working_gradient is self.gradient:
             return
         if self._empty:  # a third of the time of adding to zeros
-            self.gradient.copy_(self._working_gradient)
-            self._empty = False
+            self.gradient[place].copy_(self._working_gradient[place])
         else:
-            self.gradient += self._working_gradient
-        self._working_gradient.zero_()
+            self.gradient[place].add_(self._working_gradient[place])
+        self._working_gradient[place].zero_()
+
+    def reduce(self, world: World) -> None:
+        """Sum the gradient over the processes: one vector, one collective."""
+        world.all_reduce(self.gradient)
 
     def scale(self, factor: float) -> float:
         """Multiply the gradient by ``factor``, clip it, and return its norm before clipping."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dragoman.core.config import Config
 from dragoman.core.device import Precision
-from dragoman.training.objectives import CrossEntropy, RDrop
+from dragoman.training.objectives.choice import AnyObjective
+from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
 from dragoman.training.optimizer import OptimizerConfig
 from dragoman.training.schedule import ScheduleConfig
-from dragoman.training.start import OptionalStart
-from dragoman.training.tasks import Objective
+from dragoman.training.warm_start import OptionalStart
 
 
 class TrainingConfig(Config):
@@ -32,9 +32,8 @@ class TrainingConfig(Config):
     """Learning rate over the steps."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Probability mass given to all pieces alike (section 5.4)."""
-    r_drop: float = Field(0.0, ge=0)
-    """What it counts that two passes under different dropout differ (R-Drop, Liang et al. 2021,
-    where it is 5); 0 disables the second pass."""
+    objective: AnyObjective = CrossEntropyConfig()
+    """What is minimised on sentence pairs, by its `kind`."""
     start_from: OptionalStart = None
     """Another model, whose weights training begins with instead of fresh ones: its name, or a
     section that says which of them."""
@@ -63,10 +62,29 @@ class TrainingConfig(Config):
     """What tells the best checkpoint: a score of the dev set, or its loss per token."""
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without a better one."""
+    send_gradients: Literal["after", "during"] = "after"
+    """When several processes sum their gradients: after the backward pass, or part by part while it
+    runs. The result is the same."""
     log_steps: int = Field(20, ge=1)
     """Write training figures each time this many steps have passed."""
     non_finite_steps: int = Field(10, ge=1)
     """Go back to the last checkpoint after this many non-finite steps in a row."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_r_drop(cls, values: Any) -> Any:
+        """Runs of before ``objective`` have ``r_drop``, which was its alpha."""
+        if not (isinstance(values, dict) and "r_drop" in values):
+            return values
+        alpha = values["r_drop"]
+        values = {name: value for name, value in values.items() if name != "r_drop"}
+        if alpha == 0:
+            return values
+        if "objective" in values:
+            raise ValueError(
+                "r_drop is an older name of objective: {kind: r_drop}; remove one of the two"
+            )
+        return {"objective": {"kind": "r_drop", "alpha": alpha}, **values}
 
     def conflicts(self) -> Iterator[str]:
         """An end that the schedule needs, and checkpoints that are not kept."""
@@ -77,9 +95,3 @@ class TrainingConfig(Config):
                 f"average_checkpoints {self.average_checkpoints} is more than keep_checkpoints "
                 f"{self.keep_checkpoints}; raise the latter"
             )
-
-    def objective(self) -> Objective:
-        """What is minimised on sentence pairs."""
-        if self.r_drop:
-            return RDrop(self.label_smoothing, self.r_drop)
-        return CrossEntropy(self.label_smoothing)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from dragoman.data.batches import Batch
 from dragoman.models.interface import TranslationModel
-from dragoman.training.optimizer import FlatOptimizer
+from dragoman.training.optimizer import Optimizer
 from dragoman.training.tasks import Objective
 
 
 def take_step(
     model: TranslationModel,
-    optimizer: FlatOptimizer,
+    optimizer: Optimizer,
     objective: Objective,
     batches: Sequence[Batch],
     learning_rate: float = 0.0,

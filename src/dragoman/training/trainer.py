@@ -38,8 +38,9 @@ from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
 from dragoman.training.limits import limit_reached
-from dragoman.training.optimizer import FlatOptimizer
-from dragoman.training.progress import Averages, Observer, Record
+from dragoman.training.observers import Averages, Observer, Record
+from dragoman.training.optimizer import FlatOptimizer, Optimizer
+from dragoman.training.overlap import OverlappingOptimizer
 from dragoman.training.schedule import learning_rate
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.tasks import LOSS, TOKENS, Reader, Task
@@ -65,6 +66,8 @@ class Trainer:
         d_model: width of the model, which the paper's learning rate depends on.
         world: the processes that train together.
         observers: told about every ``log_steps`` steps and each validation.
+        make_optimizer: from the model to what updates it; a :class:`FlatOptimizer` of ``config`` if
+            not given.
     """
 
     def __init__(
@@ -79,15 +82,11 @@ class Trainer:
         d_model: int,
         world: World,
         observers: Sequence[Observer] = (),
+        make_optimizer: Callable[[TranslationModel], Optimizer] | None = None,
     ) -> None:
         keep_freed_memory()
         self.model = model.to(world.device)
-        self.optimizer = FlatOptimizer(
-            self.model,
-            config.optimizer,
-            working_precision(config.precision, world.device),
-            config.ema_decay,
-        )
+        self.optimizer = (make_optimizer or self._chosen_optimizer(config, world))(self.model)
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
@@ -99,6 +98,16 @@ class Trainer:
         self._saved_step: int | None = None
         self._step_seconds = 0.0
         self._stopping = False
+
+    @staticmethod
+    def _chosen_optimizer(
+        config: TrainingConfig, world: World
+    ) -> Callable[[TranslationModel], Optimizer]:
+        precision = working_precision(config.precision, world.device)
+        settings = config.optimizer, precision, config.ema_decay
+        if config.send_gradients == "during":
+            return lambda model: OverlappingOptimizer(model, *settings, world=world)
+        return lambda model: FlatOptimizer(model, *settings)
 
     def resume(self) -> bool:
         """Take up the newest checkpoint of the run; False if there is none.
@@ -191,12 +200,13 @@ class Trainer:
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         self.model.train()
         sums = [
-            self._backward(task, batches) for task, batches in zip(self._tasks, taken, strict=True)
+            self._backward(task, batches, not any(taken[number:]))
+            for number, (task, batches) in enumerate(zip(self._tasks, taken, strict=True), 1)
         ]
         if not any(taken):  # fewer sentences than processes: this one has no part in the step
             self.optimizer.collect()
+        self.optimizer.reduce(self._world)
         totals = self._share(sums)
-        self._world.all_reduce(self.optimizer.gradient)
         tokens = sum(
             task.weight * one[TOKENS] for task, one in zip(self._tasks, totals, strict=True)
         )
@@ -219,12 +229,20 @@ class Trainer:
             self._warn(f"loss or gradient is not finite ({told}); step skipped")
         return finite
 
-    def _backward(self, task: Task, batches: list[Batch]) -> Tensor:
-        """Gradients of this process' share of a task's step, and its totals in their order."""
+    def _backward(self, task: Task, batches: list[Batch], last: bool) -> Tensor:
+        """Gradients of this process' share of a task's step, and its totals in their order.
+
+        Args:
+            task: what is learned.
+            batches: of the step.
+            last: whether no other task has a batch after these.
+        """
         names = task.objective.totals
         sums = torch.zeros(len(names), dtype=torch.float64, device=self._world.device)
-        for batch in batches:
+        for left, batch in zip(reversed(range(len(batches))), batches, strict=True):
             ready = task.stream.completed(batch.to(self._world.device), self.model)
+            if last and not left:
+                self.optimizer.expect_last()
             found = task.objective.backward(self.model, ready, task.weight)
             sums += torch.stack([found[name] for name in names]).double()
             self.optimizer.collect()
@@ -288,13 +306,14 @@ class Trainer:
                 self._validate_now()
                 progress.validated_step = progress.step
         finally:  # a validation that fails must not cost the steps before it
+            # In every process, as state may be spread over them.
+            weights, moments = self.optimizer.weights(), self.optimizer.moments()
             # The others wait, so that no process ends while the leading one is writing.
-            self._world.broadcast(self._save)
+            self._world.broadcast(lambda: self._save(weights, moments))
         self._saved_step = progress.step
 
-    def _save(self) -> None:
+    def _save(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
         """Write a checkpoint and delete old ones."""
-        weights, moments = self.optimizer.weights(), self.optimizer.moments()
         write_checkpoint(self._run, self.progress, weights, moments)
         prune(self._run, self._config.keep_checkpoints, self.progress.best)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -30,13 +31,12 @@ from dragoman.models.families.transformer import (
 )
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.positions import SinusoidalPositions, sinusoids
-from dragoman.saved.model import CONVERTED_DIRECTORY, model_directory, weights_digest
+from dragoman.saved.model import CONVERTED_DIRECTORY, weights_digest
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.search.hypothesis import rank
 from dragoman.search.penalties import length_penalty
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, Vocabulary
 from dragoman.translation.engine import SourceBatch
-from dragoman.translation.translator import Translator
 
 try:
     import ctranslate2
@@ -63,23 +63,8 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "window": [None],
     "mixture": [None],
 }
+_AHEAD = 2  # batches waiting for each thread
 _POSITIONS = 1280  # sources of max_source_pieces' default, and what may be put out for them
-
-
-def load(path: Path, compute: Compute = "float32", workers: int | None = None) -> Translator:
-    """Open a model or run directory, to be searched with CTranslate2.
-
-    Raises:
-        SavedError: it is missing or damaged.
-        ConfigError: the model or the type of numbers is beyond CTranslate2.
-        StorageError: the converted model cannot be written.
-    """
-    own = Translator.load(path, device="cpu")
-    (model,) = own.models
-    engine = CTranslate2Engine(
-        model_directory(path), model, own.vocabularies, compute=compute, workers=workers
-    )
-    return Translator([model], own.vocabularies, own.search, engine)
 
 
 class CTranslate2Engine:
@@ -113,11 +98,13 @@ class CTranslate2Engine:
                 f"CTranslate2 does not compute in {compute} here; take one of: "
                 + ", ".join(kind for kind in get_args(Compute) if kind in supported)
             )
+        threads = workers or os.cpu_count() or 1
+        self._ahead = threads * _AHEAD
         self._translator = ctranslate2.Translator(
             str(converted),
             device="cpu",
             compute_type=compute,
-            inter_threads=workers or os.cpu_count() or 1,
+            inter_threads=threads,
             intra_threads=1,
         )
         self._positions = model.position_limit or _POSITIONS
@@ -138,16 +125,27 @@ class CTranslate2Engine:
             )
         if config.sampling is not None:
             raise ConfigError("the engine ctranslate2 does not sample; leave out --engine")
-        pending = [(batch, self._submit(batch, config)) for batch in batches]
-        for batch, results in pending:
-            yield [
-                self._hypotheses(result.result(), source, config)
-                for source, result in zip(batch.sources, results, strict=True)
-            ]
+        pending: deque[tuple[SourceBatch, list[Any]]] = deque()
+        for batch in batches:
+            if batch.prefixes is not None:
+                raise ConfigError("the engine ctranslate2 has no forced prefix; leave out --engine")
+            pending.append((batch, self._submit(batch, config)))
+            if len(pending) >= self._ahead:
+                yield self._results(*pending.popleft(), config)
+        while pending:
+            yield self._results(*pending.popleft(), config)
 
     def close(self) -> None:
         """Give the converted model's memory back."""
         self._translator.unload_model()
+
+    def _results(
+        self, batch: SourceBatch, results: list[Any], config: SearchConfig
+    ) -> list[list[Hypothesis]]:
+        return [
+            self._hypotheses(result.result(), source, config)
+            for source, result in zip(batch.sources, results, strict=True)
+        ]
 
     def _submit(self, batch: SourceBatch, config: SearchConfig) -> list[Any]:
         """Hand a batch over.
@@ -232,14 +230,15 @@ def _read_note(path: Path) -> Any:
 
 def _check(config: TransformerConfig) -> None:
     """Refuse what CTranslate2's Transformer lacks."""
-    width = config.d_model // config.heads
-    if config.head_widths != (width, width):
+    width = config.d_model // config.multi_head.heads
+    if (widths := config.multi_head.head_widths(config.d_model)) != (width, width):
         raise ConfigError(
             f"the engine ctranslate2 needs d_k and d_v of d_model / heads = {width}, not "
-            f"{config.head_widths}; leave out --engine"
+            f"{widths}; leave out --engine"
         )
+    values = config.model_dump()
     for name, expressed in _EXPRESSED.items():
-        value = getattr(config, name)
+        value = values[name]
         if value not in expressed:
             raise ConfigError(
                 f"the engine ctranslate2 has no model.{name}: {value}, only "
@@ -257,9 +256,9 @@ def _specification(model: Transformer) -> Any:
     config = model.config
     spec = transformer_spec.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
-        config.heads,
-        pre_norm=config.norm == "pre",
-        activation=_ACTIVATIONS[config.activation],
+        config.multi_head.heads,
+        pre_norm=config.residual.norm == "pre",
+        activation=_ACTIVATIONS[config.feed_forward.activation],
     )
     for side, embedding in (
         (spec.encoder, model.source_embedding),
@@ -289,7 +288,7 @@ def _specification(model: Transformer) -> Any:
         _linear(layer.attention.linear[2], [cross.output.weight])
         _norm(layer.attention.layer_norm, theirs.residuals[1].norm)
         _feed_forward(layer.ffn, theirs.feed_forward, theirs.residuals[2])
-    if config.norm == "pre":
+    if config.residual.norm == "pre":
         _norm(spec.encoder.layer_norm, model.encoder_norm)
         _norm(spec.decoder.layer_norm, model.decoder_norm)
     return spec

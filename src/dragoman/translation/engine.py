@@ -15,7 +15,7 @@ import torch
 from dragoman.core.device import keep_freed_memory
 from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
-from dragoman.search import Ensemble, Hypothesis, ModelScorer, Scorer, SearchConfig, search
+from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 
 
 class SourceBatch(NamedTuple):
@@ -27,6 +27,9 @@ class SourceBatch(NamedTuple):
     sources: list[list[int]]
     """Ids of each, without end symbol; none is empty but a language model's."""
 
+    prefixes: list[list[int]] | None = None
+    """Target ids that the output of each begins with; a language model is given its sources."""
+
 
 class Engine(Protocol):
     """Searches for translations."""
@@ -35,6 +38,8 @@ class Engine(Protocol):
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
         """The hypotheses of each sentence, best first, one batch after the other.
+
+        An engine that works on several batches at once takes a bounded number of ``batches`` ahead.
 
         Raises:
             ConfigError: the engine cannot do what ``config`` asks for.
@@ -45,26 +50,27 @@ class Engine(Protocol):
 
 
 class TorchEngine:
-    """One model, or several as an ensemble, in this process.
+    """Searches with a scorer in this process.
 
-    A language model is given the prefix to continue instead of a source.  A model in training may
-    be given: it is in evaluation mode only during each batch.
+    Models in training may be given: they are in evaluation mode only during each batch.
 
     Args:
-        models: those that translate together.
+        scorer: what is searched: what ``opening.build_scorer`` makes, or any other.
+        models: those that it asks.  Sentences are put where the weights of the first are.
         tags: ids that are put out only where ``search.allow_tags`` says so.
     """
 
-    def __init__(self, models: Sequence[TranslationModel], tags: Sequence[int] = ()) -> None:
+    def __init__(
+        self, scorer: Scorer, models: Sequence[TranslationModel] = (), tags: Sequence[int] = ()
+    ) -> None:
         keep_freed_memory()
-        self.models, self._tags = list(models), tags
-        scorers: list[Scorer] = [ModelScorer(model) for model in models]
-        self.scorer = scorers[0] if len(scorers) == 1 else Ensemble(scorers)
+        self.scorer, self.models, self._tags = scorer, list(models), tags
 
     @property
     def device(self) -> torch.device:
         """Where the models are."""
-        return next(self.models[0].parameters()).device
+        first = next((p for model in self.models for p in model.parameters()), None)
+        return torch.device("cpu") if first is None else first.device
 
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
@@ -73,15 +79,13 @@ class TorchEngine:
         never = () if config.allow_tags else self._tags
         for batch in batches:
             source, mask = (tensor.to(self.device) for tensor in pad_sources(batch.sources))
-            # The length of a beginning limits the output as a source's would.
-            prefixes = None if self.models[0].reads_source else batch.sources
             with evaluating(self.models):
                 found = search(
                     self.scorer,
                     source,
                     mask,
                     config,
-                    prefixes=prefixes,
+                    prefixes=batch.prefixes,
                     never=never,
                     numbers=batch.numbers,
                 )

@@ -8,33 +8,26 @@ lines beside it, nor on their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import Field
 
 from dragoman.core.arguments import check_lines, check_path, check_text
-from dragoman.core.config import Config, parse
-from dragoman.core.device import Precision, decide_precision, find_device
-from dragoman.core.errors import ConfigError, DataError, SavedError, UsageError
+from dragoman.core.config import parse
+from dragoman.core.device import find_device
+from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.data.batches import make_batch
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.model import SavedModel, load_for_search
-from dragoman.search import Hypothesis, SearchConfig, score_targets
+from dragoman.saved.system import TranslationSystem
+from dragoman.search import Hypothesis, Scorer, SearchConfig, score_targets
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
-from dragoman.translation.engine import Engine, SourceBatch, TorchEngine, evaluating
+from dragoman.translation.building import build_engine
+from dragoman.translation.engine import Engine, TorchEngine, evaluating
+from dragoman.translation.opening import build_scorer, changed_search, open_system
 from dragoman.translation.outputs import Attention, Scored, Translation
-from dragoman.translation.workers import WorkerEngine
-
-
-class _LoadOptions(Config):
-    """What :meth:`Translator.load` may be told; of the device, ``find_device`` says what is one."""
-
-    device: Any = None
-    precision: Precision = "float32"
-    workers: int | None = Field(None, ge=1, le=1024)
+from dragoman.translation.preparation import Preparation, check_prefix, numbered
+from dragoman.translation.streaming import LineStream, group_by_length
 
 
 class Translator:
@@ -44,7 +37,10 @@ class Translator:
         models: one model, or several that translate together as an ensemble.
         vocabularies: of all of them.
         search: how to translate where a call does not say otherwise.
-        engine: what searches, if not these models in this process.
+        engine: what searches, if not ``scorer`` in this process; closed with the translator.
+        scorer: what is searched, if not the models as they are, all counting alike: weighted, fused
+            with a language model, or any other scorer.
+        prefix: what translations begin with where a call does not say otherwise.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -57,25 +53,21 @@ class Translator:
         vocabularies: Vocabularies,
         search: SearchConfig | None = None,
         engine: Engine | None = None,
+        *,
+        scorer: Scorer | None = None,
+        prefix: str = "",
     ) -> None:
-        if not models:
-            raise ConfigError("a translator needs at least one model")
-        if len({model.reads_source for model in models}) > 1:
-            raise ConfigError("a language model and a model with a source are no ensemble")
+        own = build_scorer(models)
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
-        self._local = TorchEngine(models, vocabularies.target.tags)
+        self._local = TorchEngine(scorer or own, models, vocabularies.target.tags)
         self._engine = engine or self._local
+        self._prefix = prefix
         self._closed = False
 
     @classmethod
     def load(
-        cls,
-        *paths: Path | str,
-        device: torch.device | str | None = None,
-        precision: Precision = "float32",
-        workers: int | None = None,
-        **unknown: Any,
+        cls, *paths: Path | str, device: torch.device | str | None = None, **options: Any
     ) -> Translator:
         """Open a model or run directory; several paths make an ensemble.
 
@@ -83,10 +75,9 @@ class Translator:
             paths: directories of models, runs or checkpoints.  The first one's search settings
                 hold for all.
             device: such as ``cpu`` or ``cuda:1``; a GPU if there is one unless told otherwise.
-            precision: ``bfloat16`` is faster where the hardware has it, and changes a few
-                translations; ``auto`` takes it there.
-            workers: processes that share the lines, 1 to 1,024; this one alone if not given.
-            unknown: options that do not exist, which are told.
+            options: other values of :class:`~dragoman.saved.system.TranslationSystem`, such as
+                ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]`` or
+                ``language_model={"path": "models/lm", "weight": 0.2}``.
 
         Raises:
             SavedError: one is missing or damaged, or their vocabularies differ.
@@ -96,18 +87,32 @@ class Translator:
         """
         if not paths:
             raise ConfigError("name at least one model or run directory to load")
-        given = {"device": device, "precision": precision, "workers": workers, **unknown}
-        options = parse(_LoadOptions, given, "load options")
-        directories = [check_path(path) for path in paths]
-        decided = decide_precision(options.precision, find_device(device))
-        first, *others = saved = [load_for_search(path, device, decided) for path in directories]
-        for other in others:
-            _check_same_vocabularies(first, other)
-        config = parse(SearchConfig, first.search, f"{first.path}: search")
-        engine = None
-        if options.workers is not None:
-            engine = WorkerEngine(directories, options.workers, device, decided)
-        return cls([part.model for part in saved], first.vocabularies, config, engine)
+        models = tuple(check_path(path) for path in paths)
+        if "models" in options:
+            raise ConfigError("load options: models: give them one by one: load('one', 'two')")
+        where = None if device is None else str(find_device(device))
+        given = {**options, "models": models, "device": where}
+        return cls.of(parse(TranslationSystem, given, "load options"))
+
+    @classmethod
+    def of(cls, system: TranslationSystem) -> Translator:
+        """Build what a description says.
+
+        Raises:
+            SavedError: a model is missing or damaged, or the vocabularies differ.
+            ConfigError: a device that is not there, a setting that does not fit the models, or
+                something that the engine cannot do.
+            MissingExtraError: what the engine needs is not installed.
+        """
+        opened = open_system(system)
+        return cls(
+            opened.models,
+            opened.vocabularies,
+            opened.search,
+            build_engine(opened),
+            scorer=opened.scorer,
+            prefix=system.prefix,
+        )
 
     def close(self) -> None:
         """End the processes of ``workers``; afterwards this translates and scores no more.
@@ -146,14 +151,16 @@ class Translator:
         Args:
             lines: source sentences; an empty one has an empty translation, but a language model
                 begins a new text there.
-            options: values of :class:`~dragoman.search.SearchConfig` for this call, such as
-                ``beam=8``; None leaves one as it is.
+            options: ``prefix``, ``numbers`` and ``progress`` as of :meth:`stream_nbest`; any other
+                is a value of :class:`~dragoman.search.SearchConfig` for this call, such as
+                ``beam=8``, and None leaves that as it is.
 
         Raises:
             ConfigError: an option that does not exist or is out of range.
             UsageError: ``lines`` is one string or holds anything but strings, or the translator
                 is closed.
-            DataError: a line is longer than ``max_source_pieces`` or the model's positions.
+            DataError: a line, or its prefix, is longer than ``max_source_pieces`` or the model's
+                positions; or the vocabulary lacks a character of a prefix.
         """
         return list(self.stream(lines, **options))
 
@@ -167,40 +174,64 @@ class Translator:
         """
         return list(self.stream_nbest(lines, **options))
 
-    def stream(
-        self,
-        lines: Iterable[str],
-        *,
-        progress: Callable[[int], object] | None = None,
-        **options: Any,
-    ) -> Iterator[str]:
+    def stream(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
         """The best translation of each line, in order and in bounded memory.
 
-        ``buffer_lines`` lines are read before the first translation comes.  Arguments and errors
-        as of :meth:`translate`; before that of a line comes what was translated.  ``progress`` is
-        called with the number of lines that are translated so far, after each batch.
+        Arguments and errors as of :meth:`translate`; before that of a line comes what was
+        translated.
         """
         nbest = options.pop("nbest", None)
         if nbest is not None and not (isinstance(nbest, int) and nbest == 1):
             raise ConfigError(
                 "nbest: here each line gives its best translation; use translate_nbest"
             )
-        return self._best(self.stream_nbest(lines, progress=progress, **options, nbest=1))
+        return self._best(self.stream_nbest(lines, **options, nbest=1))
 
     def stream_nbest(
         self,
         lines: Iterable[str],
         *,
+        prefix: str | Iterable[str] | None = None,
+        numbers: Iterable[int] | None = None,
         progress: Callable[[int], object] | None = None,
         **options: Any,
     ) -> Iterator[list[Translation]]:
         """The ``nbest`` best translations of each line, in order and in bounded memory.
 
-        Arguments and errors as of :meth:`translate_nbest`; ``progress`` is called with the number
-        of lines that are translated so far, after each batch.
+        ``buffer_lines`` lines are read before the first translation comes, and as many again if
+        several batches are searched for at once, by ``workers`` or another engine; with 1, each
+        line is answered before the next is read.
+
+        Args:
+            lines: as of :meth:`translate`.
+            prefix: what the translation of every line begins with, or one text for each line, ""
+                for none; an empty line stays empty.
+            numbers: of the lines in the whole input, from 0, if these are not its first:
+                sampling draws by them, and errors name them, counted from 1.
+            progress: called with the number of lines that are translated so far, after each batch.
+            options: values of :class:`~dragoman.search.SearchConfig`.
+
+        Raises:
+            DragomanError: as of :meth:`translate_nbest`.
         """
         self._check_open()
-        return self._in_buffers(check_lines(lines), self._configure(options), progress or _nobody)
+        prefix = self._prefix if prefix is None else prefix
+        if prefix != "":
+            check_prefix(self.reads_source)
+        given = numbered(lines, prefix, numbers)
+        config = self.configure(**options)
+        positions = self._local.scorer.position_limit
+        prepare = Preparation(self.vocabularies, config, positions, self.reads_source)
+        stream = LineStream(self._engine, config, prepare, self._read, progress or _nobody)
+        return self._while_open(stream.run(given))
+
+    def configure(self, **options: Any) -> SearchConfig:
+        """How a call with these options searches.
+
+        Raises:
+            ConfigError: an option that does not exist or is out of range.
+        """
+        return changed_search(self.search, options)
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
         """How likely each target is as the translation of its source (forced decoding).
@@ -234,15 +265,16 @@ class Translator:
         source = self.vocabularies.source.encode_batch(sources)
         target = self.vocabularies.target.encode_batch(targets)
         for side in (source, target):
-            for reason in self._too_long(side, 0, self.search).values():
-                raise DataError(reason)
+            for number, line in enumerate(side, 1):
+                if reason := self.search.refusal(len(line), self._local.scorer.position_limit):
+                    raise DataError(f"line {number}: {reason}")
         scored: list[Scored] = [Scored(0.0, 0)] * len(sources)
 
         def length(number: int) -> int:
             return max(len(source[number]), len(target[number])) + 1
 
         with evaluating(self.models):
-            for numbers in _batches(range(len(source)), length, self.search.batch_tokens):
+            for numbers in group_by_length(range(len(source)), length, self.search.batch_tokens):
                 batch = make_batch([source[n] for n in numbers], [target[n] for n in numbers])
                 batch = batch.to(self.device)
                 sums = score_targets(
@@ -304,56 +336,10 @@ class Translator:
                 raise DataError(reason)
             yield translations[0].text
 
-    def _in_buffers(
-        self, lines: Iterator[str], config: SearchConfig, progress: Callable[[int], object]
-    ) -> Iterator[list[Translation]]:
-        start = 0
-        while buffer := list(islice(lines, config.buffer_lines)):
-            for translations in self._translate(buffer, start, config, progress):
-                yield translations
-                self._check_open()  # it may be closed before the next is asked for
-            start += len(buffer)
-
-    def _configure(self, options: dict[str, Any]) -> SearchConfig:
-        given = {name: value for name, value in options.items() if value is not None}
-        draws = "sampling" in given or self.search.sampling is not None
-        if isinstance(nbest := given.get("nbest"), int) and not draws:
-            # As many hypotheses as are asked for need a beam as wide, unless its width is given.
-            given = {"beam": max(self.search.beam, nbest), **given}
-        return parse(SearchConfig, {**self.search.model_dump(), **given}, "search options")
-
-    def _translate(
-        self,
-        lines: list[str],
-        start: int,
-        config: SearchConfig,
-        progress: Callable[[int], object],
-    ) -> list[list[Translation]]:
-        """Translate lines that are numbered from ``start`` in the whole input."""
-        ids = self.vocabularies.source.encode_batch(lines)
-        nothing = [Translation("", 0.0, 0.0, [], ended=True)]
-        translations = [nothing.copy() for _ in lines]
-        too_long = self._too_long(ids, start, config)
-        for number, reason in too_long.items():
-            translations[number] = [_refused(reason)]
-        wanted = [
-            number
-            for number, line in enumerate(ids)
-            if (line or not self.reads_source) and number not in too_long
-        ]
-        tokens = max(1, config.batch_tokens // config.rows)
-        groups = list(_batches(wanted, lambda number: len(ids[number]) + 1, tokens))
-        batches = (
-            SourceBatch([start + number for number in group], [ids[number] for number in group])
-            for group in groups
-        )
-        done = start + len(lines) - len(wanted)  # the others take no time
-        for group, found in zip(groups, self._engine.search(batches, config), strict=True):
-            for number, hypotheses in zip(group, found, strict=True):
-                translations[number] = [self._read(hypothesis) for hypothesis in hypotheses]
-            done += len(group)
-            progress(done)
-        return translations
+    def _while_open(self, translated: Iterator[list[Translation]]) -> Iterator[list[Translation]]:
+        for translations in translated:
+            yield translations
+            self._check_open()  # it may be closed before the next is asked for
 
     def _encode(self, vocabulary: Vocabulary, text: str, name: str) -> list[int]:
         """The ids of a sentence that the model can read."""
@@ -361,16 +347,6 @@ class Translator:
         if reason := self.search.refusal(len(ids), self._local.scorer.position_limit):
             raise DataError(f"{name}: {reason}")
         return ids
-
-    def _too_long(self, ids: list[list[int]], start: int, config: SearchConfig) -> dict[int, str]:
-        """Which lines cannot be read, and what to tell of each; they count from ``start``."""
-        positions = self._local.scorer.position_limit
-        reasons = (config.refusal(len(line), positions) for line in ids)
-        return {
-            number: f"line {start + number + 1}: {reason}"
-            for number, reason in enumerate(reasons)
-            if reason is not None
-        }
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
@@ -382,39 +358,5 @@ class Translator:
         )
 
 
-def _batches(
-    numbers: Iterable[int], length: Callable[[int], int], tokens: int
-) -> Iterator[list[int]]:
-    """Group line numbers so that a padded batch has at most ``tokens``, longest first.
-
-    A line longer than that is a batch by itself.
-    """
-    batch: list[int] = []
-    for number in sorted(numbers, key=length, reverse=True):
-        if batch and length(batch[0]) * (len(batch) + 1) > tokens:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch
-
-
 def _nobody(_: int) -> None:
     """Is told how far the work is."""
-
-
-def _refused(reason: str) -> Translation:
-    """In the place of a translation; no filter by score can take it for a good one."""
-    never = float("-inf")
-    return Translation("", never, never, [], ended=False, refused=reason)
-
-
-def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
-    for side, one, another in zip(
-        ("source", "target"), first.vocabularies, other.vocabularies, strict=True
-    ):
-        if one.fingerprint != another.fingerprint:
-            raise SavedError(
-                f"{other.path}: its {side} vocabulary is not that of {first.path}; models of an "
-                "ensemble must be trained with the same vocabulary"
-            )

@@ -5,16 +5,15 @@ Small models leave cores waiting for one another; processes of one thread each d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import torch
 
-from dragoman.core.device import DecidedPrecision
 from dragoman.core.processes import WorkerPool
-from dragoman.saved.model import load_for_search
+from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engine import SourceBatch, TorchEngine
+from dragoman.translation.opening import open_system
 
 _AHEAD = 2  # batches waiting for each worker, so that none waits for this process
 _engine: TorchEngine | None = None  # in a worker: what it searches with
@@ -24,26 +23,14 @@ class WorkerEngine:
     """Searches in several processes, each with the models and one thread.
 
     Args:
-        paths: of the models, which each worker opens for itself.
+        system: which each worker opens for itself, so with its precision decided.
         workers: processes.
-        device: where each worker puts the models.
-        precision: of the models.
     """
 
-    def __init__(
-        self,
-        paths: Sequence[Path | str],
-        workers: int,
-        device: torch.device | str | None,
-        precision: DecidedPrecision,
-    ) -> None:
+    def __init__(self, system: TranslationSystem, workers: int) -> None:
         self._ahead = workers * _AHEAD
         self._pool = WorkerPool(
-            workers,
-            _begin,
-            (tuple(paths), device, precision),
-            work="translates",
-            remedy="repeat with fewer workers",
+            workers, _begin, (system,), work="translates", remedy="repeat with fewer workers"
         )
         self._pool.start()
 
@@ -63,15 +50,12 @@ class WorkerEngine:
         self._pool.close()
 
 
-def _begin(
-    paths: Sequence[Path | str], device: torch.device | str | None, precision: DecidedPrecision
-) -> None:
+def _begin(system: TranslationSystem) -> None:
     """Make this process a worker."""
     global _engine  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
     torch.set_num_threads(1)
-    saved = [load_for_search(path, device, precision) for path in paths]
-    tags = saved[0].vocabularies.target.tags
-    _engine = TorchEngine([part.model for part in saved], tags)
+    opened = open_system(system)
+    _engine = TorchEngine(opened.scorer, opened.models, opened.vocabularies.target.tags)
 
 
 def _search(task: tuple[SourceBatch, SearchConfig]) -> list[list[Hypothesis]]:

@@ -9,7 +9,7 @@ import sacrebleu
 from command_line import CommandLine, one_error
 
 from dragoman.apps.cli.evaluation_commands import METRICS, TESTS, TOKENIZERS
-from dragoman.apps.reports.lengths import system_names
+from dragoman.apps.reports.length_report import system_names
 from dragoman.evaluation.metrics import EvaluationConfig, MetricName
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.text.vocabulary import VocabularyConfig

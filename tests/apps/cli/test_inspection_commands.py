@@ -12,13 +12,13 @@ import pytest
 from command_line import CommandLine, Outcome, call, experiment, one_error, write_experiment
 
 from dragoman.apps.cli.inspection_commands import LEVELS
-from dragoman.apps.doctor import corpus, machine, pieces
+from dragoman.apps.doctor import machine, pieces, text_checks
 from dragoman.core import device
 from dragoman.evaluation import tokenizers
 from dragoman.experiment import Experiment
 from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
-from dragoman.text.synthetic import generate
+from dragoman.text.synthetic import read_splits
 
 Sides = dict[str, list[str]]
 
@@ -26,7 +26,7 @@ Sides = dict[str, list[str]]
 @pytest.fixture(scope="module")
 def sentences() -> dict[str, Sides]:
     """Healthy text by name: 200 training pairs, 60 of dev and test."""
-    splits = generate(200, dev=60, test=60)
+    splits = read_splits(200, dev=60, test=60)
     return {
         name: {side: [row.texts[side] for row in rows] for side in ("en", "de")}
         for name, rows in zip(splits._fields, splits, strict=True)
@@ -227,10 +227,10 @@ def test_the_vocabulary_is_that_of_the_run(patient: Patient, tmp_path: Path) -> 
         patient.write(name, "".join(f"{line}\n" for line in [*lines, "xyz " * 600]))
     patient.values["data"]["train"] = [train | {"weight": 2}, reversed_part | {"weight": 0.5}]
     config = read_experiment(write_experiment(patient.folder, patient.values))
-    texts, encoded = corpus.Texts(), pieces.Encoded()
+    texts, encoded = text_checks.Texts(), pieces.Encoded()
     for findings in (
-        corpus.check_evaluation(config, texts),
-        corpus.check_training(config, texts),
+        text_checks.check_evaluation(config, texts),
+        text_checks.check_training(config, texts),
         pieces.check_vocabulary(config, texts, encoded),
     ):
         assert not [one for one in findings if one.level == "error"]

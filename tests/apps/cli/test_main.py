@@ -34,6 +34,7 @@ def test_help_has_an_example(command: str, dragoman: CommandLine) -> None:
         ("dragoman tr", {"plain,train", "plain,translate"}),
         ("dragoman compare --fl", {"plain,--flops"}),
         ("dragoman translate --engine c", {"plain,ctranslate2"}),
+        ("dragoman convert --output-format j", {"plain,jsonl"}),
         ("dragoman train demo/", {"file,demo/"}),
     ],
 )
@@ -112,8 +113,6 @@ def test_wrong_usage_is_one_line(arguments: list[str], said: str, dragoman: Comm
         (["compare", "a.yaml", "--minutes", "inf"], "inf is not a finite number"),
         (["compare", "a.yaml", "--flops", "infinity"], "infinity is not a finite number"),
         (["translate", "model", "--workers", "100000"], "100000 is not in the range"),
-        (["layers", "--threads", "100000"], "100000 is not in the range"),
-        (["layers", "--lengths", "2,3,100000000000"], "rising numbers from 2 to 1,000,000"),
     ],
 )
 def test_numbers_that_are_absurd_are_refused(

@@ -3,17 +3,22 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from command_line import CommandLine, one_error
 
 from dragoman import load
+from dragoman.models.families.transformer_lm import TransformerLMConfig
+from dragoman.saved.model import SavedConfig, build_model, read_config, save_model, weights_of
+from dragoman.saved.system import read_system
 from dragoman.search import SearchConfig
-from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.vocabulary import Vocabularies, Vocabulary
 from dragoman.translation.engine import TorchEngine
 
 LINES = ["one hundred euros", "", "the third day", "seven"]
@@ -228,7 +233,7 @@ def test_a_line_of_100_000_characters_is_refused_and_costs_no_other(
     outcome = dragoman("translate", trained, stdin=stdin)
     assert outcome.out.split("\n") == [one, "", third, "", ""]
     line = one_error(outcome, 3)
-    assert "all is translated but 2 lines that were too long" in line
+    assert "all is translated but 2 lines that cannot be" in line
     assert "first is line 2: 100001 pieces" in line
     warned = [record.message for record in caplog.records if "left empty" in record.message]
     assert [message.split(":")[0] for message in warned] == ["line 2", "line 4"]
@@ -277,3 +282,78 @@ def test_scoring_unequal_files(
     line = one_error(dragoman("score", trained, source, target), 3)
     assert "4 lines" in line
     assert "short.de" in line
+
+
+@pytest.fixture(scope="module")
+def models(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trained model, another of its kind and a language model with its vocabulary."""
+    folder = tmp_path_factory.mktemp("models")
+    vocabularies = Vocabularies.load(trained)
+    kind = read_config(trained / "config.yaml").model
+    language_model = TransformerLMConfig(layers=1, d_model=8, d_ff=8, heads=2)
+    for name, config in (("other", kind), ("lm", language_model)):
+        torch.manual_seed(3)
+        weights = weights_of(build_model(config, vocabularies))
+        save_model(folder / name, SavedConfig(model=config), vocabularies, weights)
+    return folder
+
+
+class TestSystems:
+    """What translates, described on the command line or in a file."""
+
+    def test_weights_reach_the_ensemble_and_a_file_holds_them(
+        self, trained: Path, source: Path, models: Path, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        file, both = tmp_path / "system.yaml", (trained, models / "other", "--scores")
+        given = ("--weight", 0.9, "--weight", 0.1, "--beam", 2, "--input", source)
+        weighted = dragoman("translate", *both, *given, "--write-system", file)
+        assert weighted.code == 0
+        system = read_system(file)
+        assert (system.weights, system.search) == ((0.9, 0.1), {"beam": 2})
+        assert dragoman("translate", "--system", file, "--scores", "--input", source) == weighted
+        plain = dragoman("translate", *both, "--beam", 2, "--input", source)
+        assert plain.out != weighted.out
+        # What is said on the command line counts more than the file.
+        even = ("--system", file, "--scores", "--weight", 1, "--weight", 1, "--input", source)
+        assert dragoman("translate", *even).out == plain.out
+
+    def test_a_language_model_and_a_prefix_are_heard(
+        self, trained: Path, source: Path, models: Path, dragoman: CommandLine
+    ) -> None:
+        def translated(*options: object) -> str:
+            outcome = dragoman("translate", trained, "--input", source, "--scores", *options)
+            assert outcome.code == 0, outcome.err
+            return outcome.out
+
+        fused = translated("--lm", models / "lm", "--lm-weight", 0.5)
+        assert fused != translated()
+        assert translated("--lm", models / "lm", "--lm-weight", 0) == translated()
+        begun = [line.split("\t")[1] for line in translated("--prefix", "ein").splitlines()]
+        assert [line.startswith("ein") for line in begun] == [bool(line) for line in LINES]
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ((), "name at least one MODEL, or --system FILE, and not both"),
+            (("a", "--system", "b"), "name at least one MODEL, or --system FILE, and not both"),
+            (("a", "--weight", 1), "weights: .* is not read by one model"),
+            (("a", "b", "--weight", 1), "one for each of the 2 models is needed, found 1"),
+            (("a", "b", "--weight", 0), "--weight"),
+            (("a", "--lm-weight", 1), "--lm-weight is about a language model; name one with --lm"),
+            (("--system", "nowhere.yaml"), "nowhere.yaml: no such configuration file"),
+        ],
+    )
+    def test_what_makes_no_sense_is_told(
+        self, arguments: tuple[object, ...], message: str, dragoman: CommandLine
+    ) -> None:
+        assert re.search(message, one_error(dragoman("translate", *arguments), 2))
+
+    def test_a_file_is_told_what_is_wrong_with_it(
+        self, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "system.yaml"
+        file.write_text("model: a\nsearch: 3\n", encoding="utf-8")
+        line = one_error(dragoman("translate", "--system", file, "--beam", 2), 2)
+        assert f"{file}: 2 problems" in line
+        assert "unknown key 'model'; did you mean 'models'" in line
+        assert "search: Input should be a section of keys" in line

@@ -12,17 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.apps.corpora import homeassistant
-from dragoman.apps.corpora.homeassistant import LANGUAGES, Row, Selection, derive, key, rows, split
+from dragoman.apps.corpora.homeassistant import (
+    LANGUAGES,
+    Entry,
+    Selection,
+    derive,
+    key,
+    rows,
+    split,
+)
 from dragoman.core.errors import DataError
 
 NOTHING = Selection(dev=frozenset(), test=frozenset(), left_out=frozenset())
 
 
-def row(name: str, **texts: str) -> Row:
-    return Row(name, tuple(texts.get(language, "") for language in LANGUAGES))
+def row(name: str, **texts: str) -> Entry:
+    return Entry(name, tuple(texts.get(language, "") for language in LANGUAGES))
 
 
-def found(**languages: Any) -> list[Row]:
+def found(**languages: Any) -> list[Entry]:
     """Rows of one component, from its strings by language."""
     return list(rows({"tv": languages}))
 
@@ -91,15 +99,15 @@ words = st.sampled_from(["On", "on", "Off", "Home", "Ab c"])
 @given(
     st.lists(
         st.builds(
-            lambda number, *texts: Row(f"tv/{number}", texts), st.integers(0, 99), *[words] * 13
+            lambda number, *texts: Entry(f"tv/{number}", texts), st.integers(0, 99), *[words] * 13
         ),
         unique_by=lambda one: one.id,
         max_size=6,
     ),
     st.sets(st.integers(0, 99)),
 )
-def test_splits_share_nothing_and_keep_the_order(found: list[Row], chosen: set[int]) -> None:
-    names = frozenset(key(Row(f"tv/{number}", ())) for number in chosen)
+def test_splits_share_nothing_and_keep_the_order(found: list[Entry], chosen: set[int]) -> None:
+    names = frozenset(key(Entry(f"tv/{number}", ())) for number in chosen)
     splits = split(found, NOTHING.model_copy(update={"test": names}))
     held_out, train = splits["test"], splits["train"]
     assert held_out == [one for one in found if int(one.id[3:]) in chosen]

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.apps.init.look import look_at
-from dragoman.apps.init.split import BLOCK_PAIRS, held_out_sizes, hold_out, write_set
+from dragoman.apps.init.split import BLOCK_PAIRS, held_out_sizes, hold_out
 from dragoman.core.errors import DataError
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import CorpusPart, Pair
 
 
 def corpus(folder: Path, pairs: list[tuple[str, str]]) -> CorpusPart:
@@ -70,11 +70,3 @@ def test_too_small_a_text(tmp_path: Path) -> None:
     part = corpus(tmp_path, [("a b", "c d")] * 500)
     with pytest.raises(DataError, match="1 of 500 pairs"):
         hold_out(part, dev=None, test=None)
-
-
-def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
-    pairs = [Pair("a \u2028 b", "“ä\x85ö”", 7), Pair('"', "-", 9)]
-    path = tmp_path / "new" / "dev.tsv"
-    write_set(path, pairs, ("en", "zh-Hans"))
-    part = CorpusPart(path=str(path), source="en", target="zh-Hans")
-    assert [pair[:2] for pair in read_pairs(part)] == [pair[:2] for pair in pairs]

@@ -14,7 +14,7 @@ from dragoman.apps.reports.run_report import (
     Samples,
     draw_samples,
     flatten,
-    heat_map,
+    sample_heat_map,
     translate_samples,
     write_report,
 )
@@ -83,7 +83,7 @@ def test_a_heat_map_has_a_weight_for_each_pair_of_pieces(trained: Path) -> None:
     experiment, translator = Experiment.open(trained), Translator.load(trained)
     pairs = list(read_pairs(experiment.config.data.test["news"]))
     samples = [Sample(pair.source, pair.target, pair.target, 100.0) for pair in pairs]
-    found = heat_map(translator, samples)
+    found = sample_heat_map(translator, samples)
     assert found is not None
     assert found.source[-1] == found.rows[-1][0] == "end"
     for _, weights in found.rows:
@@ -94,7 +94,7 @@ def test_a_heat_map_has_a_weight_for_each_pair_of_pieces(trained: Path) -> None:
 def test_no_heat_map_of_a_sentence_without_words(trained: Path) -> None:
     translator = Translator.load(trained)
     samples = translate_samples(translator, [Pair("", "", 1)], EvaluationConfig())
-    assert heat_map(translator, samples) is None
+    assert sample_heat_map(translator, samples) is None
 
 
 class Parrot:

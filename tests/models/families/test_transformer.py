@@ -105,7 +105,7 @@ class PaperForward:
         return keep_mask(torch.Size(shape), rate, torch.float64).numpy()
 
     def drop(self, x: np.ndarray) -> np.ndarray:
-        return x * self.mask(x.shape, self.config.dropout)
+        return x * self.mask(x.shape, self.config.residual.dropout)
 
     def embed(self, ids: np.ndarray) -> np.ndarray:
         d_model = self.config.d_model
@@ -123,10 +123,13 @@ class PaperForward:
         project = {
             part: self.weights[f"{name}.{part}.weight"] for part in ("query", "key", "value")
         }
-        width = self.config.d_model // self.config.heads
-        kept = self.mask((self.config.heads, len(x), len(memory)), self.config.attention_dropout)
+        width = self.config.d_model // self.config.multi_head.heads
+        kept = self.mask(
+            (self.config.multi_head.heads, len(x), len(memory)),
+            self.config.multi_head.attention_dropout,
+        )
         heads = []
-        for head in range(self.config.heads):
+        for head in range(self.config.multi_head.heads):
             rows = slice(head * width, (head + 1) * width)
             q = x @ project["query"][rows].T
             k, v = memory @ project["key"][rows].T, memory @ project["value"][rows].T
@@ -140,7 +143,7 @@ class PaperForward:
     def feed_forward(self, name: str, x: np.ndarray) -> np.ndarray:
         w = {k: self.weights[f"{name}.feed_forward.{k}"] for k in ("inner.weight", "inner.bias")}
         inner = np.maximum(0, x @ w["inner.weight"].T + w["inner.bias"])
-        inner = inner * self.mask(inner.shape, self.config.feed_forward_dropout)
+        inner = inner * self.mask(inner.shape, self.config.feed_forward.feed_forward_dropout)
         outer = f"{name}.feed_forward.outer"
         return inner @ self.weights[f"{outer}.weight"].T + self.weights[f"{outer}.bias"]
 

@@ -12,9 +12,10 @@ from dragoman.core.errors import DataError
 from dragoman.models import TransformerLMConfig
 from dragoman.models.cost import cost
 from dragoman.models.families.transformer_lm import Prefix, TransformerLM, attend_after
-from dragoman.models.layers.attention import KeysValues, mask_bias
+from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.layers.transformer_layers import build_self_attention
+from dragoman.models.layers.positions import PositionalEncodingConfig
+from dragoman.models.layers.transformer_mixing import build_self_attention
 
 SMALL = {"layers": 2, "d_model": 12, "d_ff": 19, "heads": 3, "dropout": 0.0}
 
@@ -31,7 +32,7 @@ def mask_of(lengths: list[int]) -> Tensor:
 
 def torch_encoder(ours: TransformerLM) -> nn.TransformerEncoder:
     """PyTorch's stack with the same weights."""
-    pre = ours.config.norm == "pre"
+    pre = ours.config.residual.norm == "pre"
     layer = nn.TransformerEncoderLayer(12, 3, 19, dropout=0.0, batch_first=True, norm_first=pre)
     theirs = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).double()
     with torch.no_grad():
@@ -122,11 +123,10 @@ def turned(x: np.ndarray, position: int) -> np.ndarray:
 @pytest.mark.parametrize("attention", ["scaled_dot", "dot"])
 def test_one_softmax_over_source_and_own_positions(positions: str, attention: str) -> None:
     """Two sentences of three beams each, from position 2 on, beside loops in NumPy."""
-    config = TransformerLMConfig(
-        layers=1, d_model=5, heads=2, d_k=4, d_v=3, positions=positions, attention=attention
-    )
+    heads = MultiHeadConfig(heads=2, d_k=4, d_v=3, attention=attention)
     torch.manual_seed(0)
-    module = build_self_attention(config, causal=True).double()
+    encoding = PositionalEncodingConfig(positions=positions)
+    module = build_self_attention(5, heads, encoding, causal=True).double()
     read, x = torch.randn(2, 4, 5).double(), torch.randn(6, 3, 5).double()
     mask, start = mask_of([4, 2]), 2
     prefix = Prefix(module.keys_values(read), mask_bias(mask, x.dtype)[:, None, None])

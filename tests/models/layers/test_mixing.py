@@ -34,8 +34,7 @@ Array = np.ndarray
 MIXED = [
     name
     for name, config in VARIATIONS.items()
-    if isinstance(config, TransformerConfig)
-    and {config.encoder_mixing, config.decoder_mixing} != {"self_attention"}
+    if isinstance(config, TransformerConfig) and config.mixing.chosen != {"self_attention"}
 ]
 
 LENGTHS = st.lists(st.integers(1, 5), min_size=1, max_size=4)
@@ -311,11 +310,12 @@ SOURCE, TARGET = 11, 17
 
 def products(kind: str, config: TransformerConfig, length: int, causal: bool) -> int:
     """Multiplications of matrix products in one sublayer, counted by hand."""
-    d, h, m, (d_k, d_v) = config.d_model, config.heads, config.random_features, config.head_widths
+    d, h, m = config.d_model, config.multi_head.heads, config.mixing.random_features
+    d_k, d_v = config.multi_head.head_widths(d)
     if kind == "ssru":
         return 2 * length * d * d
     if kind == "average_attention":
-        return length * (2 * d * config.d_ff + 2 * d * 2 * d)
+        return length * (2 * d * config.feed_forward.d_ff + 2 * d * 2 * d)
     if kind == "separable_convolution":  # the depthwise part is sums, k d of them a position
         return length * d * d
     projections = 2 * length * h * (d_k + d_v) * d
@@ -339,8 +339,8 @@ def test_operations_agree_with_a_count_by_hand(name: str) -> None:
     )
     expected = 0
     for layers, kind, length, causal in (
-        (config.encoder_layers, config.encoder_mixing, SOURCE, False),
-        (config.decoder_layers, config.decoder_mixing, TARGET, True),
+        (config.encoder_layers, config.mixing.encoder_mixing, SOURCE, False),
+        (config.decoder_layers, config.mixing.decoder_mixing, TARGET, True),
     ):
         own = products(kind, config, length, causal)
         expected += layers * (own - products("self_attention", config, length, causal))

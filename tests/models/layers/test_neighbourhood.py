@@ -63,7 +63,8 @@ class Masked(Everywhere):
 
 def dense_twin(model: Transformer) -> Transformer:
     """Of the same weights, whose self-attention computes all pairs and hides the far ones."""
-    assert model.config.window is not None
+    window = model.config.multi_head.window
+    assert window is not None
     twin = build(model.config.model_copy(update={"window": None}))
     assert isinstance(twin, Transformer)
     for mixing in [
@@ -71,7 +72,7 @@ def dense_twin(model: Transformer) -> Transformer:
         *(la.self_attention for la in twin.decoder),
     ]:
         assert isinstance(mixing.neighbourhood, Everywhere)
-        mixing.neighbourhood = Masked(mixing.neighbourhood, model.config.window)
+        mixing.neighbourhood = Masked(mixing.neighbourhood, window)
     weights = {
         name.replace("scoring.scoring", "scoring"): p for name, p in model.state_dict().items()
     }

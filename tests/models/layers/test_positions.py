@@ -12,14 +12,15 @@ from pydantic import ValidationError
 
 from dragoman.models import TransformerConfig
 from dragoman.models.families.transformer import Transformer
+from dragoman.models.layers.embeddings import Embedding
 from dragoman.models.layers.positions import (
     DistancePenalty,
     LearnedPositions,
+    PositionalEncodingConfig,
     Rotation,
     SinusoidalPositions,
     sinusoids,
 )
-from dragoman.models.layers.transformer_layers import Embedding
 
 
 def random(*shape: int, seed: int = 1) -> torch.Tensor:
@@ -77,8 +78,7 @@ def test_turned_products_depend_on_the_distance_alone() -> None:
 def test_learned_positions_begin_as_large_as_embeddings() -> None:
     """Smaller, they are noise beside them; and Adam would take long to make them larger."""
     torch.manual_seed(1)
-    config = TransformerConfig(d_model=64, heads=2, positions="learned", dropout=0.0)
-    embedding = Embedding(config, 11)
+    embedding = Embedding(11, 64, PositionalEncodingConfig(positions="learned"), 0.0)
     ids = torch.arange(11).unsqueeze(0)
     found = embedding(ids, start=3).squeeze(0)
     learned = embedding.positions

@@ -12,9 +12,9 @@ from torch.func import functional_call
 from torch.nn import functional
 
 from dragoman.models.layers import attention
-from dragoman.models.layers.attention import DotProduct, KeysValues, Scoring, causal_bias, mask_bias
+from dragoman.models.layers.attention import KeysValues, causal_bias, mask_bias
 from dragoman.models.layers.dropout import Dropout, keep_mask, seed_dropout
-from dragoman.models.layers.scoring import Additive, RelativePositions
+from dragoman.models.layers.scoring import Additive, DotProduct, RelativePositions, Scoring
 
 HEADS, D_K, D_V = 3, 5, 7
 Array = np.ndarray

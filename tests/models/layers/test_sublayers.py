@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,14 @@ import torch
 from torch import nn
 
 from dragoman.models.layers.dropout import keep_mask, seed_dropout
-from dragoman.models.layers.sublayers import Residual, feed_forward, final_norm, normalization
+from dragoman.models.layers.sublayers import (
+    FeedForwardConfig,
+    Residual,
+    ResidualConfig,
+    build_feed_forward,
+    final_norm,
+    normalization,
+)
 
 Array = np.ndarray
 
@@ -35,6 +43,16 @@ def arrays(module: nn.Module) -> dict[str, Array]:
     return {name: p.detach().numpy() for name, p in module.named_parameters()}
 
 
+def feed_forward(dropout: float, activation: Any) -> nn.Module:
+    config = FeedForwardConfig(d_ff=7, activation=activation, feed_forward_dropout=dropout)
+    return double(build_feed_forward(5, config))
+
+
+def residual_of(dropout: float, norm: Any, kind: Any = "layer") -> nn.Module:
+    config = ResidualConfig(dropout=dropout, norm=norm, normalization=kind)
+    return double(Residual(5, config))
+
+
 @pytest.mark.parametrize(
     ("activation", "formula"),
     [
@@ -43,7 +61,7 @@ def arrays(module: nn.Module) -> dict[str, Array]:
     ],
 )
 def test_feed_forward(activation: str, formula: Callable[[float], float]) -> None:
-    layer = double(feed_forward(5, 7, 0.0, activation))
+    layer = feed_forward(0.0, activation)
     w, x = arrays(layer), rows()
     inner = np.vectorize(formula)(x.numpy() @ w["inner.weight"].T + w["inner.bias"])
     expected = inner @ w["outer.weight"].T + w["outer.bias"]
@@ -51,7 +69,7 @@ def test_feed_forward(activation: str, formula: Callable[[float], float]) -> Non
 
 
 def test_swiglu_has_three_matrices_and_no_bias() -> None:
-    layer = double(feed_forward(5, 7, 0.0, "swiglu"))
+    layer = feed_forward(0.0, "swiglu")
     w, x = arrays(layer), rows().numpy()
     assert set(w) == {"gate.weight", "inner.weight", "outer.weight"}
     gate = x @ w["gate.weight"].T
@@ -79,7 +97,7 @@ def test_normalizations(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["layer", "rms"])
 def test_residual_normalizes_after_or_before(kind: str) -> None:
     x = rows().numpy()
-    post, pre = (double(Residual(5, 0.0, norm, kind)) for norm in ("post", "pre"))
+    post, pre = (residual_of(0.0, norm, kind) for norm in ("post", "pre"))
     weights = arrays(post.norm)
     expected = by_hand(kind, x + x**3, weights)
     found = post(rows(), lambda y: y**3).detach().numpy()
@@ -91,7 +109,7 @@ def test_residual_normalizes_after_or_before(kind: str) -> None:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_what_a_sublayer_adds_is_dropped_out(norm: str) -> None:
     """On its output, "before it is added to the sub-layer input and normalized" (section 5.4)."""
-    residual = double(Residual(5, 0.4, norm)).train()
+    residual = residual_of(0.4, norm).train()
     seed_dropout(3)
     found = residual(rows(), torch.tanh)
     seed_dropout(3)
@@ -106,7 +124,7 @@ def test_what_a_sublayer_adds_is_dropped_out(norm: str) -> None:
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
 def test_dropout_inside_the_feed_forward_sublayer(activation: str) -> None:
     """On what the outer matrix reads, whatever the activation."""
-    layer = double(feed_forward(5, 7, 0.4, activation)).train()
+    layer = feed_forward(0.4, activation).train()
     inner: list[torch.Tensor] = []
     layer.outer.register_forward_pre_hook(lambda module, inputs: inner.append(inputs[0]))
     seed_dropout(3)
@@ -118,9 +136,9 @@ def test_dropout_inside_the_feed_forward_sublayer(activation: str) -> None:
 
 
 def test_a_stack_is_closed_where_it_was_left_open() -> None:
-    assert isinstance(final_norm(5, "post", "rms"), nn.Identity)
-    assert isinstance(final_norm(5, "pre", "rms"), nn.RMSNorm)
-    assert isinstance(final_norm(5, "pre"), nn.LayerNorm)
+    assert isinstance(final_norm(5, ResidualConfig(norm="post", normalization="rms")), nn.Identity)
+    assert isinstance(final_norm(5, ResidualConfig(norm="pre", normalization="rms")), nn.RMSNorm)
+    assert isinstance(final_norm(5, ResidualConfig(norm="pre")), nn.LayerNorm)
 
 
 def test_rms_of_small_rows_in_bfloat16_is_one() -> None:

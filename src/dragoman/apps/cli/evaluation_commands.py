@@ -12,9 +12,9 @@ from dragoman.apps.cli.options import EXISTING, json_option, rising_numbers
 from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:
-    from dragoman.apps.reports.lengths import LengthReport
+    from dragoman.apps.reports.length_report import LengthReport
     from dragoman.evaluation.metrics import EvaluationConfig, Score
-    from dragoman.evaluation.significance import Comparison
+    from dragoman.evaluation.significance import SignificanceTest
 
 # As in EvaluationConfig, which --help must not load; a test holds them equal.
 METRICS = ("bleu", "chrf", "ter")
@@ -154,7 +154,7 @@ def _compare(
     references: list[list[str]],
     config: EvaluationConfig,
     test: str,
-) -> list[Comparison]:
+) -> list[SignificanceTest]:
     from dragoman.core.config import parse
     from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 
@@ -179,7 +179,7 @@ def _by_length(
         raise click.UsageError(
             f"--picture {options['picture']}: it is drawn as SVG; name it FILE.svg"
         )
-    from dragoman.apps.reports.lengths import LengthReport, source_lengths, system_names
+    from dragoman.apps.reports.length_report import LengthReport, source_lengths, system_names
     from dragoman.evaluation.lengths import score_by_length
     from dragoman.text.corpus import read_lines
 
@@ -196,7 +196,7 @@ def _by_length(
 def _as_text(
     scores: list[Score],
     exact: float | None,
-    comparisons: list[Comparison],
+    comparisons: list[SignificanceTest],
     by_length: LengthReport | None,
 ) -> str:
     lines = [str(score) for score in scores]
@@ -213,7 +213,7 @@ def _as_text(
 def _values(
     scores: list[Score],
     exact: float | None,
-    comparisons: list[Comparison],
+    comparisons: list[SignificanceTest],
     by_length: LengthReport | None,
 ) -> dict[str, Any]:
     values: dict[str, Any] = {"scores": [score.to_json() for score in scores]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, Number, json_option
+from dragoman.apps.cli.options import EXISTING, FormatName, Number, json_option
 
 if TYPE_CHECKING:
     from dragoman.apps.init.start import Started
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _REASONS = {"held out": "repeats dev or test"}
-FORMATS = ("tsv", "jsonl", "tmx", "po")
 
 
 @click.command()
@@ -46,7 +45,7 @@ FORMATS = ("tsv", "jsonl", "tmx", "po")
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(FORMATS),
+    type=FormatName(),
     help="The format of FILES, where the suffix does not tell.",
 )
 @click.option(
@@ -76,8 +75,8 @@ def init(
       dragoman init train.tsv --source en --target ko
       dragoman init train.en train.de --dev val.en --dev val.de --minutes 60
     """
-    from dragoman.apps.init.material import find_material
     from dragoman.apps.init.start import start
+    from dragoman.apps.material import find_material
     from dragoman.apps.progress import tell
     from dragoman.apps.results import print_json
 

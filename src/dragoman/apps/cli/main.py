@@ -20,11 +20,11 @@ import click
 
 import dragoman
 from dragoman.apps.cli.comparison_commands import compare
+from dragoman.apps.cli.convert_command import convert
 from dragoman.apps.cli.corpora_command import corpora
 from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
-from dragoman.apps.cli.layers_command import layers
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.training_commands import average, demo, prepare, resume, train
@@ -83,8 +83,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    *(demo, init, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, show, cost, layers, recipes, corpora),
+    *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, average),
+    *(compare, show, cost, recipes, corpora),
 ):
     commands.add_command(_command)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.recipe_library import found_recipe
@@ -25,6 +26,35 @@ class Number(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+class FormatName(click.ParamType[str]):
+    """The name of a format of files: ours, or of another package."""
+
+    name = "format"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What ``--help`` shows: the names there are."""
+        from dragoman.text.formats import format_names
+
+        return f"[{'|'.join(format_names())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Read the text of an option."""
+        from dragoman.text.formats import FormatError, format_named
+
+        try:
+            return format_named(value).name
+        except FormatError as error:
+            self.fail(f"{error}.", param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin with what is typed."""
+        from dragoman.text.formats import format_names
+
+        return [CompletionItem(name) for name in format_names() if name.startswith(incomplete)]
 
 
 class _Path(click.Path):
@@ -57,9 +87,6 @@ RECIPE = _Recipe(path_type=Path)
 """The same of a configuration, which may also be the name of a recipe."""
 
 config_argument = click.argument("config", type=RECIPE)
-model_arguments = click.argument(
-    "models", metavar="MODEL...", type=EXISTING, nargs=-1, required=True
-)
 run_option = click.option(
     "--run",
     "run_directory",

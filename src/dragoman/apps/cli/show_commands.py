@@ -70,7 +70,7 @@ def attention(
       dragoman show attention runs/demo "one euro" --target "ein Euro" --output attention.svg
     """
     _check_output(output)
-    from dragoman.apps.reports.attention import draw, heat_map, table
+    from dragoman.apps.reports.heat_map import draw_heat_map, heat_map, heat_map_lines
     from dragoman.translation.translator import Translator
 
     source = _one_line() if text is None else text
@@ -78,7 +78,7 @@ def attention(
         attended = translator.attention(source, target)
     found = heat_map(attended, options["layer"], options["head"])
     if output is not None:
-        draw(found, output, source=source, target=attended.text, model=str(model))
+        draw_heat_map(found, output, source=source, target=attended.text, model=str(model))
     if as_json:
         layers, heads = attended.weights.shape[:2]
         shown = {
@@ -93,7 +93,7 @@ def attention(
     if found.means:
         click.echo(f"{found.means}\n")
     blocks = (sys.stdout.encoding or "").lower().startswith("utf")
-    for line in table(found, blocks=blocks):
+    for line in heat_map_lines(found, blocks=blocks):
         click.echo(line)
 
 
@@ -101,7 +101,7 @@ def _check_output(output: Path | None) -> None:
     """Refuse what cannot be drawn, before a model is opened."""
     if output is None:
         return
-    from dragoman.apps.reports.attention import PAGE, SUFFIXES
+    from dragoman.apps.reports.heat_map import PAGE, SUFFIXES
 
     if output.suffix not in SUFFIXES:
         raise click.UsageError(

@@ -8,19 +8,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, Number, device_option, json_option, model_arguments
+from dragoman.apps.cli.options import EXISTING, Number, device_option, json_option
+from dragoman.apps.cli.system_options import open_translator, system_options
 from dragoman.apps.cli.translated_lines import Remembered, formatted, objects, write_lines
 from dragoman.apps.progress import counting
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from dragoman.core.device import Precision
-    from dragoman.translation.ctranslate2 import Compute
     from dragoman.translation.outputs import Translation
     from dragoman.translation.translator import Translator
 
@@ -30,7 +29,7 @@ STANDARD_INPUT = "standard input"
 
 
 @click.command()
-@model_arguments
+@click.argument("models", metavar="[MODEL]...", type=EXISTING, nargs=-1)
 @click.option(
     "--input",
     "inputs",
@@ -108,29 +107,8 @@ STANDARD_INPUT = "standard input"
     type=click.IntRange(min=1),
     help="Lines to read before translating; 1 answers each line at once.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(["pytorch", "ctranslate2"]),
-    default="pytorch",
-    show_default=True,
-    help="What searches; ctranslate2 is an extra, and converts MODEL once.",
-)
-@click.option(
-    "--precision",
-    type=click.Choice(["float32", "bfloat16", "int8", "auto"]),
-    default="float32",
-    show_default=True,
-    help="Of weights: less is faster and changes a few translations. int8 is ctranslate2's, auto "
-    "takes bfloat16 where the hardware has it.",
-)
-@click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(1, 1024),
-    help="Processes (ctranslate2: threads) that share the lines.",
-)
 @json_option
-@device_option
+@system_options
 def translate(
     models: tuple[Path, ...],
     inputs: tuple[Path, ...],
@@ -151,6 +129,8 @@ def translate(
       echo "one hundred euros" | dragoman translate runs/demo
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
       dragoman translate runs/many --to de < input.txt
+      dragoman translate models/a models/b --weight 0.7 --weight 0.3 < input.txt
+      dragoman translate runs/demo --lm runs/lm --lm-weight 0.2 < input.txt
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
@@ -160,18 +140,16 @@ def translate(
     if as_json and scores:
         raise click.UsageError("--json has the scores; leave --scores out")
     _keep_sources(inputs, output)
-    load = _load_ctranslate2 if options["engine"] == "ctranslate2" else _load
-    if load is _load_ctranslate2 and options["early_end"] == "exact":
-        raise ConfigError("--early-end exact is pytorch's; leave it out, or --engine ctranslate2")
-    translator = load(models, options["device"], options["precision"], options["workers"])
-    prefix = _tags(models[0], translator, options["language"], options["tags"])
-    with _lines(inputs) as (lines, interactive):
-        if interactive and not options["buffer_lines"]:
-            search["buffer_lines"] = 1
+    with open_translator(models, options, search) as translator, _lines(inputs) as given:
+        lines, interactive = given
+        prefix = _tags(models[0], translator, options)
+        at_once = 1 if interactive and not options["buffer_lines"] else None
         refused, sources = _Refused(), Remembered(lines)
         with _progress(output, interactive) as progress:
             wanted = sources if as_json else lines
-            found = translator.stream_nbest(_tagged(wanted, prefix), progress=progress, **search)
+            found = translator.stream_nbest(
+                _tagged(wanted, prefix), progress=progress, buffer_lines=at_once
+            )
             translated = refused.watch(found)
             if as_json:
                 written = objects(sources, translated)
@@ -200,12 +178,13 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     from dragoman.evaluation.metrics import perplexity
     from dragoman.text.corpus import CorpusPart, read_pairs
     from dragoman.translation.outputs import total
+    from dragoman.translation.translator import Translator
 
     models, source, target = _scored_paths(paths)
     part = CorpusPart(source=None if source is None else str(source), target=str(target))
     pairs = list(read_pairs(part))
     sources = [pair.source for pair in pairs] if part.has_source else None
-    scored = _load(models, device).score(sources, [pair.target for pair in pairs])
+    scored = Translator.load(*models, device=device).score(sources, [pair.target for pair in pairs])
     log_probability, tokens = total(scored)
     summary = {
         "log_probability": log_probability,
@@ -226,10 +205,9 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     )
 
 
-def _tags(
-    model: Path, translator: Translator, language: str | None, tags: tuple[str, ...]
-) -> tuple[str, ...]:
+def _tags(model: Path, translator: Translator, options: dict[str, Any]) -> tuple[str, ...]:
     """What --to and --tag put in front of each line."""
+    language, tags = options["language"], options["tags"]
     if language is None and not tags:
         return ()
     from dragoman.saved.directions import tags_for
@@ -252,34 +230,6 @@ def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | Non
     if not before:
         raise click.UsageError("name at least one MODEL and a TARGET")
     return tuple(before), source, target
-
-
-def _load(
-    models: tuple[Path, ...],
-    device: str | None,
-    precision: str = "float32",
-    workers: int | None = None,
-) -> Translator:
-    from dragoman.translation.translator import Translator
-
-    if precision == "int8":
-        raise ConfigError("--precision int8 needs --engine ctranslate2")
-    kind = cast("Precision", precision)
-    return Translator.load(*models, device=device, precision=kind, workers=workers)
-
-
-def _load_ctranslate2(
-    models: tuple[Path, ...], device: str | None, precision: str, workers: int | None
-) -> Translator:
-    if len(models) > 1:
-        raise ConfigError("the engine ctranslate2 has no ensembles; name one MODEL")
-    if device not in {None, "cpu"}:
-        raise ConfigError(f"--engine ctranslate2 runs on the cpu here, not on {device}")
-    if precision == "auto":
-        raise ConfigError("--precision auto is pytorch's; name one for --engine ctranslate2")
-    from dragoman.translation.ctranslate2 import load
-
-    return load(models[0], cast("Compute", precision), workers)
 
 
 def _search_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -306,7 +256,7 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Refused:
-    """Lines that were too long: told of when they come, and again when all is done."""
+    """Lines that cannot be translated: told of when they come, and again when all is done."""
 
     def __init__(self) -> None:
         self._count, self._first = 0, ""
@@ -327,8 +277,8 @@ class _Refused:
         """
         if self._count:
             raise DataError(
-                f"all is translated but {self._count:,} lines that were too long and are empty in "
-                f"the output; the first is {self._first}"
+                f"all is translated but {self._count:,} lines that cannot be and are empty in the "
+                f"output; the first is {self._first}"
             )
 
 

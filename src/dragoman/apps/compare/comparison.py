@@ -23,8 +23,7 @@ from dragoman.apps.runs import prepare_run, train_run
 from dragoman.core.errors import ConfigError, InterruptedRunError, SavedError
 from dragoman.core.files import atomic_write
 from dragoman.evaluation.metrics import EvaluationConfig, Score, perplexity, score_corpus
-from dragoman.evaluation.significance import Comparison as Difference
-from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+from dragoman.evaluation.significance import SignificanceConfig, SignificanceTest, compare_systems
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import claim
@@ -39,7 +38,7 @@ _CONFIDENCE_SAMPLES = 1000
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One system: a recipe's model, or an ensemble of several."""
 
     name: str
@@ -57,7 +56,7 @@ class Row:
     perplexity: float
     """Of the references, a piece: it compares rows of one vocabulary."""
     scores: list[Score] = field(default_factory=list)
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[SignificanceTest] = field(default_factory=list)
     """To the first row, by metric; empty in the first."""
 
 
@@ -69,7 +68,7 @@ class Comparison:
     test: str
     sentences: int
     machine: Machine
-    rows: list[Row]
+    rows: list[ComparisonRow]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -156,8 +155,7 @@ def _check_members(members: Sequence[str], configs: Mapping[str, ExperimentConfi
 
 def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
     for name, members in systems.items():
-        sides = {tuple(side.fingerprint for side in one.vocabularies) for one in members}
-        if len(sides) > 1:
+        if len({one.vocabularies.fingerprints for one in members}) > 1:
             raise ConfigError(
                 f"--ensemble {name}: its members have different vocabularies; give the recipes the "
                 "same text, vocabulary section and seed, or the runs one vocabulary.model"
@@ -229,7 +227,7 @@ class _Judged(NamedTuple):
     """What the metrics say of a system."""
 
     scores: list[Score]
-    differences: list[Difference]
+    differences: list[SignificanceTest]
 
 
 def _judge(
@@ -265,7 +263,7 @@ def _row(
     perplexity: float,
     speeds: Mapping[str, Speed],
     machine: Machine,
-) -> Row:
+) -> ComparisonRow:
     """All but the scores of its translations."""
     learned = [_progress(one.experiment.run) for one in members]
     flops = estimated = 0.0
@@ -275,7 +273,7 @@ def _row(
         assert speed is not None, "single models were timed"
         peak = machine.peaks[precision_of(one.experiment.config)]
         estimated += progress.target_tokens / speed * peak
-    return Row(
+    return ComparisonRow(
         name=name,
         members=[one.name for one in members],
         parameters=sum(one.cost.total_parameters for one in members),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from dragoman.apps.compare.comparison import Comparison, Row
+from dragoman.apps.compare.comparison import Comparison, ComparisonRow
 from dragoman.core.errors import MissingExtraError
 from dragoman.core.files import atomic_write, write_json
 from dragoman.evaluation.metrics import Score
@@ -68,7 +68,7 @@ def table(found: Comparison) -> str:
     return "\n".join([notes, "", *(f"| {line} |" for line in lines)])
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: ComparisonRow) -> list[str]:
     first, *others = row.scores
     tokens = row.speed.tokens_per_second
     return [
@@ -92,7 +92,7 @@ def _with_interval(score: Score) -> str:
     return f"{score.value:.2f}{margin}"
 
 
-def _difference(row: Row) -> str:
+def _difference(row: ComparisonRow) -> str:
     if not row.differences:
         return ""
     difference = row.differences[0]

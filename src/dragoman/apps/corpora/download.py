@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import os
 import re
@@ -17,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 
 import dragoman
 from dragoman.core.errors import DownloadError, SavedError
-from dragoman.core.files import make_directory, storage_errors
+from dragoman.core.files import content_digest, make_directory, storage_errors
 from dragoman.core.locks import lock
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def _verify(url: str, part: Path, size: int | None, sha256: str) -> None:
     problem = ""
     if size is not None and found != size:
         problem = f"it has {found:,} bytes and not {size:,}"
-    elif sha256 and (digest := _digest(part)) != sha256:
+    elif sha256 and (digest := content_digest(part)) != sha256:
         problem = f"its SHA-256 is {digest} and not {sha256}"
     if problem:
         part.unlink()
@@ -92,14 +91,6 @@ def _verify(url: str, part: Path, size: int | None, sha256: str) -> None:
             f"{url}: {problem}; it was changed there or on the way, so it is removed: try again, "
             "or get it elsewhere and use --from"
         )
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        digest = hashlib.sha256()
-        for chunk in iter(lambda: stream.read(_CHUNK_BYTES), b""):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _complete(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
@@ -194,4 +185,4 @@ def _refusal(error: urllib.error.HTTPError) -> str:
 
 def is_file_of(path: Path, size: int, sha256: str) -> bool:
     """Whether a file is there and has this size, in bytes, and digest."""
-    return path.is_file() and path.stat().st_size == size and _digest(path) == sha256
+    return path.is_file() and path.stat().st_size == size and content_digest(path) == sha256

@@ -37,7 +37,7 @@ _SCRIPTS = {
 }
 
 
-class Row(NamedTuple):
+class Entry(NamedTuple):
     """A string in all languages; empty where there is no translation."""
 
     id: str
@@ -60,7 +60,7 @@ class Selection(Config):
         return value.split() if isinstance(value, str) else value
 
 
-def key(row: Row) -> str:
+def key(row: Entry) -> str:
     """What :class:`Selection` calls a row."""
     return hashlib.sha256(row.id.encode()).hexdigest()[:8]
 
@@ -72,14 +72,14 @@ def derive(archive: Path) -> dict[str, list[bytes]]:
         DataError: the archive is damaged or another one.
     """
     selection = parse(Selection, read_yaml(_SELECTION), _SELECTION.name)
-    header = Row("id", LANGUAGES)
+    header = Entry("id", LANGUAGES)
     with damage_told(archive):
         components = _components(archive)
     splits = split(list(rows(components)), selection)
     return {f"{name}.tsv.gz": [_line(row) for row in (header, *splits[name])] for name in splits}
 
 
-def _line(row: Row) -> bytes:
+def _line(row: Entry) -> bytes:
     return "\t".join((row.id, *row.texts)).encode() + b"\n"
 
 
@@ -99,7 +99,7 @@ def _components(archive: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def rows(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
+def rows(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
     """The rows of all components, by name and then in the order of the English file.
 
     A translation is emptied that copies the English or has no letter of its script.  Left out are
@@ -125,7 +125,7 @@ def rows(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
             texts = (english, *translations)
             if any(translations) and texts not in seen:
                 seen.add(texts)
-                yield Row(name, texts)
+                yield Entry(name, texts)
 
 
 def _strings(values: Any, name: str) -> Iterator[tuple[str, str]]:
@@ -141,7 +141,7 @@ def _in_script(text: str, language: str) -> bool:
     return language not in _SCRIPTS or _SCRIPTS[language].search(text) is not None
 
 
-def split(found: Sequence[Row], selection: Selection) -> dict[str, list[Row]]:
+def split(found: Sequence[Entry], selection: Selection) -> dict[str, list[Entry]]:
     """Rows of train, dev and test, in the order in which they come.
 
     No row of train has the English of one of dev or test, or its translation into any language,
@@ -155,7 +155,7 @@ def split(found: Sequence[Row], selection: Selection) -> dict[str, list[Row]]:
     return {"train": train, "dev": dev, "test": test}
 
 
-def _cells(found: Iterable[Row]) -> set[tuple[str, str]]:
+def _cells(found: Iterable[Entry]) -> set[tuple[str, str]]:
     """What rows say, by language, without case."""
     return {
         (language, text.lower())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.apps.doctor import corpus, machine, pieces, scores
+from dragoman.apps.doctor import machine, pieces, scores, text_checks
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.core.errors import DragomanError
 from dragoman.recipe import ExperimentConfig
@@ -25,12 +25,12 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
         check_usable(run)
     except DragomanError as problem:
         yield error("run", str(problem))
-    texts = corpus.Texts()
-    yield from corpus.check_evaluation(config, texts)
+    texts = text_checks.Texts()
+    yield from text_checks.check_evaluation(config, texts)
     yield from scores.check_scores(config, texts)
-    yield from corpus.check_training(config, texts)
+    yield from text_checks.check_training(config, texts)
     if config.model.reads_source:
-        yield from corpus.check_sides(texts)
+        yield from text_checks.check_sides(texts)
     yield from _check_schedule(config)
     if not texts.train:
         return

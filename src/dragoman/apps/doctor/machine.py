@@ -11,12 +11,17 @@ from pathlib import Path
 
 import torch
 
-from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.pieces import Encoded
+from dragoman.apps.doctor.text_checks import Texts
 from dragoman.apps.progress import duration
 from dragoman.apps.rehearsal import Measured, measure
-from dragoman.core.device import best_device, decide_precision, is_emulated
+from dragoman.core.device import (
+    available_memory,
+    best_device,
+    decide_precision,
+    is_emulated,
+)
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.cost import cost
 from dragoman.recipe import ExperimentConfig
@@ -80,7 +85,7 @@ def _init_command(config: ExperimentConfig) -> str:
     part = config.data.train[0]
     files = [shlex.quote(str(path)) for path in part.files()]
     named = {"--source": part.source, "--target": part.target}
-    if part.kind in {"plain", "po"}:
+    if not part.file_format.names_sides:
         named = {"--source": config.source_language, "--target": config.target_language}
     options = [f"{name} {shlex.quote(value)}" for name, value in named.items() if value]
     return " ".join(["dragoman init", *files, *options])
@@ -196,34 +201,6 @@ def _typical_batch(config: ExperimentConfig, encoded: Encoded) -> Batch:
     wanted = min(_MEASURED_TOKENS, config.training.step_tokens)
     count = max(1, wanted // (len(middle[0][1]) + 1))
     return make_batch([pair[0] for pair in middle[:count]], [pair[1] for pair in middle[:count]])
-
-
-def available_memory(device: torch.device) -> float:
-    """Bytes that a run may use: the GPU's, or the system's within the limit of its container."""
-    if device.type == "cuda":
-        return float(torch.cuda.mem_get_info(device)[0])
-    return min(_system_memory(), _container_memory())
-
-
-def _system_memory() -> float:
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return float(line.split()[1]) * 1024
-    except OSError:
-        pass  # not Linux
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-
-
-def _container_memory() -> float:
-    """What is left of a control group's limit; infinity if there is none."""
-    group = Path("/sys/fs/cgroup")
-    try:
-        limit = (group / "memory.max").read_text(encoding="ascii").strip()
-        used = (group / "memory.current").read_text(encoding="ascii")
-        return float("inf") if limit == "max" else float(limit) - float(used)
-    except (OSError, ValueError):
-        return float("inf")
 
 
 def _of(available: float) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dragoman.apps.doctor.corpus import SAMPLE_PAIRS, Texts
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
+from dragoman.apps.doctor.text_checks import SAMPLE_PAIRS, Texts
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
@@ -17,7 +17,7 @@ from dragoman.text.corpus import Pair
 from dragoman.text.extension import extend_vocabularies
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
 from dragoman.text.vocabulary_training import train_weighted_vocabularies
-from dragoman.training.start import check_start, parent_vocabularies
+from dragoman.training.warm_start import check_start, parent_vocabularies
 from dragoman.validation import too_long
 
 _SHOWN_CHARACTERS = 10

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from dragoman.apps.doctor.corpus import Texts
 from dragoman.apps.doctor.findings import Finding, error, warning
+from dragoman.apps.doctor.text_checks import Texts
 from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.metrics import check_installed, installing
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers

@@ -66,7 +66,7 @@ def look_at(
     part: CorpusPart,
     languages: tuple[str, str],
     held_out: list[list[Pair]],
-    keep: Callable[[Pair], None] = lambda _: None,
+    keep: Callable[[Pair], object] = lambda _: None,
 ) -> tuple[Facts, list[Pair]]:
     """Read the training text once.
 

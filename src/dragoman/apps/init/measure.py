@@ -27,7 +27,7 @@ _SMALL_STEP_TOKENS = 2000  # for a first impression on a CPU, where larger ones 
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedSample:
     """A sample in pieces of a vocabulary that the text allows."""
 
     config: VocabularyConfig
@@ -36,7 +36,7 @@ class Encoded:
     targets: list[list[int]]
 
 
-def encode(facts: Facts, sample: Sequence[Pair]) -> Encoded:
+def encode(facts: Facts, sample: Sequence[Pair]) -> EncodedSample:
     """Make the vocabulary, smaller if the text is too small for the one that was planned.
 
     Raises:
@@ -49,7 +49,7 @@ def encode(facts: Facts, sample: Sequence[Pair]) -> Encoded:
         except ConfigError as error:
             problem = problem or error
             continue
-        return Encoded(
+        return EncodedSample(
             config,
             vocabularies,
             vocabularies.source.encode_batch([pair.source for pair in sample]),
@@ -59,7 +59,9 @@ def encode(facts: Facts, sample: Sequence[Pair]) -> Encoded:
     raise problem
 
 
-def lengths(facts: Facts, encoded: Encoded, dev: Sequence[Pair], test: Sequence[Pair]) -> Pieces:
+def lengths(
+    facts: Facts, encoded: EncodedSample, dev: Sequence[Pair], test: Sequence[Pair]
+) -> Pieces:
     """How long everything is in pieces."""
 
     def tokens(pairs: Sequence[Pair]) -> int:
@@ -96,7 +98,7 @@ def first_step_tokens(size: Size) -> int:
     return min(size.most_step_tokens, _SMALL_STEP_TOKENS)
 
 
-def measure_speed(size: Size, encoded: Encoded, step_tokens: int, limit: int) -> float:
+def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: int) -> float:
     """Target tokens a second in steps on this machine, as busy as it is now.
 
     Args:
@@ -116,7 +118,7 @@ def measure_speed(size: Size, encoded: Encoded, step_tokens: int, limit: int) ->
     return rehearsal.tokens_per_second(_SECONDS)
 
 
-def _steps(encoded: Encoded, step_tokens: int, limit: int) -> Iterator[list[Batch]]:
+def _steps(encoded: EncodedSample, step_tokens: int, limit: int) -> Iterator[list[Batch]]:
     """Steps as training has them, in random order and without end."""
     pairs = [
         pair

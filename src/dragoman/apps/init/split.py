@@ -5,11 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
-from typing import IO
 
 from dragoman.core.errors import DataError
-from dragoman.core.files import atomic_write
 from dragoman.text.cleaning import CleaningConfig, clean, held_out_keys
 from dragoman.text.cleaning_report import CleaningReport
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
@@ -84,31 +81,3 @@ def _filled_up(blocks: Iterator[list[Pair]], size: int) -> list[Pair]:
     while len(pairs) < size and (block := next(blocks, None)) is not None:
         pairs += block
     return sorted(pairs, key=lambda pair: pair.line)
-
-
-class SetFile:
-    """Writes pairs as a TSV that :func:`~dragoman.text.readers.read_tsv` reads.
-
-    Args:
-        languages: names of the two columns.
-    """
-
-    def __init__(self, stream: IO[str], languages: tuple[str, str]) -> None:
-        self._stream = stream
-        self.add(Pair(*languages, 1))
-
-    def add(self, pair: Pair) -> None:
-        """Append a pair, whose texts are normalized and so have no tabs or line ends."""
-        self._stream.write(f"{pair.source}\t{pair.target}\n")
-
-
-def write_set(path: Path, pairs: list[Pair], languages: tuple[str, str]) -> None:
-    """Write a whole set.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
-    with atomic_write(path) as stream:
-        file = SetFile(stream, languages)
-        for pair in pairs:
-            file.add(pair)

@@ -17,16 +17,17 @@ from dragoman.apps.init.choose import (
     warnings,
     worth_measuring,
 )
+from dragoman.apps.init.commented_recipe import Chosen, Parts, commented_yaml, notes_of, values_of
 from dragoman.apps.init.look import Facts, look_at
-from dragoman.apps.init.material import Material
-from dragoman.apps.init.recipe import Chosen, Parts, notes_of, render, values_of
-from dragoman.apps.init.split import SetFile, hold_out, write_set
+from dragoman.apps.init.split import hold_out
+from dragoman.apps.material import Material
 from dragoman.core.device import best_device
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.evaluation.tokenizers import best_tokenizer
 from dragoman.saved.model import build_model
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.formats import FORMATS
 
 Tell = Callable[[str], None]
 
@@ -133,10 +134,11 @@ def _split_off(material: Material, place: Path, folder: Path) -> _Text:
         if there is None
     }
     for name, pairs in split_off.items():
-        write_set(place / f"{name}.tsv", pairs, languages)
-    with atomic_write(place / "train.tsv") as stream:
-        file = SetFile(stream, languages)
-        facts, sample = look_at(material.train, languages, [dev, test], file.add)
+        with FORMATS["tsv"].write([place / f"{name}.tsv"], languages) as add:
+            for pair in pairs:
+                add(pair)
+    with FORMATS["tsv"].write([place / "train.tsv"], languages) as add:
+        facts, sample = look_at(material.train, languages, [dev, test], add)
     _check_not_empty(material, facts)
     # The pairs themselves are found in the text again; only what repeats them is a loss.
     itself = sum(map(len, split_off.values()))
@@ -174,7 +176,7 @@ def _filled(part: CorpusPart) -> list[Pair]:
 
 
 def _planned(
-    facts: Facts, encoded: measure.Encoded, pieces: Pieces, minutes: float
+    facts: Facts, encoded: measure.EncodedSample, pieces: Pieces, minutes: float
 ) -> tuple[Plan, float]:
     """The plan, and the speed that it rests on."""
     speeds: dict[str, float] = {}
@@ -201,4 +203,4 @@ def _write(chosen: Chosen, config: Path) -> None:
     )
     values = values_of(chosen, config.parent)
     with atomic_write(config) as stream:
-        stream.write(render(values, notes_of(chosen), head))
+        stream.write(commented_yaml(values, notes_of(chosen), head))

@@ -7,7 +7,6 @@ import json
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +53,10 @@ def learning_curves(records: Records) -> Figure:
     draw_scores(scores, records)
     _line(rate, records, ("training", "learning_rate"), TRAINING)
     rate.yaxis.set_major_formatter("{x:g}")
-    _finish(rate, "Learning rate")
+    finish(rate, "Learning rate")
     _line(speed, records, ("training", "tokens_per_second"), TRAINING)
     speed.set_ylim(bottom=0)
-    _finish(speed, "Target tokens a second")
+    finish(speed, "Target tokens a second")
     for shares, variation in more:
         draw_experts(shares, variation, records)
     return figure
@@ -69,12 +68,12 @@ def draw_experts(shares: Axes, variation: Axes, records: Records) -> None:
         color = VALIDATION if label == "most" else TRAINING
         _line(shares, records, ("training", name), color, label=f"{label} used expert")
     shares.set_ylim(bottom=0)
-    _finish(shares, "Share of positions")
+    finish(shares, "Share of positions")
     for name, color in (("load", TRAINING), ("importance", VALIDATION)):
         series = ("training", f"expert_{name}_variation")
         _line(variation, records, series, color, label=name)
     variation.set_ylim(bottom=0)
-    _finish(variation, "Experts: deviation over mean")
+    finish(variation, "Experts: deviation over mean")
 
 
 def demo_picture(records: Records) -> Figure:
@@ -93,7 +92,7 @@ def draw_loss(axes: Axes, records: Records) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(_PlainTicks(minor_thresholds=(2, 0.5)))
-    _finish(axes, "Loss (nats a token)")
+    finish(axes, "Loss (nats a token)")
 
 
 def draw_scores(axes: Axes, records: Records) -> None:
@@ -104,7 +103,7 @@ def draw_scores(axes: Axes, records: Records) -> None:
             series = ("validation", metric)
             _line(axes, records, series, next(colors), label=label, marker="o")
     axes.set_ylim(bottom=0)
-    _finish(axes, "Dev set")
+    finish(axes, "Dev set")
 
 
 def comparison_picture(found: Mapping[str, Any]) -> Figure:
@@ -219,7 +218,7 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
     labels = [f"{bucket}\n{bucket.sentences:,} sentences" for bucket in buckets]
     axes.set_xticks(range(len(buckets)), labels)
     interval = ", 95% intervals" if margins else ""
-    _finish(axes, f"{scores[0].name}{interval}", x_label=f"{unit} in the source", legend=False)
+    finish(axes, f"{scores[0].name}{interval}", x_label=f"{unit} in the source", legend=False)
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
@@ -250,48 +249,6 @@ def attention_picture(
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
     axes.set_title(title, loc="left", fontsize=9)
-    return figure
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Values over sizes."""
-
-    label: str
-    sizes: Sequence[float]
-    values: Sequence[float]
-    color: str
-    dashed: bool = False
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Curves that share their axes."""
-
-    title: str
-    size: str
-    """What the sizes are of."""
-    curves: Sequence[Curve]
-
-
-def logarithmic_panels(panels: Sequence[Panel], columns: int) -> Figure:
-    """Growth as slopes: both axes logarithmic, one legend for all; panels have the same curves."""
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(2.9 * columns, 2.5 * rows + 0.5), layout="constrained")
-    for axes, panel in zip(figure.subplots(rows, columns).flat, panels, strict=True):
-        for curve in panel.curves:
-            line = "--" if curve.dashed else "-"
-            axes.plot(
-                curve.sizes, curve.values, line, color=curve.color, label=curve.label, linewidth=1.4
-            )
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-        _finish(axes, panel.title, x_label=panel.size, legend=False)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False
-    )
     return figure
 
 
@@ -357,7 +314,8 @@ def _line(
     )
 
 
-def _finish(axes: Axes, title: str, x_label: str = "step", *, legend: bool = True) -> None:
+def finish(axes: Axes, title: str, x_label: str = "step", *, legend: bool = True) -> None:
+    """Title, label, grid and legend of a panel whose curves are drawn."""
     _frame(axes, title)
     axes.set_xlabel(x_label, fontsize=8)
     if legend and axes.get_legend_handles_labels()[0]:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import dragoman
 from dragoman.apps.progress import counting
-from dragoman.apps.reports.attention import HeatMap
-from dragoman.apps.reports.attention import heat_map as attention_map
+from dragoman.apps.reports.heat_map import HeatMap, heat_map
 from dragoman.apps.reports.pages import Markup, render
 from dragoman.apps.reports.plots import learning_curves, read_records, to_svg
 from dragoman.core.errors import ConfigError, DataError
@@ -94,7 +93,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         more_scores=more_scores or {},
         curves=Markup(to_svg(learning_curves(read_records(run / METRICS_FILE)))),
         samples=samples,
-        heat_map=heat_map(translator, samples.random if samples else []),
+        heat_map=sample_heat_map(translator, samples.random if samples else []),
         cleaning=_cleaning(run),
     )
     path = run / REPORT_FILE
@@ -141,7 +140,7 @@ def translate_samples(
     ]
 
 
-def heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | None:
+def sample_heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | None:
     """Attention of the first sample of a readable length; None if there is none."""
     fewest, most = _HEAT_MAP_PIECES
     for sample in samples:
@@ -152,7 +151,7 @@ def heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | None:
         except DataError:  # a source without a word
             continue
         if fewest <= len(attention.source) <= most and fewest <= len(attention.target) <= most:
-            return attention_map(attention)
+            return heat_map(attention)
     return None
 
 

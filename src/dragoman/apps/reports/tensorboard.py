@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dragoman.core.errors import MissingExtraError
 from dragoman.core.files import storage_errors
-from dragoman.training.progress import Record
+from dragoman.training.observers import Record
 
 try:
     from torch.utils.tensorboard import SummaryWriter

@@ -151,6 +151,7 @@ class ByteNet(TranslationModel):
     embeddings begin: as the Transformer's do, scaled by the root of their width.
     """
 
+    Config = ByteNetConfig
     parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "last": "decoder"}
 
     def __init__(

@@ -75,6 +75,11 @@ class ConvS2SConfig(FamilyConfig):
             yield from self.unread("without encoder: averaging", "averaging_window")
 
     @property
+    def attention_layers(self) -> int:
+        """All of the decoder."""
+        return self.decoder_layers
+
+    @property
     def position_limit(self) -> int:
         """Pieces that there are learned positions for."""
         return self.max_positions
@@ -225,6 +230,7 @@ class ConvS2S(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = ConvS2SConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "into_decoder": "decoder",
@@ -303,10 +309,13 @@ class ConvS2S(TranslationModel):
         hidden = self.dropout(self.out_of_decoder(x))
         return hidden, ConvS2SState(contexts, state.length + target.shape[1]), seen
 
-    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
-        """Weights over the source, one head; see :meth:`TranslationModel.attention_weights`."""
-        _, _, seen = self._decode(target, memory, self.start(memory))
-        return torch.stack(seen, dim=1).unsqueeze(2)
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Each layer looks with one head; see :meth:`TranslationModel.decode_attending`."""
+        hidden, _, seen = self._decode(target, memory, self.start(memory))
+        chosen = seen if layer is None else [seen[layer]]
+        return hidden, torch.stack(chosen, dim=1).unsqueeze(2)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

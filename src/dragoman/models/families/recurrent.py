@@ -139,6 +139,11 @@ class RecurrentConfig(FamilyConfig):
         return self.max_positions if self.encoder == "averaging" else None
 
     @property
+    def attention_layers(self) -> int:
+        """One, wherever it stands."""
+        return 1
+
+    @property
     def encoder_directions(self) -> list[int]:
         """1 or 2 for each encoder layer."""
         both = {"none": 0, "first": 1, "all": self.encoder_layers}[self.bidirectional]
@@ -319,6 +324,7 @@ class Recurrent(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = RecurrentConfig
     parts: ClassVar[Mapping[str, Part]] = {**TranslationModel.parts, "first_state": "decoder"}
 
     def __init__(
@@ -373,10 +379,12 @@ class Recurrent(TranslationModel):
         x = self.dropout(self.target_embedding(target))
         return cast(tuple[Tensor, RecurrentState, list[Tensor]], self.decoder(x, memory, state))
 
-    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
-        """Weights ``(batch, 1, 1, target, source)``: one layer looks, with one head."""
-        _, _, seen = self._decode(target, memory, self.start(memory))
-        return torch.cat(seen, dim=1)[:, None, None]
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """One layer looks, with one head; see :meth:`TranslationModel.decode_attending`."""
+        hidden, _, seen = self._decode(target, memory, self.start(memory))
+        return hidden, torch.cat(seen, dim=1)[:, None, None]
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

@@ -98,6 +98,7 @@ class RecurrentLM(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = RecurrentLMConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "source_stack": "encoder",

@@ -6,35 +6,45 @@ The defaults are the paper's base model; what the paper varies in its Table 3 is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.models.interface import MAX_LAYERS, Memory, Part, State, TranslationModel
-from dragoman.models.layers.attention import KeysValues, mask_bias
-from dragoman.models.layers.embeddings import Sharing, tie
+from dragoman.core.sections import Flat
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
+)
+from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
+from dragoman.models.layers.embeddings import Embedding, Sharing, tie
 from dragoman.models.layers.mixing import Past
 from dragoman.models.layers.mixture import Mixture, expert_figures
-from dragoman.models.layers.sublayers import final_norm
-from dragoman.models.layers.transformer_layers import (
-    Embedding,
-    build_attention,
+from dragoman.models.layers.positions import PositionalEncodingConfig
+from dragoman.models.layers.sublayers import (
+    FeedForwardConfig,
+    Residual,
+    ResidualConfig,
     build_feed_forward,
-    build_residual,
+    final_norm,
 )
 from dragoman.models.layers.transformer_mixing import (
     MixingConfig,
+    build_attention,
     build_decoder_mixing,
     build_encoder_mixing,
 )
 
 
-class TransformerConfig(MixingConfig):
+class TransformerConfig(FamilyConfig):
     """Sizes and choices of a Transformer; the defaults are the paper's base model."""
 
     family: Literal["transformer"] = "transformer"
@@ -43,9 +53,40 @@ class TransformerConfig(MixingConfig):
     """Layers of the encoder (N in the paper)."""
     decoder_layers: int = Field(6, ge=1, le=MAX_LAYERS)
     """Layers of the decoder."""
+    multi_head: Flat[MultiHeadConfig] = MultiHeadConfig()
+    """Attention, over the source and of a sentence to itself."""
+    feed_forward: Flat[FeedForwardConfig] = FeedForwardConfig()
+    """The last sublayer of every layer."""
+    residual: Flat[ResidualConfig] = ResidualConfig()
+    """What stands around every sublayer."""
+    positional_encoding: Flat[PositionalEncodingConfig] = PositionalEncodingConfig()
+    """How layers know where a piece stands."""
+    mixing: Flat[MixingConfig] = MixingConfig()
+    """The first sublayer of every layer."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
+
+    if TYPE_CHECKING:  # keys as in a recipe, those of sections among them
+
+        def __init__(self, **values: Any) -> None:
+            pass
+
+    def conflicts(self) -> Iterator[str]:
+        """Sections that do not go together."""
+        heads, encoding = self.multi_head, self.positional_encoding
+        yield from heads.conflicts_with(self.d_model, encoding)
+        yield from self.mixing.conflicts_with(heads, encoding)
+
+    @property
+    def position_limit(self) -> int | None:
+        """As many positions as are learned."""
+        return self.positional_encoding.limit
+
+    @property
+    def attention_layers(self) -> int:
+        """All of the decoder."""
+        return self.decoder_layers
 
 
 @dataclass(frozen=True)
@@ -69,9 +110,12 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = build_encoder_mixing(config)
-        self.feed_forward = build_feed_forward(config)
-        self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
+        d = config.d_model
+        self.attention = build_encoder_mixing(
+            d, config.mixing, config.multi_head, config.positional_encoding
+        )
+        self.feed_forward = build_feed_forward(d, config.feed_forward)
+        self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(2))
 
     def forward(self, x: Tensor, shared: Tensor) -> Tensor:
         """``(batch, source, d_model)`` to the same shape; ``shared`` is of :attr:`attention`."""
@@ -84,10 +128,13 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = build_decoder_mixing(config)
-        self.cross_attention = build_attention(config)
-        self.feed_forward = build_feed_forward(config)
-        self.residuals = nn.ModuleList(build_residual(config) for _ in range(3))
+        d, heads, feed_forward = config.d_model, config.multi_head, config.feed_forward
+        self.self_attention = build_decoder_mixing(
+            d, config.mixing, heads, config.positional_encoding, feed_forward
+        )
+        self.cross_attention = build_attention(d, heads)
+        self.feed_forward = build_feed_forward(d, feed_forward)
+        self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(3))
 
     def read_source(self, encoded: Tensor) -> KeysValues:
         """This layer's keys and values of the source, from ``(batch, source, d_model)``."""
@@ -142,6 +189,7 @@ class Transformer(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = TransformerConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "encoder_norm": "encoder",
@@ -155,16 +203,18 @@ class Transformer(TranslationModel):
         config.check_vocabularies(source_vocabulary, target_vocabulary)
         self.config = config
         self.position_limit = config.position_limit
-        self.source_embedding = Embedding(config, source_vocabulary)
-        self.target_embedding = Embedding(config, target_vocabulary)
+        self.source_embedding, self.target_embedding = (
+            Embedding(pieces, config.d_model, config.positional_encoding, config.residual.dropout)
+            for pieces in (source_vocabulary, target_vocabulary)
+        )
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
         if config.embeddings == "separate":
             nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        self.encoder_norm = final_norm(config.d_model, config.norm, config.normalization)
-        self.decoder_norm = final_norm(config.d_model, config.norm, config.normalization)
+        self.encoder_norm = final_norm(config.d_model, config.residual)
+        self.decoder_norm = final_norm(config.d_model, config.residual)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
@@ -187,12 +237,12 @@ class Transformer(TranslationModel):
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, TransformerState]:
         """Read further target positions; see :meth:`TranslationModel.decode`."""
-        return self._decode(target, memory, state, None)
+        return self._decode(target, memory, state, [None] * len(self.decoder))
 
     def _decode(
-        self, target: Tensor, memory: Memory, state: State, seen: list[Tensor] | None
+        self, target: Tensor, memory: Memory, state: State, seen: list[list[Tensor] | None]
     ) -> tuple[Tensor, TransformerState]:
-        """As :meth:`decode`; where each layer looks is added to ``seen``, if there is one."""
+        """As :meth:`decode`; where a layer looks is added to its list in ``seen``, if any."""
         assert isinstance(memory, TransformerMemory)
         assert isinstance(state, TransformerState)
         rows, length = target.shape
@@ -200,14 +250,16 @@ class Transformer(TranslationModel):
         first = cast(DecoderLayer, self.decoder[0])
         shared = first.self_attention.shared(rows, state.length, length, x)
         layers = []
-        for layer, past, source in zip(self.decoder, state.layers, memory.layers, strict=True):
-            x, now = layer(x, past, shared, source, memory.bias, start=state.length, seen=seen)
+        for layer, past, source, looks in zip(
+            self.decoder, state.layers, memory.layers, seen, strict=True
+        ):
+            x, now = layer(x, past, shared, source, memory.bias, start=state.length, seen=looks)
             layers.append(now)
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
-        if self.config.mixture is None or not self.training:
+        if self.config.feed_forward.mixture is None or not self.training:
             return None
         layers = [(layer, source_mask) for layer in self.encoder]
         layers += [(layer, target_mask) for layer in self.decoder]
@@ -218,11 +270,14 @@ class Transformer(TranslationModel):
         """How evenly experts are used; see :meth:`TranslationModel.figures`."""
         return expert_figures(part for part in self.modules() if isinstance(part, Mixture))
 
-    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
-        """Weights over the source; see :meth:`TranslationModel.attention_weights`."""
-        seen: list[Tensor] = []
-        self._decode(target, memory, self.start(memory), seen)
-        return torch.stack(seen, dim=1)
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Weights of the chosen layers; see :meth:`TranslationModel.decode_attending`."""
+        looks: list[Tensor] = []
+        chosen = [looks if layer in {None, depth} else None for depth in range(len(self.decoder))]
+        hidden, _ = self._decode(target, memory, self.start(memory), chosen)
+        return hidden, torch.stack(looks, dim=1)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

@@ -24,28 +24,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.models.interface import MAX_LAYERS, Memory, Part, State, TranslationModel
-from dragoman.models.layers.attention import DotProduct, KeysValues, MultiHeadAttention, mask_bias
-from dragoman.models.layers.embeddings import Sharing, tie
-from dragoman.models.layers.mixture import Mixture, expert_figures
-from dragoman.models.layers.sublayers import final_norm
-from dragoman.models.layers.transformer_layers import (
-    Embedding,
-    LayersConfig,
-    build_feed_forward,
-    build_neighbourhood,
-    build_residual,
-    build_self_attention,
+from dragoman.core.sections import Flat
+from dragoman.models.interface import (
+    MAX_LAYERS,
+    FamilyConfig,
+    Memory,
+    Part,
+    State,
+    TranslationModel,
 )
+from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
+from dragoman.models.layers.embeddings import Embedding, Sharing, tie
+from dragoman.models.layers.mixture import Mixture, expert_figures
+from dragoman.models.layers.positions import PositionalEncodingConfig
+from dragoman.models.layers.self_attention import DecoderSelfAttention
+from dragoman.models.layers.sublayers import (
+    FeedForwardConfig,
+    Residual,
+    ResidualConfig,
+    build_feed_forward,
+    final_norm,
+)
+from dragoman.models.layers.transformer_mixing import build_neighbourhood, build_self_attention
 
 
-class TransformerLMConfig(LayersConfig):
+class TransformerLMConfig(FamilyConfig):
     """Sizes and choices of a Transformer without an encoder; a language model unless told."""
 
     family: Literal["transformer_lm"] = "transformer_lm"
@@ -57,30 +66,54 @@ class TransformerLMConfig(LayersConfig):
     source position seeing earlier ones (causal, Liu et al. 2018) or all (full, Raffel et al.
     2020); positions are then sinusoidal, learned, rotary or none, attention is a dot product, and
     there is no window and no mixture."""
+    multi_head: Flat[MultiHeadConfig] = MultiHeadConfig()
+    """Attention."""
+    feed_forward: Flat[FeedForwardConfig] = FeedForwardConfig()
+    """The last sublayer of every layer."""
+    residual: Flat[ResidualConfig] = ResidualConfig()
+    """What stands around every sublayer."""
+    positional_encoding: Flat[PositionalEncodingConfig] = PositionalEncodingConfig()
+    """How layers know where a piece stands."""
     embeddings: Sharing = "target"
     """target: one matrix for target and output; separate: one for each, and for the source, if it
     is read; shared: one for all, source too (needs a joint vocabulary)."""
 
+    if TYPE_CHECKING:  # keys as in a recipe, those of sections among them
+
+        def __init__(self, **values: Any) -> None:
+            pass
+
     def conflicts(self) -> Iterator[str]:
-        """What does not go with a source, or without one."""
-        yield from super().conflicts()
+        """Sections that do not go together; what does not go with a source, or without one."""
+        heads, positions = self.multi_head, self.positional_encoding.positions
+        yield from heads.conflicts_with(self.d_model, self.positional_encoding)
         if self.source == "none":
             if self.embeddings == "shared":
                 yield "embeddings: shared is for a model that reads a source; set it to target"
             return
         unfit = {
-            f"attention: {self.attention}": self.attention == "additive",
-            f"positions: {self.positions}": self.positions in {"relative", "alibi"},
-            f"window: {self.window}": self.window is not None,
-            "mixture": self.mixture is not None,
+            f"attention: {heads.attention}": heads.attention == "additive",
+            f"positions: {positions}": positions in {"relative", "alibi"},
+            f"window: {heads.window}": heads.window is not None,
+            "mixture": self.feed_forward.mixture is not None,
         }
         for choice in (name for name, found in unfit.items() if found):
             yield f"{choice} does not go with source: {self.source}"
 
     @property
+    def attention_layers(self) -> int:
+        """All, if there is a source to look at."""
+        return self.layers if self.reads_source else 0
+
+    @property
     def reads_source(self) -> bool:
         """Whether this is a translator."""
         return self.source != "none"
+
+    @property
+    def position_limit(self) -> int | None:
+        """As many positions as are learned."""
+        return self.positional_encoding.limit
 
 
 @dataclass(frozen=True)
@@ -112,9 +145,12 @@ class Layer(nn.Module):
 
     def __init__(self, config: TransformerLMConfig) -> None:
         super().__init__()
-        self.attention = build_self_attention(config, causal=True)
-        self.feed_forward = build_feed_forward(config)
-        self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
+        d = config.d_model
+        self.attention = build_self_attention(
+            d, config.multi_head, config.positional_encoding, causal=True
+        )
+        self.feed_forward = build_feed_forward(d, config.feed_forward)
+        self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(2))
 
     def forward(
         self,
@@ -136,18 +172,24 @@ class Layer(nn.Module):
 
         def self_attention(x: Tensor) -> Tensor:
             nonlocal now, weights
-            now = past.extended(self.attention.keys_values(x, start))
             if prefix is None:
-                return self.attention(x, now, bias, start)
+                seen, now = self.attention.read(x, past, start, bias)
+                return seen
+            now = past.extended(self.attention.keys_values(x, start))
             seen, weights = attend_after(prefix, self.attention, x, now, bias, start=start)
             return seen
 
         return feed(attend(x, self_attention), self.feed_forward), now, weights
 
 
+def _embedding(config: TransformerLMConfig, pieces: int) -> Embedding:
+    dropout = config.residual.dropout
+    return Embedding(pieces, config.d_model, config.positional_encoding, dropout)
+
+
 def attend_after(
     prefix: Prefix,
-    attention: MultiHeadAttention,
+    attention: DecoderSelfAttention,
     x: Tensor,
     own: KeysValues,
     bias: Tensor | None,
@@ -158,7 +200,7 @@ def attend_after(
 
     Args:
         prefix: the source, of ``rows / beam`` sentences.
-        attention: whose scoring is a dot product.
+        attention: by dot products; it may turn queries and keys.
         x: ``(rows, length, d_model)`` from ``start`` on.
         own: keys and values of the rows' positions, up to the last of ``x``.
         bias: hides later ones of these, broadcastable to ``(rows, heads, length, keys)``.
@@ -168,8 +210,7 @@ def attend_after(
         ``(rows, length, d_model)``, and the weights on the source before dropout,
         ``(rows, heads, length, source)``.
     """
-    assert isinstance(attention.scoring, DotProduct), "the configuration sees to it"
-    scale = attention.scoring.scale or attention.d_k**-0.5
+    scale = attention.scale or attention.d_k**-0.5
     query = attention.queries(x, start) * scale
     keys, values = prefix.source.keys, prefix.source.values
     to_source = _by_sentence(query, len(keys)) @ keys.transpose(-1, -2) + prefix.bias
@@ -201,6 +242,7 @@ class TransformerLM(TranslationModel):
         ConfigError: embeddings are to be shared between vocabularies of different size.
     """
 
+    Config = TransformerLMConfig
     parts: ClassVar[Mapping[str, Part]] = {
         **TranslationModel.parts,
         "source_side": "embeddings",
@@ -216,20 +258,20 @@ class TransformerLM(TranslationModel):
         self.config = config
         self.position_limit = config.position_limit
         self.reads_source = config.reads_source
-        self.neighbourhood = build_neighbourhood(config)
-        self.target_embedding = Embedding(config, target_vocabulary)
+        self.neighbourhood = build_neighbourhood(config.multi_head, config.positional_encoding)
+        self.target_embedding = _embedding(config, target_vocabulary)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
         if config.embeddings == "separate":
             nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
         self.source_embedding = (
-            Embedding(config, source_vocabulary) if config.reads_source else None
+            _embedding(config, source_vocabulary) if config.reads_source else None
         )
         if config.reads_source:
             self.source_side = nn.Parameter(torch.empty(config.d_model))
             nn.init.normal_(self.source_side, std=config.d_model**-0.5)
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
-        self.norm = final_norm(config.d_model, config.norm, config.normalization)
+        self.norm = final_norm(config.d_model, config.residual)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerLMMemory:
         """Read the source, or count its sentences; see :meth:`TranslationModel.encode`."""
@@ -258,8 +300,7 @@ class TransformerLM(TranslationModel):
 
     def _nothing(self, rows: int, like: Tensor) -> KeysValues:
         """Keys and values of no position."""
-        heads, (d_k, d_v) = self.config.heads, self.config.head_widths
-        return KeysValues(like.new_empty(rows, heads, 0, d_k), like.new_empty(rows, heads, 0, d_v))
+        return cast(Layer, self.layers[0]).attention.past(rows, like)
 
     def decode(
         self, target: Tensor, memory: Memory, state: State
@@ -282,24 +323,26 @@ class TransformerLM(TranslationModel):
         layers, weights = [], []
         for layer, past, prefix in zip(self.layers, state.layers, prefixes, strict=True):
             x, now, on_source = layer(x, past, causal, prefix, start=state.length)
-            layers.append(self.neighbourhood.kept(now))
+            layers.append(now)
             weights.append(on_source)
         return self.norm(x), TransformerLMState(layers, state.length + length), weights
 
-    def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Weights over the source, without the share of the target's own positions.
 
-        See :meth:`TranslationModel.attention_weights`; they are scaled to sum to one.
+        See :meth:`TranslationModel.decode_attending`; they are scaled to sum to one.
         """
         if self.source_embedding is None:
-            return super().attention_weights(target, memory)
-        _, _, weights = self._decode(target, memory, self.start(memory))
-        on_source = torch.stack(weights, dim=1)
-        return on_source / on_source.sum(-1, keepdim=True)
+            return super().decode_attending(target, memory, layer)
+        hidden, _, weights = self._decode(target, memory, self.start(memory))
+        on_source = torch.stack(weights if layer is None else [weights[layer]], dim=1)
+        return hidden, on_source / on_source.sum(-1, keepdim=True)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
-        if self.config.mixture is None or not self.training:
+        if self.config.feed_forward.mixture is None or not self.training:
             return None
         mixtures = [cast(Mixture, cast(Layer, layer).feed_forward) for layer in self.layers]
         return torch.stack([mixture.balancing_loss(target_mask) for mixture in mixtures]).sum()

@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dragoman.core.config import Config
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.layers.positions import Rotation
+from dragoman.models.layers.positions import PositionalEncodingConfig
 
 _LONG = 1024
 """From this many keys on a CPU takes PyTorch's fused kernel, which never holds all scores.  Below,
 plain products are two to nine times faster to train with in bfloat16, and about as fast in
 float32 (docs/performance.md)."""
+
+
+class MultiHeadConfig(Config):
+    """Multi-head attention, over the source and of a sentence to itself; the paper's base model."""
+
+    heads: int = Field(8, ge=1, le=1024)
+    """Attention heads (h in the paper)."""
+    d_k: int | None = Field(None, ge=1)
+    """Width of a head's queries and keys; d_model / heads if not given."""
+    d_v: int | None = Field(None, ge=1)
+    """Width of a head's values; d_model / heads if not given."""
+    attention: Literal["scaled_dot", "dot", "additive"] = "scaled_dot"
+    """How queries meet keys (section 3.2.1): dot products divided by sqrt(d_k) (the paper), the
+    same undivided, or a hidden layer (Bahdanau et al. 2015), which takes d_k times the memory."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout on attention weights; not in the paper."""
+    window: int | None = Field(None, ge=3, le=100_000)
+    """Self-attention sees so many positions, an odd number (section 4): centred at its own in the
+    encoder, up to its own in the decoder, at a cost linear in the length; all if not given."""
+
+    def conflicts(self) -> Iterator[str]:
+        """A window needs a centre."""
+        if self.window is not None and self.window % 2 == 0:
+            yield f"window {self.window} has no centre; make it odd"
+
+    def conflicts_with(self, d_model: int, encoding: PositionalEncodingConfig) -> Iterator[str]:
+        """Sizes that do not divide, and positions that these heads cannot have."""
+        positions = encoding.positions
+        if d_model % self.heads and (self.d_k is None or self.d_v is None):
+            yield (
+                f"d_model {d_model} is not divisible by heads {self.heads}; "
+                "change one of them or give d_k and d_v"
+            )
+        elif positions == "rotary" and self.head_widths(d_model)[0] % 2:
+            yield f"positions: rotary needs an even d_k, found {self.head_widths(d_model)[0]}"
+        if self.attention == "additive" and positions in {"relative", "rotary"}:
+            yield f"positions: {positions} is made for dot products, not attention: additive"
+
+    def head_widths(self, d_model: int) -> tuple[int, int]:
+        """(d_k, d_v) with the defaults filled in."""
+        width = d_model // self.heads
+        return self.d_k or width, self.d_v or width
+
+    @property
+    def scale(self) -> float | None:
+        """What dot products are multiplied by; None is ``1 / sqrt(d_k)``."""
+        return 1.0 if self.attention == "dot" else None
 
 
 @dataclass(frozen=True)
@@ -95,51 +145,11 @@ def attend(
         return functional.scaled_dot_product_attention(
             query, memory.keys, memory.values, attn_mask=bias, scale=scale
         )
-    weights = attention_weights(query, memory.keys, bias, scale)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    # (rows, heads, query, d_k) @ (rows, heads, d_k, key)
+    weights = normalized((query * scale) @ memory.keys.transpose(-1, -2), bias)
+    # (rows, heads, query, key) @ (rows, heads, key, d_v)
     return (dropout(weights) if dropout is not None else weights) @ memory.values
-
-
-class Scoring(nn.Module, ABC):
-    """How much each query takes of each value: what the heads of an attention have in common."""
-
-    @abstractmethod
-    def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
-        """Weights ``(rows, heads, query, key)`` that sum to 1 over keys.
-
-        Args:
-            query: ``(rows, heads, query, d_k)``.
-            keys: ``(rows, heads, key, d_k)``.
-            bias: broadcastable to the weights, from :func:`mask_bias` or :func:`causal_bias`.
-            first: in self-attention, which key stands where the first query stands.
-        """
-
-    def forward(
-        self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
-    ) -> Tensor:
-        """Values by their weights, ``(rows, heads, query, d_v)``; see :meth:`weights`."""
-        return dropout(self.weights(query, memory.keys, bias, first)) @ memory.values
-
-
-class DotProduct(Scoring):
-    """``softmax(s Q K^T + bias)``, with ``s = 1 / sqrt(d_k)`` (equation 1) if none is given.
-
-    ``s = 1`` is the dot-product attention of section 3.2.1, whose softmax the paper suspects to
-    have small gradients where d_k is large.
-    """
-
-    def __init__(self, scale: float | None = None) -> None:
-        super().__init__()
-        self.scale = scale
-
-    def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
-        """See :meth:`Scoring.weights`."""
-        return attention_weights(query, keys, bias, self.scale)
-
-    def forward(
-        self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
-    ) -> Tensor:
-        """See :meth:`Scoring.forward`."""
-        return attend(query, memory, bias, dropout, self.scale)
 
 
 class Heads(nn.Module):
@@ -168,12 +178,22 @@ class Heads(nn.Module):
             nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.output.weight)
 
-    def queries(self, x: Tensor) -> Tensor:
-        """``(rows, length, d_model)`` to ``(rows, heads, length, d_k)``."""
+    def queries(self, x: Tensor, start: int = 0) -> Tensor:
+        """``(rows, length, d_model)`` to ``(rows, heads, length, d_k)``.
+
+        Args:
+            x: one vector a position.
+            start: position of the first of them, for heads that turn by position.
+        """
         return self._split(self.query(x), self.d_k)
 
-    def keys_values(self, x: Tensor) -> KeysValues:
-        """Project ``(rows, length, d_model)`` once, to be looked at by many queries."""
+    def keys_values(self, x: Tensor, start: int = 0) -> KeysValues:
+        """Project ``(rows, length, d_model)`` once, to be looked at by many queries.
+
+        Args:
+            x: one vector a position.
+            start: position of the first of them, for heads that turn by position.
+        """
         return KeysValues(self._split(self.key(x), self.d_k), self._split(self.value(x), self.d_v))
 
     def joined(self, context: Tensor) -> Tensor:
@@ -185,7 +205,10 @@ class Heads(nn.Module):
 
 
 class MultiHeadAttention(Heads):
-    """``Concat(head_1, ..., head_h) W^O``, section 3.2.2.
+    """``Concat(head_1, ..., head_h) W^O``, section 3.2.2, by dot products.
+
+    Other ways in which queries meet keys are classes of their own, see
+    :class:`dragoman.models.layers.scoring.ScoredAttention`.
 
     Args:
         d_model: width of what comes in and goes out.
@@ -193,8 +216,7 @@ class MultiHeadAttention(Heads):
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
         dropout: on the weights.
-        scoring: how queries meet keys; the paper's scaled dot product if not given.
-        rotation: turns queries and keys by their positions.
+        scale: of dot products, ``1 / sqrt(d_k)`` if not given.
     """
 
     def __init__(
@@ -205,47 +227,31 @@ class MultiHeadAttention(Heads):
         d_v: int,
         dropout: float,
         *,
-        scoring: Scoring | None = None,
-        rotation: Rotation | None = None,
+        scale: float | None = None,
     ) -> None:
         super().__init__(d_model, heads, d_k, d_v)
         self.dropout = Dropout(dropout)
-        self.scoring = scoring or DotProduct()
-        self.rotation = rotation
+        self.scale = scale
 
-    def queries(self, x: Tensor, start: int = 0) -> Tensor:
-        """``(rows, length, d_model)`` from ``start`` on to ``(rows, heads, length, d_k)``."""
-        return self._turned(super().queries(x), start)
-
-    def keys_values(self, x: Tensor, start: int = 0) -> KeysValues:
-        """See :meth:`Heads.keys_values`; ``start`` is the position of the first of ``x``."""
-        memory = super().keys_values(x)
-        return KeysValues(self._turned(memory.keys, start), memory.values)
-
-    def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None, start: int = 0) -> Tensor:
-        """Let each position of ``x`` look at ``memory``.
+    def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+        """Let each position of ``x`` look at ``memory``, such as the source.
 
         Args:
             x: ``(rows, length, d_model)``.
             memory: of ``rows / beam`` rows: a sentence's beams share its keys, uncopied.
             bias: broadcastable to ``(rows / beam, heads, beam * length, keys)``.
-            start: position of the first of ``x``; in self-attention, whose last position is
-                the last of ``memory``.
 
         Returns:
             ``(rows, length, d_model)``.
         """
-        first = memory.keys.shape[2] - x.shape[1]
-        queries = self.queries(beams_as_queries(x, len(memory.keys)), start)
-        return self.joined(self.scoring(queries, memory, bias, self.dropout, first)).view(x.shape)
+        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        context = attend(queries, memory, bias, self.dropout, self.scale)
+        return self.joined(context).view(x.shape)
 
     def weights(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """Where each position of ``x`` looks, ``(rows / beam, heads, beam * length, keys)``.
 
-        See :meth:`forward`; not for self-attention.
+        See :meth:`forward`.
         """
         queries = self.queries(beams_as_queries(x, len(memory.keys)))
-        return self.scoring.weights(queries, memory.keys, bias, first=0)
-
-    def _turned(self, x: Tensor, start: int) -> Tensor:
-        return x if self.rotation is None else self.rotation(x, start)
+        return attention_weights(queries, memory.keys, bias, self.scale)

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman.models.layers.attention import KeysValues, Scoring, causal_bias, mask_bias
+from dragoman.models.layers.attention import KeysValues, causal_bias, mask_bias
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.positions import DistancePenalty
+from dragoman.models.layers.scoring import Scoring
 
 
 class Neighbourhood(Protocol):

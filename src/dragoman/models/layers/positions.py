@@ -6,10 +6,44 @@ position, scores lowered by distance.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Literal
+
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
+from dragoman.core.config import Config
 from dragoman.core.errors import DataError
+
+
+class PositionalEncodingConfig(Config):
+    """How the layers know where a piece stands; the paper's sinusoids unless told otherwise."""
+
+    positions: Literal["sinusoidal", "learned", "relative", "rotary", "alibi", "none"] = (
+        "sinusoidal"
+    )
+    """Added to embeddings: fixed sine and cosine (the paper) or learned vectors (Table 3 row E).
+    In self-attention alone: learned vectors of distances (relative, Shaw et al. 2018), queries
+    and keys turned (rotary, Su et al. 2021), scores lowered by distance (alibi, Press et al.
+    2022; on both sides in the encoder, which then tells left from right by the end symbol alone).
+    Or none."""
+    max_positions: int = Field(1024, ge=1)
+    """Longest sentence in pieces that learned positions allow; the others have no limit."""
+    relative_distance: int = Field(16, ge=1)
+    """Distance from which on relative positions are no longer told apart (k in Shaw et al.)."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Settings of other positions."""
+        if self.positions != "learned":
+            yield from self.unread("without positions: learned", "max_positions")
+        if self.positions != "relative":
+            yield from self.unread("without positions: relative", "relative_distance")
+
+    @property
+    def limit(self) -> int | None:
+        """As many positions as are learned; sinusoids go on for ever."""
+        return self.max_positions if self.positions == "learned" else None
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
@@ -119,3 +153,12 @@ class DistancePenalty:
         wide = torch.promote_types(like.dtype, torch.float32)
         slopes = torch.tensor(self.slopes, dtype=wide, device=like.device).view(1, -1, 1, 1)
         return (-slopes * (j - (i + first)).abs()).to(like.dtype)
+
+
+def added_positions(d_model: int, config: PositionalEncodingConfig) -> nn.Module | None:
+    """What gives vectors to be added to embeddings, if the positions are of this kind."""
+    if config.positions == "sinusoidal":
+        return SinusoidalPositions(d_model)
+    if config.positions == "learned":
+        return LearnedPositions(d_model, config.max_positions, d_model**0.5)
+    return None

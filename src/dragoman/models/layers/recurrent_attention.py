@@ -56,7 +56,7 @@ class SourceAttention(nn.Module, ABC):
         return context.view(query.shape[0], query.shape[1], -1), weights
 
 
-class Dot(SourceAttention):
+class DotAttention(SourceAttention):
     """``h . m`` (Luong et al. 2015, equation 8); both of the same width."""
 
     def __init__(self, d_model: int, width: int) -> None:
@@ -72,7 +72,7 @@ class Dot(SourceAttention):
         return query @ keys.transpose(1, 2)
 
 
-class General(SourceAttention):
+class GeneralAttention(SourceAttention):
     """``h . W_a m`` (Luong et al. 2015, equation 8)."""
 
     def __init__(self, d_model: int, width: int) -> None:
@@ -88,7 +88,7 @@ class General(SourceAttention):
         return query @ keys.transpose(1, 2)
 
 
-class Additive(SourceAttention):
+class AdditiveAttention(SourceAttention):
     """``v_a . tanh(W_a h + U_a m)`` (Bahdanau et al. 2015, appendix A.1.2).
 
     Unlike the other two it takes ``d_model`` numbers for each pair of target and source.
@@ -109,8 +109,8 @@ class Additive(SourceAttention):
         return self.score(additive_hidden(self.query(query), keys)).squeeze(-1)
 
 
-SCORES: dict[str, type[Additive | Dot | General]] = {
-    "additive": Additive,
-    "dot": Dot,
-    "general": General,
+SCORES: dict[str, type[AdditiveAttention | DotAttention | GeneralAttention]] = {
+    "additive": AdditiveAttention,
+    "dot": DotAttention,
+    "general": GeneralAttention,
 }

@@ -1,12 +1,70 @@
-"""Attention other than by dot products alone: additive, and by relative positions."""
+"""Attention other than by plain dot products: additive, by relative positions, turned.
+
+:class:`ScoredAttention` is multi-head attention with one of these in the place of
+:func:`dragoman.models.layers.attention.attend`.
+"""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from dragoman.models.layers.attention import KeysValues, Scoring, normalized
+from dragoman.models.layers.attention import (
+    KeysValues,
+    MultiHeadAttention,
+    attend,
+    attention_weights,
+    beams_as_queries,
+    normalized,
+)
 from dragoman.models.layers.dropout import Dropout
+from dragoman.models.layers.positions import Rotation
+
+
+class Scoring(nn.Module, ABC):
+    """How much each query takes of each value: what the heads of an attention have in common."""
+
+    @abstractmethod
+    def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
+        """Weights ``(rows, heads, query, key)`` that sum to 1 over keys.
+
+        Args:
+            query: ``(rows, heads, query, d_k)``.
+            keys: ``(rows, heads, key, d_k)``.
+            bias: broadcastable to the weights, from :func:`mask_bias` or :func:`causal_bias`.
+            first: in self-attention, which key stands where the first query stands.
+        """
+
+    def forward(
+        self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
+    ) -> Tensor:
+        """Values by their weights, ``(rows, heads, query, d_v)``; see :meth:`weights`."""
+        return dropout(self.weights(query, memory.keys, bias, first)) @ memory.values
+
+
+class DotProduct(Scoring):
+    """``softmax(s Q K^T + bias)``, with ``s = 1 / sqrt(d_k)`` (equation 1) if none is given.
+
+    ``s = 1`` is the dot-product attention of section 3.2.1, whose softmax the paper suspects to
+    have small gradients where d_k is large.
+    """
+
+    def __init__(self, scale: float | None = None) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
+        """See :meth:`Scoring.weights`."""
+        return attention_weights(query, keys, bias, self.scale)
+
+    def forward(
+        self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
+    ) -> Tensor:
+        """See :meth:`Scoring.forward`."""
+        return attend(query, memory, bias, dropout, self.scale)
 
 
 def additive_hidden(query: Tensor, keys: Tensor) -> Tensor:
@@ -91,3 +149,59 @@ class RelativePositions(Scoring):
         distance = j - (i.unsqueeze(1) + first)
         rows = distance.clamp(-self.before, self.after) + self.before
         return rows.expand(*query.shape[:2], *rows.shape)
+
+
+class ScoredAttention(MultiHeadAttention):
+    """Multi-head attention whose queries meet keys in another way.
+
+    Args:
+        sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
+        scoring: how queries meet keys.
+        rotation: turns queries and keys by their positions.
+        options: of the class beside which this one is inherited.
+    """
+
+    def __init__(
+        self, *sizes: Any, scoring: Scoring, rotation: Rotation | None = None, **options: Any
+    ) -> None:
+        super().__init__(*sizes, **options)
+        self.scoring = scoring
+        self.rotation = rotation
+
+    def queries(self, x: Tensor, start: int = 0) -> Tensor:
+        """See :meth:`Heads.queries`."""
+        return self._turned(super().queries(x), start)
+
+    def keys_values(self, x: Tensor, start: int = 0) -> KeysValues:
+        """See :meth:`Heads.keys_values`."""
+        memory = super().keys_values(x)
+        return KeysValues(self._turned(memory.keys, start), memory.values)
+
+    def scored(self, x: Tensor, memory: KeysValues, bias: Tensor | None, start: int) -> Tensor:
+        """Let each position of ``x`` look at ``memory``, whose last position is its own last.
+
+        Args:
+            x: ``(rows, length, d_model)``.
+            memory: of the same rows.
+            bias: broadcastable to ``(rows, heads, length, keys)``, or as the scoring wants it.
+            start: position of the first of ``x``.
+
+        Returns:
+            ``(rows, length, d_model)``.
+        """
+        first = memory.keys.shape[2] - x.shape[1]
+        queries = self.queries(x, start)
+        return self.joined(self.scoring(queries, memory, bias, self.dropout, first))
+
+    def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+        """See :meth:`MultiHeadAttention.forward`."""
+        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        return self.joined(self.scoring(queries, memory, bias, self.dropout, 0)).view(x.shape)
+
+    def weights(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+        """See :meth:`MultiHeadAttention.weights`."""
+        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        return self.scoring.weights(queries, memory.keys, bias, first=0)
+
+    def _turned(self, x: Tensor, start: int) -> Tensor:
+        return x if self.rotation is None else self.rotation(x, start)

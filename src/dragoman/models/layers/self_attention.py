@@ -1,4 +1,9 @@
-"""Attention of a sentence to itself, as encoder and decoder use it (Vaswani et al. 2017, 3.2.3)."""
+"""Attention of a sentence to itself, as encoder and decoder use it (Vaswani et al. 2017, 3.2.3).
+
+The paper's is :class:`EncoderSelfAttention` and :class:`DecoderSelfAttention`: projections, then
+:func:`~dragoman.models.layers.attention.attend`.  Those with another scoring, with positions that
+turn or with a window are the two classes after them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,14 @@ from typing import Any
 
 from torch import Tensor
 
-from dragoman.models.layers.attention import KeysValues, MultiHeadAttention
+from dragoman.models.layers.attention import KeysValues, MultiHeadAttention, attend
 from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
 from dragoman.models.layers.neighbourhood import Neighbourhood
+from dragoman.models.layers.scoring import ScoredAttention
 
 
-class _SelfAttention(MultiHeadAttention):
-    """What encoder and decoder have in common.
+class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
+    """Every position sees all real ones.
 
     Args:
         sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
@@ -24,24 +30,25 @@ class _SelfAttention(MultiHeadAttention):
         super().__init__(*sizes, **options)
         self.neighbourhood = neighbourhood
 
-
-class EncoderSelfAttention(_SelfAttention, EncoderMixing):
-    """Every position sees those of its neighbourhood."""
-
     def shared(self, mask: Tensor, like: Tensor) -> Tensor:
         """The bias of scores."""
         return self.neighbourhood.encoder_bias(mask, like)
 
     def mix(self, x: Tensor, shared: Tensor) -> Tensor:
         """See :meth:`EncoderMixing.mix`; ``shared`` is the bias."""
-        return self(x, self.keys_values(x), shared)
+        own = self.keys_values(x)
+        return self.joined(attend(self.queries(x), own, shared, self.dropout, self.scale))
 
 
-class DecoderSelfAttention(_SelfAttention, DecoderMixing):
-    """Every position sees itself and those before it in its neighbourhood.
+class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
+    """Every position sees itself and those before it, whose keys and values are kept.
 
-    Keys and values of the positions that a next one sees are kept.
+    Arguments as of :class:`EncoderSelfAttention`.
     """
+
+    def __init__(self, *sizes: Any, neighbourhood: Neighbourhood, **options: Any) -> None:
+        super().__init__(*sizes, **options)
+        self.neighbourhood = neighbourhood
 
     def shared(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
         """The bias of scores."""
@@ -58,5 +65,27 @@ class DecoderSelfAttention(_SelfAttention, DecoderMixing):
         self, x: Tensor, past: KeysValues, start: int, shared: Tensor | None
     ) -> tuple[Tensor, KeysValues]:
         """See :meth:`DecoderMixing.read`; ``shared`` is the bias."""
+        now = past.extended(self.keys_values(x))
+        return self.joined(attend(self.queries(x), now, shared, self.dropout, self.scale)), now
+
+
+class EncoderScoredSelfAttention(ScoredAttention, EncoderSelfAttention):
+    """Every position sees those of its neighbourhood, by another scoring or turned."""
+
+    def mix(self, x: Tensor, shared: Tensor) -> Tensor:
+        """See :meth:`EncoderMixing.mix`; ``shared`` is the bias."""
+        return self.scored(x, self.keys_values(x), shared, 0)
+
+
+class DecoderScoredSelfAttention(ScoredAttention, DecoderSelfAttention):
+    """Every position sees itself and those before it in its neighbourhood.
+
+    Keys and values of the positions that a next one sees are kept.
+    """
+
+    def read(
+        self, x: Tensor, past: KeysValues, start: int, shared: Tensor | None
+    ) -> tuple[Tensor, KeysValues]:
+        """See :meth:`DecoderMixing.read`; ``shared`` is the bias."""
         now = past.extended(self.keys_values(x, start))
-        return self(x, now, shared, start), self.neighbourhood.kept(now)
+        return self.scored(x, now, shared, start), self.neighbourhood.kept(now)

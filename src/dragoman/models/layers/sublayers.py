@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dragoman.core.config import Config
 from dragoman.models.layers.dropout import Dropout
+from dragoman.models.layers.mixture import Mixture, MixtureConfig
 
 Norm = Literal["post", "pre"]
 Normalization = Literal["layer", "rms"]
@@ -17,6 +21,32 @@ Activation = Literal["relu", "gelu", "swiglu"]
 
 _EPSILON = 1e-5
 _POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "gelu": functional.gelu}
+
+
+class FeedForwardConfig(Config):
+    """The feed-forward sublayers; the defaults are the paper's base model."""
+
+    d_ff: int = Field(2048, ge=1)
+    """Width inside the feed-forward sublayers."""
+    activation: Activation = "relu"
+    """Of the feed-forward sublayers: relu (the paper), gelu or swiglu (Shazeer 2020), which has
+    a third matrix; it is as large as the others at 2/3 of their d_ff."""
+    feed_forward_dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout inside the feed-forward sublayer; not in the paper."""
+    mixture: MixtureConfig | None = None
+    """Experts in the place of every feed-forward sublayer (Shazeer et al. 2017)."""
+
+
+class ResidualConfig(Config):
+    """What stands around every sublayer; the defaults are the paper's."""
+
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout on sublayer outputs and on the sum of embedding and position (section 5.4)."""
+    norm: Norm = "post"
+    """Layer normalisation after the residual sum (the paper) or before the sublayer."""
+    normalization: Normalization = "layer"
+    """Layer normalisation (the paper) or by the root mean square alone (Zhang and Sennrich
+    2019)."""
 
 
 class FeedForward(nn.Module):
@@ -64,11 +94,18 @@ class GatedFeedForward(nn.Module):
         return self.outer(self.dropout(functional.silu(self.gate(x)) * self.inner(x)))
 
 
-def feed_forward(d_model: int, d_ff: int, dropout: float, activation: Activation) -> nn.Module:
-    """The sublayer of that activation."""
-    if activation == "swiglu":
+def build_one_feed_forward(d_model: int, config: FeedForwardConfig) -> nn.Module:
+    """One feed-forward sublayer, whether or not there are mixtures of them."""
+    d_ff, dropout = config.d_ff, config.feed_forward_dropout
+    if config.activation == "swiglu":
         return GatedFeedForward(d_model, d_ff, dropout)
-    return FeedForward(d_model, d_ff, dropout, activation)
+    return FeedForward(d_model, d_ff, dropout, config.activation)
+
+
+def build_feed_forward(d_model: int, config: FeedForwardConfig) -> nn.Module:
+    """One feed-forward sublayer, or a mixture of them."""
+    expert = partial(build_one_feed_forward, d_model, config)
+    return expert() if config.mixture is None else Mixture(d_model, config.mixture, expert)
 
 
 def normalization(d_model: int, kind: Normalization) -> nn.Module:
@@ -90,13 +127,11 @@ class Residual(nn.Module):
     a normalisation at its end.
     """
 
-    def __init__(
-        self, d_model: int, dropout: float, norm: Norm, kind: Normalization = "layer"
-    ) -> None:
+    def __init__(self, d_model: int, config: ResidualConfig) -> None:
         super().__init__()
-        self.norm = normalization(d_model, kind)
-        self.dropout = Dropout(dropout)
-        self.pre = norm == "pre"
+        self.norm = normalization(d_model, config.normalization)
+        self.dropout = Dropout(config.dropout)
+        self.pre = config.norm == "pre"
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """``(rows, length, d_model)`` to the same shape."""
@@ -105,6 +140,6 @@ class Residual(nn.Module):
         return self.norm(x + self.dropout(sublayer(x)))
 
 
-def final_norm(d_model: int, norm: Norm, kind: Normalization = "layer") -> nn.Module:
+def final_norm(d_model: int, config: ResidualConfig) -> nn.Module:
     """What closes a stack of layers: a normalisation where ``pre`` has left it open."""
-    return normalization(d_model, kind) if norm == "pre" else nn.Identity()
+    return normalization(d_model, config.normalization) if config.norm == "pre" else nn.Identity()

@@ -1,28 +1,43 @@
-"""Which way of :mod:`dragoman.models.layers.mixing` a Transformer takes: settings and choice."""
+"""Which classes the sublayers of a Transformer are: the settings, and the choice by them.
+
+How positions see one another is a :mod:`dragoman.models.layers.mixing`, of which self-attention is
+the paper's (Vaswani et al. 2017, section 3.2).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from pydantic import Field
 
+from dragoman.core.config import Config
+from dragoman.models.layers.attention import MultiHeadAttention, MultiHeadConfig
 from dragoman.models.layers.average_attention import AverageAttention
 from dragoman.models.layers.convolution import OddWidth
 from dragoman.models.layers.linear_attention import DecoderLinearAttention, EncoderLinearAttention
 from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
+from dragoman.models.layers.neighbourhood import Everywhere, Neighbourhood, Window
+from dragoman.models.layers.positions import DistancePenalty, PositionalEncodingConfig, Rotation
+from dragoman.models.layers.scoring import (
+    Additive,
+    DotProduct,
+    RelativePositions,
+    ScoredAttention,
+    Scoring,
+)
+from dragoman.models.layers.self_attention import (
+    DecoderScoredSelfAttention,
+    DecoderSelfAttention,
+    EncoderScoredSelfAttention,
+    EncoderSelfAttention,
+)
 from dragoman.models.layers.separable import DecoderSeparable, EncoderSeparable
 from dragoman.models.layers.ssru import SSRU
-from dragoman.models.layers.transformer_layers import (
-    LayersConfig,
-    attention_scale,
-    attention_sizes,
-    build_one_feed_forward,
-    build_self_attention,
-)
+from dragoman.models.layers.sublayers import FeedForwardConfig, build_one_feed_forward
 
 
-class MixingConfig(LayersConfig):
+class MixingConfig(Config):
     """How positions of source and target see one another; the defaults are the paper's."""
 
     encoder_mixing: Literal["self_attention", "linear_attention", "separable_convolution"] = (
@@ -44,42 +59,146 @@ class MixingConfig(LayersConfig):
     own in the decoder; odd."""
 
     def conflicts(self) -> Iterator[str]:
-        """What the chosen mixing does not read, or cannot do."""
-        yield from super().conflicts()
-        chosen = {self.encoder_mixing, self.decoder_mixing}
-        if "linear_attention" not in chosen:
+        """What the chosen mixing does not read."""
+        if "linear_attention" not in self.chosen:
             yield from self.unread("without linear_attention", "random_features")
-        elif self.attention == "additive":
-            yield "attention: additive has no random features for linear_attention"
-        if "separable_convolution" not in chosen:
+        if "separable_convolution" not in self.chosen:
             yield from self.unread("without separable_convolution", "kernel_width")
-        if "self_attention" not in chosen:
-            yield from self.unread("without self_attention", "window")
-            if self.positions in {"relative", "rotary", "alibi"}:
-                yield f"positions: {self.positions} is a part of self_attention"
+
+    def conflicts_with(
+        self, heads: MultiHeadConfig, encoding: PositionalEncodingConfig
+    ) -> Iterator[str]:
+        """What the chosen mixing does not read of attention, or cannot do."""
+        if "linear_attention" in self.chosen and heads.attention == "additive":
+            yield "attention: additive has no random features for linear_attention"
+        if "self_attention" not in self.chosen:
+            yield from heads.unread("without self_attention", "window")
+            if encoding.positions in {"relative", "rotary", "alibi"}:
+                yield f"positions: {encoding.positions} is a part of self_attention"
+
+    @property
+    def chosen(self) -> set[str]:
+        """What either side has."""
+        return {self.encoder_mixing, self.decoder_mixing}
 
 
-def build_encoder_mixing(config: MixingConfig) -> EncoderMixing:
+def build_encoder_mixing(
+    d_model: int,
+    mixing: MixingConfig,
+    heads: MultiHeadConfig,
+    encoding: PositionalEncodingConfig,
+) -> EncoderMixing:
     """The first sublayer of an encoder layer."""
-    if config.encoder_mixing == "linear_attention":
-        return EncoderLinearAttention(*attention_sizes(config), **_linear_options(config))
-    if config.encoder_mixing == "separable_convolution":
-        return EncoderSeparable(config.d_model, config.kernel_width)
-    return build_self_attention(config, causal=False)
+    if mixing.encoder_mixing == "linear_attention":
+        return EncoderLinearAttention(*_sizes(d_model, heads), **_linear_options(mixing, heads))
+    if mixing.encoder_mixing == "separable_convolution":
+        return EncoderSeparable(d_model, mixing.kernel_width)
+    return build_self_attention(d_model, heads, encoding, causal=False)
 
 
-def build_decoder_mixing(config: MixingConfig) -> DecoderMixing:
+def build_decoder_mixing(
+    d_model: int,
+    mixing: MixingConfig,
+    heads: MultiHeadConfig,
+    encoding: PositionalEncodingConfig,
+    feed_forward: FeedForwardConfig,
+) -> DecoderMixing:
     """The first sublayer of a decoder layer."""
-    if config.decoder_mixing == "linear_attention":
-        return DecoderLinearAttention(*attention_sizes(config), **_linear_options(config))
-    if config.decoder_mixing == "separable_convolution":
-        return DecoderSeparable(config.d_model, config.kernel_width)
-    if config.decoder_mixing == "average_attention":
-        return AverageAttention(config.d_model, build_one_feed_forward(config))
-    if config.decoder_mixing == "ssru":
-        return SSRU(config.d_model)
-    return build_self_attention(config, causal=True)
+    if mixing.decoder_mixing == "linear_attention":
+        return DecoderLinearAttention(*_sizes(d_model, heads), **_linear_options(mixing, heads))
+    if mixing.decoder_mixing == "separable_convolution":
+        return DecoderSeparable(d_model, mixing.kernel_width)
+    if mixing.decoder_mixing == "average_attention":
+        return AverageAttention(d_model, build_one_feed_forward(d_model, feed_forward))
+    if mixing.decoder_mixing == "ssru":
+        return SSRU(d_model)
+    return build_self_attention(d_model, heads, encoding, causal=True)
 
 
-def _linear_options(config: MixingConfig) -> dict[str, Any]:
-    return {"features": config.random_features, "scale": attention_scale(config)}
+def build_attention(d_model: int, heads: MultiHeadConfig) -> MultiHeadAttention:
+    """Attention without positions, such as that over the source."""
+    sizes = (*_sizes(d_model, heads), heads.attention_dropout)
+    if heads.attention == "additive":
+        return ScoredAttention(*sizes, scoring=_scoring(d_model, heads))
+    return MultiHeadAttention(*sizes, scale=heads.scale)
+
+
+@overload
+def build_self_attention(
+    d_model: int,
+    heads: MultiHeadConfig,
+    encoding: PositionalEncodingConfig,
+    *,
+    causal: Literal[True],
+) -> DecoderSelfAttention:
+    pass
+
+
+@overload
+def build_self_attention(
+    d_model: int,
+    heads: MultiHeadConfig,
+    encoding: PositionalEncodingConfig,
+    *,
+    causal: Literal[False],
+) -> EncoderSelfAttention:
+    pass
+
+
+def build_self_attention(
+    d_model: int,
+    heads: MultiHeadConfig,
+    encoding: PositionalEncodingConfig,
+    *,
+    causal: bool,
+) -> DecoderSelfAttention | EncoderSelfAttention:
+    """Attention of a sentence to itself, where positions and the window count.
+
+    Args:
+        d_model: width of what comes in and goes out.
+        heads: their sizes, how they meet keys, and the window.
+        encoding: of positions.
+        causal: whether only earlier positions are seen.
+    """
+    sizes = (*_sizes(d_model, heads), heads.attention_dropout)
+    neighbourhood = build_neighbourhood(heads, encoding)
+    of_dot_products = heads.attention != "additive" and heads.window is None
+    if of_dot_products and encoding.positions not in {"relative", "rotary"}:
+        plain = DecoderSelfAttention if causal else EncoderSelfAttention
+        return plain(*sizes, neighbourhood=neighbourhood, scale=heads.scale)
+    scoring = _scoring(d_model, heads)
+    d_k, d_v = heads.head_widths(d_model)
+    if encoding.positions == "relative":
+        before = encoding.relative_distance
+        scoring = RelativePositions(d_k, d_v, before, 0 if causal else before, heads.scale)
+    scored = DecoderScoredSelfAttention if causal else EncoderScoredSelfAttention
+    return scored(
+        *sizes,
+        scoring=neighbourhood.restricted(scoring, causal),
+        rotation=Rotation(d_k) if encoding.positions == "rotary" else None,
+        neighbourhood=neighbourhood,
+        scale=heads.scale,
+    )
+
+
+def build_neighbourhood(
+    heads: MultiHeadConfig, encoding: PositionalEncodingConfig
+) -> Neighbourhood:
+    """Which positions the self-attention of all layers sees."""
+    penalty = DistancePenalty(heads.heads) if encoding.positions == "alibi" else None
+    return Everywhere(penalty) if heads.window is None else Window(heads.window, penalty)
+
+
+def _sizes(d_model: int, heads: MultiHeadConfig) -> tuple[int, int, int, int]:
+    """d_model, heads, d_k and d_v."""
+    return d_model, heads.heads, *heads.head_widths(d_model)
+
+
+def _scoring(d_model: int, heads: MultiHeadConfig) -> Scoring:
+    if heads.attention == "additive":
+        return Additive(heads.heads, heads.head_widths(d_model)[0])
+    return DotProduct(heads.scale)
+
+
+def _linear_options(mixing: MixingConfig, heads: MultiHeadConfig) -> dict[str, Any]:
+    return {"features": mixing.random_features, "scale": heads.scale}

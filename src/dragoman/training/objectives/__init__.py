@@ -1,8 +1,10 @@
-"""What can be minimised on a batch; each objective a file."""
+"""What can be minimised on a batch; each objective a file, with its configuration."""
 
 from __future__ import annotations
 
 from dragoman.training.objectives.cross_entropy import CrossEntropy
+from dragoman.training.objectives.guided_alignment import GuidedAlignment
+from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.objectives.r_drop import RDrop
 
-__all__ = ["CrossEntropy", "RDrop"]
+__all__ = ["CrossEntropy", "GuidedAlignment", "ObjectiveConfig", "RDrop"]

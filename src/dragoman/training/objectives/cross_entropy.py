@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from dragoman.data.batches import Batch
-from dragoman.models.interface import TranslationModel
+from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.training.objectives.chunks import chunked_backward, read_target
+from dragoman.training.objectives.interface import ObjectiveConfig
 
 CACHED_SCORES = 1 << 20
 """Scores (positions times vocabulary) that become probabilities at once: few enough to stay in a
@@ -67,6 +69,17 @@ def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> tu
     """
     apply: Callable[..., tuple[Tensor, Tensor]] = _SmoothedCrossEntropy.apply
     return apply(logits, gold, smoothing)
+
+
+class CrossEntropyConfig(ObjectiveConfig):
+    """Cross-entropy with label smoothing, as in the paper (section 5.4)."""
+
+    kind: Literal["cross_entropy"] = "cross_entropy"
+    """Which objective this is."""
+
+    def build(self, smoothing: float, model: FamilyConfig) -> CrossEntropy:
+        """See :meth:`ObjectiveConfig.build`."""
+        return CrossEntropy(smoothing)
 
 
 @dataclass(frozen=True)

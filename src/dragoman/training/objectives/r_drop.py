@@ -13,14 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from dragoman.data.batches import Batch
-from dragoman.models.interface import TranslationModel
+from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.training.objectives.chunks import chunked_backward, read_target
 from dragoman.training.objectives.cross_entropy import per_token, smoothed_cross_entropy
+from dragoman.training.objectives.interface import ObjectiveConfig
+
+
+class RDropConfig(ObjectiveConfig):
+    """R-Drop: two passes under different dropout should say the same (Liang et al. 2021)."""
+
+    kind: Literal["r_drop"] = "r_drop"
+    """Which objective this is."""
+    alpha: float = Field(5.0, gt=0)
+    """What it counts that the passes differ; 5 in the paper for translation."""
+
+    def build(self, smoothing: float, model: FamilyConfig) -> RDrop:
+        """See :meth:`ObjectiveConfig.build`."""
+        return RDrop(smoothing, self.alpha)
 
 
 @dataclass(frozen=True)

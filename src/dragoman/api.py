@@ -1,0 +1,167 @@
+"""What programs call: the functions of ``import dragoman``, which stay as they are.
+
+Each imports what it needs when it is called, so that this module itself is light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.evaluation.metrics import Score
+    from dragoman.recipe import ExperimentConfig
+    from dragoman.training.observers import Observer, Record
+    from dragoman.translation.translator import Translator
+    from dragoman.validation import Report
+
+
+def load(*paths: Path | str, **options: Any) -> Translator:
+    """Open a model or run directory; several make an ensemble.
+
+    Args:
+        paths: directories of models, runs or checkpoints.
+        options: ``device``, ``precision`` and ``workers``, see ``Translator.load``.
+
+    Raises:
+        SavedError: one is missing or damaged, or their vocabularies differ.
+        ConfigError: no path, or an option that does not exist or is out of range.
+    """
+    from dragoman.translation.translator import Translator
+
+    return Translator.load(*paths, **options)
+
+
+def read_recipe(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
+    """The run that a YAML file describes, with every default filled in.
+
+    Args:
+        path: the file, or the name of a recipe that comes with Dragoman.
+        settings: overrides such as ``training.max_steps=500``.
+
+    Raises:
+        ConfigError: the file or a setting is wrong; one line names the key and the remedy.
+    """
+    from dragoman.core.arguments import check_lines, check_path
+    from dragoman.recipe import read_experiment
+
+    changes = list(check_lines(settings, "setting"))
+    return read_experiment(check_path(path, "recipe"), changes)
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """A run that has ended."""
+
+    path: Path
+    """Its directory."""
+    scores: dict[str, Report]
+    """Of the finished model by set, ``dev`` first: ``loss``, ``perplexity`` and, by its name, each
+    metric with ``value`` and ``signature``."""
+
+    def load(self, **options: Any) -> Translator:
+        """Its model, as :func:`load` opens it."""
+        return load(self.path, **options)
+
+
+def train(
+    recipe: ExperimentConfig | Path | str,
+    run: Path | str,
+    settings: Sequence[str] = (),
+    *,
+    observe: Callable[[Record], object] | None = None,
+) -> TrainedRun:
+    """Train as a recipe says, in this process, and score the model; ``dragoman train`` does this.
+
+    Args:
+        recipe: from :func:`read_recipe`, or what that reads.
+        run: the directory to make; the command line goes on with one that was interrupted.
+        settings: overrides such as ``training.max_steps=500``, for a recipe that is still to be
+            read.
+        observe: called with each line of ``metrics.jsonl`` as a mapping: ``kind``, ``step`` and
+            figures.
+
+    Raises:
+        ConfigError: the recipe is wrong, or ``run`` holds a run or something else.
+        DataError: text cannot be used as it is.
+        TrainingError: the loss stays non-finite.
+        StorageError: the disk refuses.
+        InterruptedRunError: a signal came; what was learned is saved.
+    """
+    from dragoman.core.arguments import check_path
+    from dragoman.core.errors import UsageError
+    from dragoman.evaluation.metrics import check_installed
+    from dragoman.experiment import Experiment
+    from dragoman.recipe import ExperimentConfig
+    from dragoman.run_directory import begin
+    from dragoman.training.distributed import World
+    from dragoman.validation import read_scores
+
+    directory = check_path(run, "run directory")
+    if not isinstance(recipe, ExperimentConfig):
+        recipe = read_recipe(recipe, settings)
+    elif settings:
+        raise UsageError("this recipe has been read already; give settings to read_recipe")
+    observers: list[Observer] = [] if observe is None else [_Told(observe)]
+    check_installed(recipe.evaluation)  # or it is missed hours later
+    with begin(directory):
+        experiment = Experiment.create(recipe, directory)
+        experiment.train(experiment.prepare(), World.alone(), lambda step: observers)
+    return TrainedRun(directory, read_scores(directory))
+
+
+def evaluate(
+    hypotheses: Sequence[str],
+    references: Sequence[str] | Sequence[Sequence[str]],
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    **options: Any,
+) -> dict[str, Score]:
+    """Score translations of a corpus against one or more sets of references.
+
+    Args:
+        hypotheses: the translations, one a sentence.
+        references: a reference for each of them, or several such lists.
+        metrics: ``bleu``, ``chrf`` and ``ter``.
+        options: of the ``evaluation`` section of a recipe, such as ``confidence_samples=1000``.
+
+    Returns:
+        By metric a score: ``value``, ``signature`` and, if asked for, ``confidence``.
+
+    Raises:
+        DataError: there are no lines, or their numbers differ.
+        ConfigError: a metric or an option does not exist.
+        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+        UsageError: something that is no string is among the lines.
+    """
+    from dragoman.core.arguments import check_lines
+    from dragoman.core.config import parse
+    from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
+
+    chosen = [metrics] if isinstance(metrics, str) else list(metrics)
+    config = parse(EvaluationConfig, {"metrics": chosen, **options}, "evaluate")
+    lines = list(check_lines(hypotheses, "hypothesis"))
+    several = isinstance(references, (list, tuple)) and not isinstance(
+        next(iter(references), ""), str
+    )
+    sets: Sequence[Any] = references if several else [references]
+    scores = score_corpus(lines, [list(check_lines(one, "reference")) for one in sets], config)
+    return dict(zip(config.metrics, scores, strict=True))
+
+
+class _Told:
+    """An observer of training that is one function."""
+
+    def __init__(self, tell: Callable[[Record], object]) -> None:
+        self._tell = tell
+
+    def record(self, record: Record) -> None:
+        """Hand it on."""
+        self._tell(dict(record))
+
+    def rewind(self, step: int) -> None:
+        """What was told stays told."""
+
+    def close(self) -> None:
+        """Nothing to end."""

@@ -1,0 +1,138 @@
+"""The command ``dragoman convert``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.cli.options import EXISTING, FormatName, json_option
+from dragoman.core.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dragoman.text.corpus import CorpusPart
+    from dragoman.text.formats import Format, Sides
+
+_TOLD_PAIRS = 1000  # between two moves of the bar
+
+
+@click.command()
+@click.argument("paths", metavar="INPUT... OUTPUT...", type=EXISTING, nargs=-1, required=True)
+@click.option("--source", help="Column, key or language of the source in INPUT.")
+@click.option("--target", help="The same of the target.")
+@click.option(
+    "--format",
+    type=FormatName(),
+    help="The format of INPUT, where the suffix does not tell.",
+)
+@click.option(
+    "--output-format",
+    type=FormatName(),
+    help="The format of OUTPUT, where the suffix does not tell.",
+)
+@click.option(
+    "--names",
+    metavar="SOURCE TARGET",
+    nargs=2,
+    help="What to call the columns or keys of OUTPUT.  [default: the languages of INPUT]",
+)
+@json_option
+def convert(
+    paths: tuple[Path, ...],
+    output_format: str | None,
+    names: Sides | None,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Write the pairs of INPUT in the format of OUTPUT: TSV, JSONL or two plain files.
+
+    INPUT is one file that has both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
+    source first; so is OUTPUT.  All pairs are written just as they are, empty ones too, in their
+    order.  A suffix .gz, .xz or .zst of OUTPUT compresses it.  Nothing that is there is replaced.
+
+    \b
+    Examples:
+      dragoman convert memory.tmx train.tsv --source en --target de
+      dragoman convert train.en.gz train.de.gz train.jsonl
+      dragoman convert train.jsonl.zst train.en train.de --source translation.en \\
+        --target translation.de
+      dragoman convert de.po de.tsv.gz --names en de
+    """
+    from dragoman.apps.material import Choice, find_part
+    from dragoman.apps.progress import tell
+    from dragoman.apps.results import print_json
+
+    form, outputs = _outputs(paths, output_format)
+    if names and not form.names_sides:
+        raise ConfigError(f"--names: a {form.name} file names no sides; leave it out")
+    part, languages = find_part(paths[: -len(outputs)], Choice(**choices))
+    sides = names or languages
+    count = _write(part, form, outputs, sides)
+    written = " and ".join(map(str, outputs))
+    if as_json:
+        print_json(
+            {
+                "output": [str(path) for path in outputs],
+                "format": form.name,
+                "sides": list(sides),
+                "pairs": count,
+            }
+        )
+    else:
+        tell(f"{count:,} pairs of {sides[0]} and {sides[1]} are in {written}")
+
+
+def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, Sequence[Path]]:
+    """The format to write, and which of ``paths`` are its files: the last, or the last two.
+
+    Raises:
+        ConfigError: the format is not told, too few files are named, or one is there already.
+    """
+    from dragoman.text.formats import FORMATS, FormatError, format_named, format_of
+
+    told: list[Format | None] = []
+    for path in paths[-2:]:
+        try:
+            told.append(format_of(path))
+        except FormatError:
+            told.append(None)  # as of plain files
+    form = format_named(output_format) if output_format else told[-1] or FORMATS["plain"]
+    outputs = paths[-1:] if form.one_file else paths[-2:]
+    if len(paths) <= len(outputs) or (not form.one_file and not output_format and any(told)):
+        raise ConfigError(
+            f"{paths[-1]}: name what to read and then what to write: one file with a suffix such "
+            "as .tsv or .jsonl (or any with --output-format), or two plain files, source first"
+        )
+    if len(set(outputs)) < len(outputs):
+        raise ConfigError(f"{outputs[0]}: is named for either side; name two files")
+    for path in outputs:
+        if os.path.lexists(path) and not _is_device(path):
+            raise ConfigError(
+                f"{path}: is there already; move it away or name another file to write"
+            )
+    return form, outputs
+
+
+def _is_device(path: Path) -> bool:
+    """Whether it is a device or a pipe, such as ``/dev/stdout``, which holds nothing to lose."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+def _write(part: CorpusPart, form: Format, outputs: Sequence[Path], sides: Sides) -> int:
+    """Write all pairs, and return how many they are."""
+    from dragoman.apps.progress import counting
+    from dragoman.text.corpus import read_pairs
+
+    count = 0
+    with form.write(outputs, sides) as add, counting("converting", "pairs") as show:
+        for count, pair in enumerate(read_pairs(part), 1):
+            add(pair)
+            if count % _TOLD_PAIRS == 0:
+                show(count)
+        if not count:
+            raise DataError(f"{part.name}: no pairs; give a file with pairs")
+    return count

@@ -1,0 +1,185 @@
+"""What the files of a command line are: corpora, their languages, and which side is which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.formats import FormatError, file_formats, format_named, format_of
+from dragoman.text.language_codes import is_language_tag
+from dragoman.text.sides import language_of_file
+
+
+@dataclass(frozen=True)
+class Material:
+    """The text that a configuration is made for; paths are absolute."""
+
+    source_language: str
+    target_language: str
+    train: CorpusPart
+    dev: CorpusPart | None
+    """None where it has to be split off."""
+    test: CorpusPart | None
+    """The same."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user named, and how files are read."""
+
+    source: str | None = None
+    """Column, key or language of the source; of plain files, its language."""
+    target: str | None = None
+    """The same of the target."""
+    format: str | None = None
+    """Where suffixes do not tell it."""
+
+
+def find_material(
+    files: Sequence[Path],
+    *,
+    dev: Sequence[Path] = (),
+    test: Sequence[Path] = (),
+    source: str | None = None,
+    target: str | None = None,
+    file_format: str | None = None,
+) -> Material:
+    """Find out what the files hold.
+
+    Args:
+        files: one with both sides, or two plain ones.
+        dev: the same for the dev set; none if it is to be split off.
+        test: the same for the test set.
+        source: column, key or language of the source; of plain files, its language.
+        target: the same of the target.
+        file_format: where suffixes do not tell it.
+
+    Raises:
+        ConfigError: which languages are meant is not clear; the message names those there are.
+        DataError: a file cannot be read.
+    """
+    choice = Choice(source, target, file_format)
+    _check_files(*files, *dev, *test)
+    train, names = _part(files, choice)
+    return Material(
+        *names,
+        train,
+        _beside(dev, choice, train, names),
+        _beside(test, choice, train, names),
+    )
+
+
+def find_part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
+    """One file with both sides, or two plain ones, and the languages of its source and target.
+
+    Raises:
+        ConfigError: which languages are meant is not clear; the message names those there are.
+        DataError: a file cannot be read.
+    """
+    _check_files(*files)
+    return _part(files, choice)
+
+
+def _check_files(*files: Path) -> None:
+    for path in files:
+        if not path.is_file():
+            there = "is no file" if path.exists() else "no such file"
+            raise DataError(f"{path}: {there}; give the path of a text")
+
+
+def _beside(
+    files: Sequence[Path], choice: Choice, train: CorpusPart, names: tuple[str, str]
+) -> CorpusPart | None:
+    """A dev or test set, with the sides of the training text."""
+    if not files:
+        return None
+    if train.file_format.names_sides and len(files) == 1:
+        sides = (train.source, train.target)
+    else:
+        sides = names
+    return _part(files, Choice(*sides, choice.format))[0]
+
+
+def _what_to_give() -> str:
+    names = ", ".join(file_formats())
+    return f"give one file that has both sides ({names}) or two plain files, source first"
+
+
+def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
+    if len(files) == 2:
+        return _plain(files, choice)
+    if len(files) != 1:
+        raise ConfigError(f"{len(files)} files: {_what_to_give()}")
+    path = files[0].absolute()
+    try:
+        form = format_of(path) if choice.format is None else format_named(choice.format)
+    except FormatError as error:
+        if choice.format is not None:
+            raise
+        raise ConfigError(
+            f"{path}: its suffix does not tell what it is; name it with --format, or "
+            f"{_what_to_give()}"
+        ) from error
+    if not form.one_file:
+        raise ConfigError(f"{path}: a {form.name} file has one side; {_what_to_give()}")
+    if not form.names_sides:
+        told = form.languages(path)
+        languages = choice.source or told[0] or "source", choice.target or told[1] or "target"
+        return CorpusPart(path=str(path), format=choice.format), languages
+    names = _chosen(form.offered_sides(path), choice, path)
+    part = CorpusPart(path=str(path), source=names[0], target=names[1], format=choice.format)
+    # A key of JSONL may have the objects around it in its name.
+    source, target = (name.rpartition(".")[2] for name in names)
+    return part, (source, target) if source != target else names
+
+
+def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
+    """Two plain files: their suffixes are languages, unless the user names these."""
+    suffixes = [language_of_file(path) for path in files]
+    ours = list(files)
+    if suffixes[::-1] == [choice.source, choice.target]:
+        suffixes, ours = suffixes[::-1], ours[::-1]
+    elif None in (choice.source, choice.target) and None not in suffixes:
+        named = [choice.source in (None, suffixes[0]), choice.target in (None, suffixes[1])]
+        swapped = [choice.source in (None, suffixes[1]), choice.target in (None, suffixes[0])]
+        if not all(named) and all(swapped):
+            suffixes, ours = suffixes[::-1], ours[::-1]
+    source, target = choice.source or suffixes[0], choice.target or suffixes[1]
+    if source is None or target is None or source == target:
+        raise ConfigError(
+            f"{files[0]} and {files[1]}: their suffixes do not tell two languages, as train.en and "
+            "train.de do; name them with --source and --target, such as --source en --target de"
+        )
+    paths = [str(path.absolute()) for path in ours]
+    return CorpusPart(source=paths[0], target=paths[1]), (source, target)
+
+
+def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, str]:
+    """The two sides that are meant: those named, or those that nothing else could be."""
+    if choice.source is not None and choice.target is not None:
+        if choice.source == choice.target:
+            raise ConfigError(f"--source and --target are both {choice.source!r}; name two sides")
+        return choice.source, choice.target
+    named = {choice.source, choice.target}
+    open_names = [name for name in offered if name not in named]
+    languages = [name for name in open_names if is_language_tag(name.rpartition(".")[2])]
+    # Indonesian among others is likelier the number of a row.
+    languages = [name for name in languages if name.lower() != "id" or len(offered) <= 2]
+    wanted = 2 - len(named - {None})
+    for candidates in (open_names, languages):
+        if len(candidates) == wanted:
+            left = iter(candidates)
+            return choice.source or next(left), choice.target or next(left)
+    raise ConfigError(
+        f"{path}: it has {', '.join(offered) or 'no text'}; say which are source and target, "
+        f"{_example(languages, choice)}"
+    )
+
+
+def _example(languages: Sequence[str], choice: Choice) -> str:
+    left = iter([*languages, "en", "de"])
+    source, target = (name or next(left) for name in (choice.source, choice.target))
+    return f"such as --source {source} --target {target}"

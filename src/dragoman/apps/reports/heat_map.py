@@ -1,0 +1,158 @@
+"""Where a model looks in the source, for people: as a table, a page or a picture."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.files import atomic_write
+from dragoman.translation.outputs import Attention
+
+PAGE, PICTURES = ".html", (".svg", ".png")
+SUFFIXES = (*PICTURES, PAGE)
+"""Of the files that it can be drawn in."""
+
+_PAGE_TEMPLATE = "attention.html"
+_BAR = 8  # characters of a weight of one
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Attention over the source while the target is written."""
+
+    source: list[str]
+    rows: list[tuple[str, list[float]]]
+    """A target piece, and a weight for each source piece; they sum to one."""
+    means: str
+    """Which layers and heads the weights are of; empty where the model has no choice."""
+
+
+def heat_map(attention: Attention, layer: int | None = None, head: int | None = None) -> HeatMap:
+    """One layer or head of it, or the mean over all.
+
+    Args:
+        attention: of one sentence.
+        layer: from 1 on; the mean over all layers if not given.
+        head: of that layer, from 1 on; the mean over its heads if not given.
+
+    Raises:
+        ConfigError: there is no such layer or head, or a head without a layer.
+    """
+    layers, heads = attention.weights.shape[:2]
+    _check("layer", layer, layers)
+    _check("head", head, heads)
+    if head is not None and layer is None:
+        if layers > 1:
+            raise ConfigError(
+                f"head {head} of which layer? Say one from 1 to {layers}: heads of several layers "
+                "have nothing in common"
+            )
+        layer = 1
+    weights = attention.weights
+    weights = weights.mean(0) if layer is None else weights[layer - 1]
+    weights = weights.mean(0) if head is None else weights[head - 1]
+    return HeatMap(
+        [readable(piece) for piece in attention.source],
+        [
+            (readable(piece), row)
+            for piece, row in zip(attention.target, weights.tolist(), strict=True)
+        ],
+        _means(layer, layers, head, heads),
+    )
+
+
+def _check(name: str, wanted: int | None, present: int) -> None:
+    if wanted is not None and not 1 <= wanted <= present:
+        there = f"1 to {present}" if present > 1 else "1"
+        raise ConfigError(f"{name} {wanted}: there is none; this model's {name}s are {there}")
+
+
+def _means(layer: int | None, layers: int, head: int | None, heads: int) -> str:
+    """Which weights are shown, in words; a model with one layer or head is not told of it."""
+    chosen, mean = [], []
+    for name, number, count in (("layer", layer, layers), ("head", head, heads)):
+        if number is not None:
+            chosen.append(f"{name} {number} of {count}")
+        elif count > 1:
+            mean.append(f"{count} {name}s")
+    return ", ".join([*chosen, *([f"mean over {' and '.join(mean)}"] if mean else [])])
+
+
+def readable(piece: str) -> str:
+    """A piece as people can read it, whatever characters it has; a space is ␣."""
+    if piece == "</s>":
+        return "end"
+    return "".join(
+        sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in piece.replace("▁", "␣")
+    )
+
+
+def heat_map_lines(found: HeatMap, best: int = 3, blocks: bool = True) -> Iterator[str]:
+    """A line for each target piece, with the source pieces that it looks at most.
+
+    Args:
+        found: the weights.
+        best: how many source pieces.
+        blocks: whether the terminal has block characters; bars are of number signs otherwise.
+    """
+    target_width = max(_width(piece) for piece, _ in found.rows)
+    source_width = max(map(_width, found.source))
+    for piece, weights in found.rows:
+        order = sorted(range(len(weights)), key=lambda place: -weights[place])[:best]
+        cells = [
+            f"{_padded(found.source[place], source_width)} {weights[place]:.2f} "
+            f"{_bar(weights[place], blocks)}"
+            for place in order
+        ]
+        yield f"{_padded(piece, target_width)}  {'  '.join(cells)}".rstrip()
+
+
+def _bar(weight: float, blocks: bool) -> str:
+    if not blocks:
+        return f"{'#' * round(_BAR * weight):<{_BAR}}"
+    whole, eighths = divmod(round(8 * _BAR * weight), 8)
+    return f"{_EIGHTHS[8] * whole + _EIGHTHS[eighths]:<{_BAR + 1}}"
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal, of which an ideograph takes two and a combining mark none."""
+    return sum(
+        0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
+        for sign in text
+    )
+
+
+def draw_heat_map(found: HeatMap, path: Path, **facts: Any) -> None:
+    """Write the weights as a page or a picture, as the suffix of ``path`` says.
+
+    Args:
+        found: the weights.
+        path: ends in one of :data:`SUFFIXES`.
+        facts: for a page: ``source`` and ``target``, the sentences; ``model``, its name.
+
+    Raises:
+        MissingExtraError: matplotlib or Jinja2 is not installed.
+        StorageError: the disk refuses.
+    """
+    content: str | bytes
+    if path.suffix == PAGE:
+        from dragoman.apps.reports.pages import render
+
+        content = render(_PAGE_TEMPLATE, heat_map=found, **facts)
+    else:
+        from dragoman.apps.reports.plots import attention_picture, to_png, to_svg
+
+        title = ": ".join(["Attention over the source", *filter(None, [found.means])])
+        figure = attention_picture(found.source, found.rows, title)
+        content = to_svg(figure) if path.suffix == ".svg" else to_png(figure)
+    with atomic_write(path, "w" if isinstance(content, str) else "wb") as stream:
+        stream.write(content)

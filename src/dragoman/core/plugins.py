@@ -1,0 +1,70 @@
+"""Classes that other installed packages add, found by their entry points.
+
+A package names them in its ``pyproject.toml``::
+
+    [project.entry-points."dragoman.formats"]
+    mine = "my_package.module:MyFormat"
+
+Nothing of a package is imported before its name is asked for, and one that is broken does no harm
+to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import TypeVar
+
+from dragoman.core.errors import ConfigError
+
+Base = TypeVar("Base")
+
+
+@cache
+def installed(group: str) -> Mapping[str, Sequence[EntryPoint]]:
+    """What installed packages add to ``group``, by name; one, unless two packages disagree.
+
+    What is installed while this process runs is not seen.
+    """
+    found: dict[str, list[EntryPoint]] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, []).append(entry)
+    return MappingProxyType(found)
+
+
+def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
+    """The class that a package adds to ``group`` as ``name``.
+
+    Args:
+        group: of entry points.
+        name: one of :func:`installed`.
+        base: what it must be a subclass of.
+
+    Raises:
+        ConfigError: it cannot be imported, is something else, or two packages add one of that
+            name; the message names the packages.
+    """
+    entry, *others = installed(group)[name]
+    if others:
+        packages = " and ".join(sorted(map(_package, [entry, *others])))
+        raise ConfigError(f"{group}: {packages} both add {name}; uninstall one of them")
+    what = f"{group}: {name} ({entry.value} of {_package(entry)})"
+    try:
+        found = entry.load()
+    except Exception as error:  # whatever a foreign module does when it is imported
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigError(
+            f"{what} cannot be loaded: {reason:.300}; update or uninstall the package"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise ConfigError(
+            f"{what} is no subclass of {base.__module__}.{base.__qualname__}; update or uninstall "
+            "the package"
+        )
+    return found
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "an unknown package"

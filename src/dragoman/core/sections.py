@@ -1,0 +1,183 @@
+"""Configurations composed of sections: side by side in the file, or one of several.
+
+A flat section is a small configuration beside the layer that it configures.  Where a class has a
+field ``residual: Flat[ResidualConfig]``, code reads ``config.residual.dropout`` and the file says
+``dropout``; the name of the field is no key of the file.
+
+A field that holds one of several configurations, told apart by a key of theirs such as ``family``,
+is annotated with an :class:`OneOf`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
+
+from dragoman.core.errors import ConfigError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class _Mark:
+    """What a field is annotated with whose keys stand beside those of its class."""
+
+
+SectionType = TypeVar("SectionType")
+Flat = Annotated[SectionType, _Mark()]
+"""A section whose keys stand beside those of the class that has it."""
+
+
+def flat_sections(kind: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """The flat sections of a class by the names of their fields."""
+    found = {}
+    for name, field in kind.model_fields.items():
+        if any(isinstance(mark, _Mark) for mark in field.metadata):
+            assert isinstance(field.annotation, type), f"{name} is one class, never a choice"
+            found[name] = field.annotation
+    return found
+
+
+def keys_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The keys that a file has for a class, in their order, those of flat sections among them."""
+    sections, keys = flat_sections(kind), {}
+    for name, field in kind.model_fields.items():
+        keys.update(keys_of(sections[name]) if name in sections else {name: field})
+    return keys
+
+
+def gathered(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """``values`` as a file has them, with those of a flat section in a mapping of their own.
+
+    What is there as a section already, and no plain mapping, is kept.
+    """
+    sections = flat_sections(kind)
+    homes = {key: name for name, section in sections.items() for key in keys_of(section)}
+    result: dict[str, Any] = {}
+    for key, value in values.items():
+        if key in homes and not isinstance(values.get(homes[key]), BaseModel):
+            result.setdefault(homes[key], {})[key] = value
+        else:
+            result[key] = value
+    return result
+
+
+def flattened(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The reverse of :func:`gathered`."""
+    sections = flat_sections(kind)
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        result.update(value if name in sections else {name: value})
+    return result
+
+
+class OneOf(ABC):
+    """Annotates a field that holds one of several configurations, told apart by ``key``.
+
+    Other packages may provide some of them, and these are not imported before one is asked for.
+    """
+
+    key: str
+    """What tells them apart."""
+    default: str
+    """Which one is meant where a file has no such key."""
+    question: str = ""
+    """What else may be wrong where one is unknown."""
+
+    @abstractmethod
+    def find(self, name: str) -> type[BaseModel]:
+        """The configuration class of that name.
+
+        Raises:
+            KeyError: there is none.
+            ConfigError: there is one, and it cannot be used.
+        """
+
+    @abstractmethod
+    def at_hand(self) -> Sequence[type[BaseModel]]:
+        """Those that come with this package."""
+
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """The names of all that are installed."""
+
+    def chosen(self, values: Any) -> Sequence[type[BaseModel]]:
+        """The one that ``values`` name, or all at hand if they name none that can be used."""
+        if not isinstance(values, dict):
+            return self.at_hand()
+        try:
+            return [self.find(values.get(self.key, self.default))]
+        except (KeyError, TypeError, ConfigError):
+            return self.at_hand()
+
+    def validate(self, values: Any) -> BaseModel:
+        """One of them from the values of a file; what is one already is kept."""
+        if isinstance(values, BaseModel):
+            return values
+        if not isinstance(values, dict):
+            raise PydanticKnownError("model_type", {"class_name": self.key})
+        name = values.get(self.key, self.default)
+        try:
+            kind = self.find(name)
+        except (KeyError, TypeError):
+            raise self._unknown(name) from None
+        except ConfigError as error:
+            raise PydanticCustomError("unusable", "{text}", {"text": str(error)}) from error
+        return kind.model_validate(values)
+
+    def _unknown(self, name: object) -> PydanticCustomError:
+        known = sorted(self.names())
+        close = difflib.get_close_matches(name[:80] if isinstance(name, str) else "", known, 1)
+        hints = [f"did you mean {close[0]!r}?"] if close else []
+        hints += [self.question] if self.question else []
+        text = f"Input should be one of {', '.join(map(repr, known))}, found {name!r:.80}"
+        told = "; ".join([text, " Or ".join(hints)]) if hints else text
+        return PydanticCustomError("unknown_kind", "{text}", {"text": told, "key": self.key})
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """How pydantic reads such a field, and writes it."""
+        return core_schema.no_info_plain_validator_function(
+            self.validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(_dumped, info_arg=True),
+        )
+
+
+def _dumped(config: BaseModel, info: core_schema.SerializationInfo) -> dict[str, Any]:
+    return config.model_dump(mode=info.mode)
+
+
+def choice_of(field: FieldInfo) -> OneOf | None:
+    """What says which configurations a field may hold, if it is one of several."""
+    return next((mark for mark in field.metadata if isinstance(mark, OneOf)), None)
+
+
+def members(field: FieldInfo, base: type[Model]) -> list[type[Model]]:
+    """The configuration classes that may stand in a field.
+
+    Args:
+        field: of a configuration.
+        base: what they are subclasses of.
+    """
+    choice = choice_of(field)
+    if choice is not None:
+        return [kind for kind in choice.at_hand() if issubclass(kind, base)]
+    return configs_in(field.annotation, base)
+
+
+def configs_in(annotation: Any, base: type[Model]) -> list[type[Model]]:
+    """The configuration classes that a type annotation mentions, through unions and lists.
+
+    Args:
+        annotation: of a field.
+        base: what they are subclasses of.
+    """
+    # Python 3.10 takes dict[str, ...] for a class.
+    is_class = isinstance(annotation, type) and get_origin(annotation) is None
+    if is_class and issubclass(annotation, base):
+        return [annotation]
+    return [kind for argument in get_args(annotation) for kind in configs_in(argument, base)]

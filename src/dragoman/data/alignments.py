@@ -1,0 +1,293 @@
+"""Word alignments of a prepared corpus, row by row, and batches that know them.
+
+They lie in a :class:`~dragoman.data.store.Store` of their own: its row is the store's row, its
+sources and targets are the source words and target words of each link.  Pieces are found when a
+batch is made, so that subword sampling may split words differently each time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import DataError, SavedError
+from dragoman.core.files import atomic_directory
+from dragoman.data.batches import Batch, Batches
+from dragoman.data.origin import InputFile, describe, digest, same_content
+from dragoman.data.store import (
+    FILE_NAMES,
+    FORMAT,
+    Manifest,
+    Store,
+    StoreWriter,
+    read_manifest,
+    write_manifest,
+)
+from dragoman.models.interface import TranslationModel
+from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.pharaoh import Link, read_alignments
+from dragoman.text.vocabulary import EOS, PAD, Vocabularies, Vocabulary
+
+log = logging.getLogger(__name__)
+
+ALIGNMENTS_DIRECTORY = "alignments"
+"""Of a run."""
+
+_CHUNK_PAIRS = 4096
+
+Bools = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+
+class _Aligned(NamedTuple):
+    """A pair as cleaning leaves it, with its links."""
+
+    pair: Pair
+    source_words: int
+    """Words of the line as it stands in the corpus, which the links count."""
+    target_words: int
+    links: list[Link]
+
+
+def prepare_alignments(
+    directory: Path | str,
+    store: Store,
+    parts: Sequence[CorpusPart],
+    vocabularies: Vocabularies,
+    cleaning: CleaningConfig,
+    *,
+    held_out: frozenset[int] = frozenset(),
+) -> Store:
+    """Make the links of every row of ``store``, or open them if they are there and up to date.
+
+    The text is read and cleaned once more, to know which lines the rows come from; each row is
+    compared with what its line is encoded to.
+
+    Args:
+        directory: where the links are, or will be.
+        store: what :func:`~dragoman.data.prepare.prepare` made of ``parts``.
+        parts: the corpus; rows of a part without ``alignments`` have no links.
+        vocabularies: what the store was encoded with.
+        cleaning: which pairs were dropped.
+        held_out: keys of pairs that were dropped, too.
+
+    Raises:
+        DataError: a file of links is missing or wrong, or not as long as its part.
+        StorageError: the disk refuses.
+    """
+    directory = Path(directory)
+    paths = [Path(part.alignments) for part in parts if part.alignments is not None]
+    inputs = describe(paths, _known(directory))
+    settings = digest([store.fingerprint, [part.alignments is not None for part in parts]])
+    if (found := _open(directory)) is not None:
+        manifest = found.manifest
+        if manifest.settings == settings and same_content(manifest.inputs, inputs):
+            return found
+    left_out = 0
+    with atomic_directory(directory, FILE_NAMES) as unfinished:
+        with StoreWriter(unfinished) as writer:
+            for part, stored in zip(parts, store.parts, strict=True):
+                rows = iter(range(stored.start, stored.stop))
+                if part.alignments is None:
+                    _append(writer, [[] for _ in rows])
+                    continue
+                aligned = _aligned_pairs(part, cleaning, held_out)
+                while chunk := list(islice(aligned, _CHUNK_PAIRS)):
+                    links, changed = _of_rows(part, chunk, rows, store, vocabularies)
+                    _append(writer, links)
+                    left_out += changed
+                if next(rows, None) is not None:
+                    raise _changed_text(part)
+        manifest = Manifest(
+            format=FORMAT,
+            pairs=writer.pairs,
+            max_pieces=store.manifest.max_pieces,
+            parts=list(store.parts),
+            fingerprint=digest([settings, [file.sha256 for file in inputs]]),
+            settings=settings,
+            inputs=list(inputs),
+            files=writer.files(),
+        )
+        write_manifest(unfinished, manifest)
+    if left_out:
+        log.warning(
+            "%d pairs are learned from without their alignments: normalization splits or joins "
+            "their words",
+            left_out,
+        )
+    return Store.open(directory)
+
+
+def _known(directory: Path) -> list[InputFile]:
+    try:
+        return read_manifest(directory).inputs
+    except SavedError:
+        return []
+
+
+def _open(directory: Path) -> Store | None:
+    try:
+        return Store.open(directory)
+    except SavedError:
+        return None
+
+
+def _aligned_pairs(
+    part: CorpusPart, cleaning: CleaningConfig, held_out: frozenset[int]
+) -> Iterator[_Aligned]:
+    """The pairs that cleaning keeps, each with its links.
+
+    Raises:
+        DataError: there are more or fewer lines of links than pairs, or a link goes beyond the
+            words of its pair.
+    """
+    alignments = part.alignments
+    assert alignments is not None
+    last: list[tuple[Pair, list[Link]]] = []  # what cleaning has just been given
+
+    def raw_pairs() -> Iterator[Pair]:
+        for pair, links in _joined(part, alignments):
+            last[:] = [(pair, links)]
+            yield pair
+
+    kept = clean(
+        raw_pairs(), cleaning, CleaningReport(), has_source=part.has_source, held_out=held_out
+    )
+    for pair in kept:
+        ((raw, links),) = last
+        yield _Aligned(pair, len(raw.source.split()), len(raw.target.split()), links)
+
+
+def _joined(part: CorpusPart, alignments: str) -> Iterator[tuple[Pair, list[Link]]]:
+    """Every pair of the corpus with its links, which are checked."""
+    pairs, lines = read_pairs(part), read_alignments(alignments)
+    for number, (pair, links) in enumerate(zip_longest(pairs, lines), 1):
+        if pair is None or links is None:
+            longer = number + sum(1 for _ in (lines if pair is None else pairs))
+            counts = (longer, number - 1) if pair is None else (number - 1, longer)
+            raise DataError(
+                f"{alignments} has {counts[0]} lines and {part.name} has {counts[1]} pairs; each "
+                "pair needs its line, which may be empty"
+            )
+        for place, (side, text) in enumerate((("source", pair.source), ("target", pair.target))):
+            words, linked = len(text.split()), max((link[place] for link in links), default=-1)
+            if linked >= words:
+                raise DataError(
+                    f"{alignments}:{number}: {side} word {linked} is linked, but the {side} has "
+                    f"{words} words, counted from 0 (line {pair.line} of {part.name}); align the "
+                    "text as it stands there"
+                )
+        yield pair, links
+
+
+def _of_rows(
+    part: CorpusPart,
+    chunk: Sequence[_Aligned],
+    rows: Iterator[int],
+    store: Store,
+    vocabularies: Vocabularies,
+) -> tuple[list[list[Link]], int]:
+    """The links of the next rows, as many as ``chunk`` fills, and how many were left out."""
+    sources = vocabularies.source.encode_batch([one.pair.source for one in chunk], normalized=True)
+    targets = vocabularies.target.encode_batch([one.pair.target for one in chunk], normalized=True)
+    begins = _word_beginnings(vocabularies.source), _word_beginnings(vocabularies.target)
+    found, changed = [], 0
+    for one, source, target in zip(chunk, sources, targets, strict=True):
+        if not (source and target) or max(len(source), len(target)) > store.manifest.max_pieces:
+            continue  # encoding left it out
+        row = next(rows, None)
+        if row is None or not (
+            np.array_equal(store.source(row), source) and np.array_equal(store.target(row), target)
+        ):
+            raise _changed_text(part)
+        words = int(begins[0][source].sum()), int(begins[1][target].sum())
+        unchanged = words == (one.source_words, one.target_words)
+        found.append(one.links if unchanged else [])
+        changed += not unchanged
+    return found, changed
+
+
+def _changed_text(part: CorpusPart) -> DataError:
+    return DataError(
+        f"{part.name}: the prepared text is not that of the file, so {part.alignments} does not "
+        "tell which of its words are linked; prepare the data again, and let nothing but cleaning "
+        "change the text of a part with alignments"
+    )
+
+
+def _append(writer: StoreWriter, rows: Sequence[Sequence[Link]]) -> None:
+    counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    links = np.array(list(chain.from_iterable(rows)), dtype=np.int32).reshape(-1, 2)
+    writer.append(links[:, 0], counts, links[:, 1], counts)
+
+
+def _word_beginnings(vocabulary: Vocabulary) -> Bools:
+    """Which pieces begin a word, ``(vocabulary,)``."""
+    pieces = vocabulary.pieces(range(len(vocabulary)))
+    return np.array([piece.startswith("\u2581") for piece in pieces])
+
+
+class AlignedBatches:
+    """Batches with their alignments between pieces.
+
+    A target piece is linked to a source piece if a link joins their words.
+
+    Args:
+        batches: of the rows of a store.
+        links: what :func:`prepare_alignments` made for that store.
+        vocabularies: what it was encoded with.
+    """
+
+    def __init__(self, batches: Batches, links: Store, vocabularies: Vocabularies) -> None:
+        self._batches, self._links = batches, links
+        self._begins = tuple(map(_word_beginnings, vocabularies))
+
+    def windows(self, epoch: int) -> int:
+        """In how many windows ``epoch`` comes."""
+        return self._batches.windows(epoch)
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        """The batches of each step of one window, from step ``start`` on."""
+        for step in self._batches.window(epoch, window, start):
+            yield [replace(batch, alignments=self._of(batch)) for batch in step]
+
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        """The batch as the objective reads it."""
+        return self._batches.completed(batch, model)
+
+    def _of(self, batch: Batch) -> Tensor | None:
+        """Links between pieces, ``(batch, target, source)``; None where the batch has none."""
+        rows = batch.rows.numpy()
+        sources, counts = self._links.gather("source", rows)
+        targets, _ = self._links.gather("target", rows)
+        if not len(sources):
+            return None
+        source_words = _words(batch.source.numpy(), self._begins[0])
+        target_words = _words(batch.target_output.numpy(), self._begins[1])
+        # One more of each for pieces that are of no word: -1 is the last.
+        sizes = [
+            max(int(words.max()), int(ends.max())) + 2
+            for words, ends in ((target_words, targets), (source_words, sources))
+        ]
+        linked = np.zeros((len(rows), *sizes), dtype=np.bool_)
+        sentences = np.arange(len(rows))
+        linked[np.repeat(sentences, counts), targets, sources] = True
+        pieces = linked[sentences[:, None, None], target_words[:, :, None], source_words[:, None]]
+        return torch.from_numpy(pieces)
+
+
+def _words(ids: IntArray, begins: Bools) -> IntArray:
+    """The word of each piece, ``(batch, length)``; -1 for end, padding and tags in front."""
+    words: IntArray = np.cumsum(begins[ids], axis=1) - 1
+    words[(ids == EOS) | (ids == PAD)] = -1
+    return words

@@ -1,0 +1,98 @@
+"""Which families of models there are: those of this package and those that others add.
+
+Another package adds one by an entry point of the group ``dragoman.families`` (see
+:mod:`dragoman.core.plugins`), whose name is the family's and which leads to a subclass of
+:class:`~dragoman.models.interface.TranslationModel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import EntryPoint
+from typing import Annotated
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.plugins import installed, load_class
+from dragoman.core.sections import OneOf
+from dragoman.models.interface import FamilyConfig, TranslationModel
+
+GROUP = "dragoman.families"
+"""Of the entry points by which other packages add families."""
+
+_BUILT_IN = {
+    "transformer": "dragoman.models.families.transformer:Transformer",
+    "recurrent": "dragoman.models.families.recurrent:Recurrent",
+    "convs2s": "dragoman.models.families.convs2s:ConvS2S",
+    "bytenet": "dragoman.models.families.bytenet:ByteNet",
+    "transformer_lm": "dragoman.models.families.transformer_lm:TransformerLM",
+    "recurrent_lm": "dragoman.models.families.recurrent_lm:RecurrentLM",
+}
+
+
+class Families(Mapping[str, type[TranslationModel]], OneOf):
+    """Every family by its name; each is made of (config, source_vocabulary, target_vocabulary)."""
+
+    key = "family"
+    default = "transformer"
+    question = "is the package missing that provides it?"
+
+    def __getitem__(self, name: str) -> type[TranslationModel]:
+        """The model of a family, which is imported now; a name of this package is nobody else's.
+
+        Raises:
+            KeyError: there is no such family.
+            ConfigError: another package adds it, and it cannot be imported or is none.
+        """
+        if name in _BUILT_IN:
+            built_in: type[TranslationModel] = EntryPoint(name, _BUILT_IN[name], GROUP).load()
+            return built_in
+        if name not in installed(GROUP):
+            raise KeyError(name)
+        model = load_class(GROUP, name, TranslationModel)  # type: ignore[type-abstract]
+        return _checked(name, model)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names, those of this package first."""
+        return iter(dict.fromkeys([*_BUILT_IN, *sorted(installed(GROUP))]))
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(list(iter(self)))
+
+    def find(self, name: str) -> type[FamilyConfig]:
+        """See :meth:`OneOf.find`."""
+        return self[name].Config
+
+    def at_hand(self) -> Sequence[type[FamilyConfig]]:
+        """See :meth:`OneOf.at_hand`."""
+        return [self[name].Config for name in _BUILT_IN]
+
+    def names(self) -> Sequence[str]:
+        """See :meth:`OneOf.names`."""
+        return list(self)
+
+
+def _checked(name: str, model: type[TranslationModel]) -> type[TranslationModel]:
+    """The model that another package adds.
+
+    Raises:
+        ConfigError: it has no configuration of that name.
+    """
+    config = getattr(model, "Config", None)
+    if not (isinstance(config, type) and issubclass(config, FamilyConfig)):
+        raise ConfigError(
+            f"{GROUP}: {name}: its class must have a subclass of FamilyConfig as its attribute "
+            "Config; correct the package"
+        )
+    if (named := config.model_fields["family"].default) != name:
+        raise ConfigError(
+            f"{GROUP}: {name}: its Config must have the family {name!r}, not {named!r}; correct "
+            "the package"
+        )
+    return model
+
+
+FAMILIES = Families()
+
+ModelConfig = Annotated[FamilyConfig, FAMILIES]
+"""The configuration of any family, told apart by its key ``family``; a Transformer's without it."""

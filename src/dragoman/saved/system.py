@@ -1,0 +1,144 @@
+"""What translates, described once: models, how they work together, and what searches with them.
+
+The description is plain values.  This process, its workers and a server build the same system of
+it (:mod:`dragoman.translation.building`), and a YAML file holds all that a command line can say::
+
+    models: [models/a, models/b]
+    weights: [0.7, 0.3]
+    language_model:
+      path: models/lm
+      weight: 0.2
+    search:
+      beam: 8
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from dragoman.core.config import Config, parse, read_yaml, to_yaml
+from dragoman.core.files import absolute, atomic_write
+
+EngineName = Literal["pytorch", "ctranslate2"]
+
+
+class LanguageModelConfig(Config):
+    """A language model whose opinion is added to that of the models: shallow fusion."""
+
+    path: Path
+    """Directory of a language model with the same target vocabulary."""
+    weight: float = Field(0.2, ge=0, le=1000)
+    """What its log-probabilities are multiplied by before they are added; 0 disables it."""
+
+
+class TranslationSystem(Config):
+    """Everything that decides how a line is translated."""
+
+    models: tuple[Path, ...] = Field(min_length=1)
+    """Directories of models, runs or checkpoints; several translate together, as an ensemble."""
+    weights: tuple[Annotated[float, Field(ge=1e-9, le=1e9)], ...] | None = None
+    """Of the models of an ensemble, in their order; all count alike if not given."""
+    ensemble: Literal["linear", "log-linear"] = "linear"
+    """Mean of the models' probabilities, or of their log-probabilities, normalised again."""
+    language_model: LanguageModelConfig | None = None
+    """Added to what the models say; none if not given."""
+    prefix: str = ""
+    """What every translation begins with, unless a call says otherwise."""
+    search: dict[str, Any] = Field(default_factory=dict)
+    """Settings of search, over those that are saved with the first model."""
+    engine: EngineName = "pytorch"
+    """What searches."""
+    precision: Literal["float32", "bfloat16", "int8", "auto"] = "float32"
+    """Of weights: `bfloat16` where the hardware has it, with `auto`; `int8` is ctranslate2's."""
+    device: str | None = None
+    """Such as `cpu` or `cuda:1`; a GPU if there is one unless told otherwise."""
+    workers: int | None = Field(None, ge=1, le=1024)
+    """Processes (ctranslate2: threads) that share the lines; this process alone if not given."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Weights are one for each model; each engine can do what it is asked for."""
+        if len(self.models) == 1:
+            yield from self.unread("by one model", "weights", "ensemble")
+        elif self.weights is not None and len(self.weights) != len(self.models):
+            yield (
+                f"weights: one for each of the {len(self.models)} models is needed, found "
+                f"{len(self.weights)}"
+            )
+        yield from self._beyond_ctranslate2() if self.engine == "ctranslate2" else ()
+        if self.engine == "pytorch" and self.precision == "int8":
+            yield "precision int8 needs engine ctranslate2"
+
+    def _beyond_ctranslate2(self) -> Iterator[str]:
+        if len(self.models) > 1:
+            yield "engine ctranslate2 has no ensembles; name one model"
+        if self.language_model is not None:
+            yield "engine ctranslate2 has no language model; remove it, or choose engine pytorch"
+        if self.prefix:
+            yield "engine ctranslate2 has no forced prefix; remove it, or choose engine pytorch"
+        if self.device not in {None, "cpu"}:
+            yield f"engine ctranslate2 runs on the cpu here, not on {self.device}"
+        if self.precision in {"auto", "bfloat16"}:
+            yield f"precision {self.precision} is pytorch's; name float32 or int8 for ctranslate2"
+        if self.search.get("early_end") == "exact":
+            yield "early_end exact is pytorch's; engine ctranslate2 ends by its own rule"
+
+    def directories(self) -> list[Path]:
+        """Everything that has to be there to build it."""
+        fused = [] if self.language_model is None else [self.language_model.path]
+        return [*self.models, *fused]
+
+    def plain(self) -> dict[str, Any]:
+        """The values that are not their defaults, as YAML and JSON have them."""
+        values: dict[str, Any] = self.model_dump(mode="json", exclude_defaults=True)
+        return values
+
+
+def read_system(path: Path) -> TranslationSystem:
+    """Read a description; relative paths in it are relative to its folder.
+
+    Raises:
+        ConfigError: the file is missing, or not such a description.
+    """
+    return parse(TranslationSystem, read_values(path), path)
+
+
+def read_values(path: Path) -> dict[str, Any]:
+    """The values of a description, to lay others over, with paths made absolute.
+
+    Raises:
+        ConfigError: the file is missing or no YAML mapping.
+    """
+    folder = Path(os.path.realpath(path)).parent
+    return _with_paths(read_yaml(path), lambda name: str(absolute(name, folder)))
+
+
+def write_system(path: Path, system: TranslationSystem) -> None:
+    """Write a description; paths below its folder become relative, so that both can move.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    folder = Path(os.path.realpath(path)).parent
+
+    def shortened(name: str) -> str:
+        whole = Path(os.path.abspath(name))  # a link to a model stays a link
+        return str(whole.relative_to(folder) if whole.is_relative_to(folder) else whole)
+
+    with atomic_write(path) as stream:
+        stream.write(to_yaml(_with_paths(system.plain(), shortened)))
+
+
+def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """``values`` with every path changed; what is misplaced is left for ``parse`` to tell."""
+    changed = dict(values)
+    models, fused = values.get("models"), values.get("language_model")
+    if isinstance(models, list):
+        changed["models"] = [change(name) if isinstance(name, str) else name for name in models]
+    if isinstance(fused, dict) and isinstance(fused.get("path"), str):
+        changed["language_model"] = {**fused, "path": change(fused["path"])}
+    return changed

@@ -1,0 +1,150 @@
+"""The formats in which pairs lie in files: one class each, and the table of all.
+
+A format of ours is a module here and its line in :data:`FORMATS`.  Another package adds one by an
+entry point of the group ``dragoman.formats`` (see :mod:`dragoman.core.plugins`), which leads to a
+subclass of :class:`Format`::
+
+    class Semicolons(Format):
+        name = "semicolons"
+        suffixes = (".scsv",)
+
+        def read(self, files, sides):
+            for number, line in enumerate(read_lines(files[0]), 1):
+                yield Pair(*line.split(";", maxsplit=1), number)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.plugins import installed, load_class
+from dragoman.text.formats.interface import AddPair, Format, Pair, Sides, instead
+from dragoman.text.formats.jsonl import Jsonl
+from dragoman.text.formats.plain import Plain
+from dragoman.text.formats.po import Po
+from dragoman.text.formats.tmx import Tmx
+from dragoman.text.formats.tsv import Tsv
+from dragoman.text.lines import COMPRESSIONS
+
+__all__ = [
+    "FORMATS",
+    "GROUP",
+    "AddPair",
+    "Format",
+    "FormatError",
+    "Pair",
+    "Sides",
+    "file_formats",
+    "format_named",
+    "format_names",
+    "format_of",
+]
+
+FORMATS: dict[str, Format] = {
+    form.name: form
+    for form in (
+        Plain(),
+        Tsv(),
+        Jsonl(),
+        Tmx(),
+        Po(),
+    )
+}
+"""The formats that come with Dragoman, by name."""
+
+GROUP = "dragoman.formats"
+"""Of the entry points by which other packages add formats."""
+
+
+class FormatError(ConfigError, ValueError):
+    """There is no such format, or it cannot be loaded.
+
+    A ``ValueError`` too, so that pydantic tells it with the key where it is named.
+    """
+
+
+def format_named(name: str) -> Format:
+    """The format that configurations call ``name``.
+
+    Raises:
+        FormatError: there is none, or the package that adds it is broken.
+    """
+    if (form := FORMATS.get(name)) is not None:
+        return form
+    if name in installed(GROUP):
+        loaded = _loaded(name, *installed(GROUP)[name])
+        if isinstance(loaded, FormatError):
+            raise FormatError(str(loaded))
+        return loaded
+    known = instead(name[:80], format_names(), "formats")
+    raise FormatError(
+        f"no format {name!r:.80}{known} (one of another package is there where that is installed)"
+    )
+
+
+def format_of(path: Path) -> Format:
+    """The format that the suffix of ``path`` tells; one of compression may come after it.
+
+    Ours come first.
+
+    Raises:
+        FormatError: it tells none, or several.
+    """
+    suffix = path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
+    for form in FORMATS.values():
+        if suffix in form.suffixes:
+            return form
+    added = [
+        _loaded(name, *entries) for name, entries in installed(GROUP).items() if name not in FORMATS
+    ]
+    others = [form for form in added if isinstance(form, Format) and suffix in form.suffixes]
+    if len(others) == 1:
+        return others[0]
+    if others:
+        names = " and ".join(form.name for form in others)
+        raise FormatError(f"the suffix of {path.name} is of the formats {names}; set format")
+    *names_but_last, last = file_formats()
+    raise FormatError(
+        f"the suffix of {path.name} does not tell its format; set format to "
+        f"{', '.join(names_but_last)} or {last}, or give two plain files as source and target"
+        + "".join(f"; {problem}" for problem in added if isinstance(problem, FormatError))
+    )
+
+
+def format_names() -> list[str]:
+    """Names of all formats, ours first; no package is loaded for that."""
+    return list(dict.fromkeys([*FORMATS, *installed(GROUP)]))
+
+
+def file_formats() -> list[str]:
+    """Names of those with both sides in one file, as formats of other packages are taken to be."""
+    return [name for name in format_names() if name not in FORMATS or FORMATS[name].one_file]
+
+
+@cache
+def _loaded(name: str, *_: EntryPoint) -> Format | FormatError:
+    """The format that another package adds as ``name``, or what is wrong with it.
+
+    It is remembered for the entry points that are installed.
+    """
+    try:
+        form = load_class(GROUP, name, Format)()  # type: ignore[type-abstract]  # it says so
+    except ConfigError as error:
+        return FormatError(str(error))
+    except TypeError as error:  # a method is missing
+        return FormatError(f"{GROUP}: {name}: {error}; correct the package")
+    if getattr(form, "name", None) != name or not _are_suffixes(form.suffixes):
+        return FormatError(
+            f"{GROUP}: {name}: its class must have the name {name!r} and suffixes such as "
+            f"('.{name}',); correct the package"
+        )
+    return form
+
+
+def _are_suffixes(suffixes: object) -> bool:
+    return isinstance(suffixes, (tuple, list)) and all(
+        isinstance(suffix, str) and suffix.startswith(".") for suffix in suffixes
+    )

@@ -1,0 +1,127 @@
+"""What a format of files is: how the pairs of a text lie in them, read and written."""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from dragoman.core.errors import ConfigError, DataError
+
+
+class Pair(NamedTuple):
+    """A source and its translation."""
+
+    source: str
+    target: str
+    line: int
+    """Line of the file, or number of the entry where entries are no lines; from 1."""
+
+
+Sides = tuple[str, str]
+"""What the source and the target are called in a file: columns, keys, languages ..."""
+
+AddPair = Callable[[Pair], object]
+"""Writes one more pair."""
+
+
+class Format(ABC):
+    """A format of files that hold pairs.
+
+    Bad content is a :class:`~dragoman.core.errors.DataError` that names file, line and remedy.
+    Texts are read with :func:`dragoman.text.lines.read_lines` or ``open_bytes`` and written with
+    ``write_text``, which know compressed files and never leave half of one.
+    """
+
+    name: ClassVar[str]
+    """What configurations and commands call it, such as ``tsv``."""
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Suffixes of its files, such as ``.tsv``; those of compression come after them."""
+    sides: ClassVar[str | None] = None
+    """What ``source`` and ``target`` name in its files, in the plural, such as "columns"; None if
+    a file has just two sides, which nobody names."""
+    one_file: ClassVar[bool] = True
+    """Whether one file has both sides; otherwise either side has its own."""
+
+    @abstractmethod
+    def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
+        """The pairs as they stand there, empty ones too, in constant memory if that is possible.
+
+        Args:
+            files: the file; or that of the source lines, unless they are not wanted, and that of
+                the target lines.
+            sides: names of the two sides, which may be the same; of no meaning to a format
+                without :attr:`sides`.
+
+        Raises:
+            DataError: while iterating: missing, damaged, of another format or without a side.
+        """
+
+    def write(self, files: Sequence[Path], sides: Sides) -> AbstractContextManager[AddPair]:
+        """Write files, which appear at the end of the ``with`` block, if it ends well.
+
+        What is written is read again as the same pairs.
+
+        Args:
+            files: as for :meth:`read`; a suffix of compression compresses.
+            sides: what to call the two sides.
+
+        Raises:
+            ConfigError: it cannot be written, or has no place for these names.
+            DataError: in the block: a pair has something that the format cannot hold.
+            StorageError: the disk refuses.
+        """
+        raise ConfigError(
+            f"{files[0]}: files of the format {self.name} are read and not written; choose another "
+            "format, such as tsv or jsonl"
+        )
+
+    @property
+    def names_sides(self) -> bool:
+        """Whether the two sides have to be named within a file."""
+        return self.one_file and self.sides is not None
+
+    def offered_sides(self, path: Path) -> list[str]:
+        """The names that a side of this file can have; none where they have no names.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        return []
+
+    def languages(self, path: Path) -> tuple[str | None, str | None]:
+        """The languages of a file whose sides have no names, if it tells them.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        return None, None
+
+
+def instead(name: str, known: Iterable[str], what: str) -> str:
+    """What is there instead of ``name``, and which of it was perhaps meant."""
+    names = [" ".join(one.split()) for one in known]
+    close = difflib.get_close_matches(name, names, n=1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{meant or ';'} {what} there: {', '.join(names) or 'none'}"
+
+
+def check_names(path: Path, sides: Sides) -> None:
+    """Refuse names of sides that one file cannot have both.
+
+    Raises:
+        ConfigError: they are the same.
+    """
+    if sides[0] == sides[1]:
+        raise ConfigError(f"{path}: both sides would be called {sides[0]!r}; give them two names")
+
+
+def unwritable(path: Path, pair: Pair, side: str, what: str) -> DataError:
+    """The error of a pair that a format cannot hold."""
+    return DataError(
+        f"{path}: the {side} of the pair of line {pair.line} has {what}, which this format cannot "
+        f"hold; write JSONL, which can, or correct it: {getattr(pair, side)[:40]!r}"
+    )

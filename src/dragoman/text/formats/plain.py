@@ -1,0 +1,67 @@
+"""Two files of lines, aligned by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from pathlib import Path
+
+from dragoman.core.errors import DataError
+from dragoman.text.formats.interface import AddPair, Format, Pair, Sides, unwritable
+from dragoman.text.lines import line_problem, read_lines, write_text
+
+
+class Plain(Format):
+    """A file of source lines and one of target lines; or the latter alone, for language models."""
+
+    name = "plain"
+    sides = "files"
+    one_file = False
+
+    def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
+        """Pairs of lines; of one file, pairs whose source is empty.
+
+        Raises:
+            DataError: the two files are not equally long.
+        """
+        if len(files) == 1:
+            return (Pair("", line, number) for number, line in enumerate(read_lines(files[0]), 1))
+        source, target = files
+        return _read(source, target)
+
+    @contextmanager
+    def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
+        """Two files of lines; each appears whole, one right after the other.
+
+        Raises:
+            DataError: in the block: a text has a line break.
+        """
+        paths = dict(zip(("source", "target"), files, strict=True))
+        with write_text(paths["source"]) as sources, write_text(paths["target"]) as targets:
+            first = True
+
+            def add(pair: Pair) -> None:
+                nonlocal first
+                for side, line in (("source", pair.source), ("target", pair.target)):
+                    if problem := line_problem(line, first=first):
+                        raise unwritable(paths[side], pair, side, problem)
+                first = False
+                sources.write(f"{pair.source}\n")
+                targets.write(f"{pair.target}\n")
+
+            yield add
+
+
+def _read(source_path: Path, target_path: Path) -> Iterator[Pair]:
+    sources, targets = read_lines(source_path), read_lines(target_path)
+    for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
+        if source is None or target is None:
+            # One side has ended: count what is left of the other, to tell both lengths.
+            longer = number + sum(1 for _ in (targets if source is None else sources))
+            counts = (number - 1, longer) if source is None else (longer, number - 1)
+            raise DataError(
+                f"{source_path} has {counts[0]} lines and {target_path} has {counts[1]}; "
+                "a line and its translation must have the same number in both"
+            )
+        yield Pair(source, target, number)

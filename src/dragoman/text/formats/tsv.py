@@ -1,0 +1,96 @@
+"""Tables with a header, in which tabs separate the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.formats.interface import (
+    AddPair,
+    Format,
+    Pair,
+    Sides,
+    check_names,
+    instead,
+    unwritable,
+)
+from dragoman.text.lines import line_problem, read_lines, write_text
+
+
+class Tsv(Format):
+    """A table with a header; nothing is quoted, so a quotation mark is a character like others."""
+
+    name = "tsv"
+    suffixes = (".tsv", ".tab")
+    sides = "columns"
+
+    def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
+        """Pairs from two columns.  A blank line is a pair of empty strings.
+
+        Raises:
+            DataError: a column is missing, or a row has not as many cells as the header.
+        """
+        (path,) = files
+        return _read(path, sides)
+
+    @contextmanager
+    def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
+        """A table of two columns.
+
+        Raises:
+            ConfigError: the names cannot be those of two columns.
+            DataError: in the block: a text has a tab or a line break.
+        """
+        (path,) = files
+        check_names(path, sides)
+        for name in sides:
+            if problem := _problem(name, first=True):
+                raise ConfigError(f"{path}: no column can be called {name!r}, which has {problem}")
+        with write_text(path) as stream:
+            stream.write("\t".join(sides) + "\n")
+
+            def add(pair: Pair) -> None:
+                for side, cell in (("source", pair.source), ("target", pair.target)):
+                    if problem := _problem(cell):
+                        raise unwritable(path, pair, side, problem)
+                stream.write(f"{pair.source}\t{pair.target}\n")
+
+            yield add
+
+    def offered_sides(self, path: Path) -> list[str]:
+        """The columns."""
+        return next(read_lines(path)).split("\t")
+
+
+def _read(path: Path, sides: Sides) -> Iterator[Pair]:
+    lines = read_lines(path)
+    header = next(lines).split("\t")
+    places = [_column(header, name, path) for name in sides]
+    number = 1
+    for number, line in enumerate(lines, 2):
+        cells = line.split("\t")
+        if len(cells) == len(header):
+            yield Pair(cells[places[0]], cells[places[1]], number)
+        elif line:
+            raise DataError(
+                f"{path}:{number}: {len(cells)} cells, but the header has {len(header)}; "
+                "correct the line (cells are separated by tabs and cannot be quoted)"
+            )
+        else:
+            yield Pair("", "", number)
+    if number == 1:
+        raise DataError(f"{path}: only a header and no rows; give a file with pairs")
+
+
+def _problem(cell: str, *, first: bool = False) -> str | None:
+    return "a tab" if "\t" in cell else line_problem(cell, first=first)
+
+
+def _column(header: list[str], name: str, path: Path) -> int:
+    if header.count(name) > 1:
+        raise DataError(f"{path}:1: the header has column {name!r} twice; rename one of them")
+    if name not in header:
+        raise DataError(f"{path}:1: no column {name!r}{instead(name, header, 'columns')}")
+    return header.index(name)

@@ -1,0 +1,37 @@
+"""Word alignments in the format of Pharaoh: ``0-0 1-2 2-1``, one line for each pair of sentences.
+
+A link is a source word and a target word, counted from 0; words are what white space separates.
+fast_align, eflomal, SimAlign and awesome-align write it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.core.errors import DataError
+from dragoman.text.lines import read_lines
+
+Link = tuple[int, int]
+"""The number of a source word and that of a target word."""
+
+_LINK = re.compile("([0-9]{1,9})-([0-9]{1,9})")
+
+
+def read_alignments(path: Path | str) -> Iterator[list[Link]]:
+    """The links of each pair, in the order of the file; an empty line has none.
+
+    Raises:
+        DataError: the file is missing, empty, damaged or not UTF-8, or a line has something else.
+    """
+    for number, line in enumerate(read_lines(path), 1):
+        links = []
+        for item in line.split():
+            if (found := _LINK.fullmatch(item)) is None:
+                raise DataError(
+                    f"{path}:{number}: {item!r:.40} is not a link; a line has pairs of word "
+                    "numbers from 0, source before target, such as 0-0 1-2 2-1"
+                )
+            links.append((int(found[1]), int(found[2])))
+        yield links

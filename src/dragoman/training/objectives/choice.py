@@ -1,0 +1,55 @@
+"""Which objective a configuration names: one of ours, or one of another installed package.
+
+Another package adds one by an entry point of the group ``dragoman.objectives`` (see
+:mod:`dragoman.core.plugins`), whose name is the objective's ``kind`` and which leads to a subclass
+of :class:`~dragoman.training.objectives.interface.ObjectiveConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from dragoman.core.plugins import installed, load_class
+from dragoman.core.sections import OneOf
+from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
+from dragoman.training.objectives.guided_alignment import GuidedAlignmentConfig
+from dragoman.training.objectives.interface import ObjectiveConfig
+from dragoman.training.objectives.r_drop import RDropConfig
+
+GROUP = "dragoman.objectives"
+"""Of the entry points by which other packages add objectives."""
+
+_BUILT_IN: dict[str, type[ObjectiveConfig]] = {
+    "cross_entropy": CrossEntropyConfig,
+    "r_drop": RDropConfig,
+    "guided_alignment": GuidedAlignmentConfig,
+}
+
+
+class Objectives(OneOf):
+    """Every objective by its ``kind``."""
+
+    key = "kind"
+    default = "cross_entropy"
+    question = "is the package missing that provides it?"
+
+    def find(self, name: str) -> type[ObjectiveConfig]:
+        """See :meth:`OneOf.find`."""
+        if name in _BUILT_IN:
+            return _BUILT_IN[name]
+        if name not in installed(GROUP):
+            raise KeyError(name)
+        return load_class(GROUP, name, ObjectiveConfig)
+
+    def at_hand(self) -> Sequence[type[ObjectiveConfig]]:
+        """See :meth:`OneOf.at_hand`."""
+        return list(_BUILT_IN.values())
+
+    def names(self) -> Sequence[str]:
+        """See :meth:`OneOf.names`."""
+        return list(dict.fromkeys([*_BUILT_IN, *sorted(installed(GROUP))]))
+
+
+AnyObjective = Annotated[ObjectiveConfig, Objectives()]
+"""The section ``training.objective``, told apart by its key ``kind``."""

@@ -1,0 +1,131 @@
+"""Gradients that are summed over processes while the backward pass still runs.
+
+After Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training"
+(arXiv:2006.15704), section 3.2: the flat gradient is cut into parts, and each is sent as soon as
+all of its parameters have theirs.  All processes send the parts in one order, whatever comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError
+from dragoman.models.interface import TranslationModel
+from dragoman.training.distributed import World
+from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
+
+PART_NUMBERS = 1 << 21
+"""Gradients sent at once, at least: 8 MB."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A range of the flat vector."""
+
+    place: slice
+    names: frozenset[str]
+    """Parameters of the range."""
+    turn: int
+    """0 for matrices of layers; 1 for biases and the like of all layers, which lie together; 2 for
+    embeddings and output, which the loss adds to chunk by chunk: they wait for :meth:`reduce`."""
+
+
+_HELD = 2
+
+
+def _size(part: _Part) -> int:
+    return int(part.place.stop - part.place.start)
+
+
+class OverlappingOptimizer(FlatOptimizer):
+    """Every process keeps and updates everything, and sends gradients as they come.
+
+    Args:
+        model: see :class:`FlatOptimizer`.
+        config: Adam's constants.
+        precision: what the model works in.
+        ema_decay: of an exponential moving average of the weights; None for none.
+        world: the processes that train together.
+        part_numbers: gradients sent at once, at least.
+    """
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        config: OptimizerConfig,
+        precision: torch.dtype,
+        ema_decay: float | None = None,
+        *,
+        world: World,
+        part_numbers: int = PART_NUMBERS,
+    ) -> None:
+        super().__init__(model, config, precision, ema_decay)
+        self._parts = self._cut(model, part_numbers)
+        self._world = world
+        self._expecting = False  # the last backward pass of a step is to come, or runs
+        self._missing: list[set[str]] = []
+        self._handles: list[Callable[[], None]] = []
+        if world.size > 1:
+            part_of = {name: i for i, part in enumerate(self._parts) for name in part.names}
+            for name, parameter in model.named_parameters():
+                if self._parts[part_of[name]].turn < _HELD:
+                    parameter.register_post_accumulate_grad_hook(
+                        partial(self._arrived, name, part_of[name])
+                    )
+
+    def _cut(self, model: TranslationModel, part_numbers: int) -> list[_Part]:
+        """The parts in the order in which they are sent: by turn, the last layers first."""
+        parts: list[_Part] = []
+        end = len(self.master)
+        for name, shape in zip(reversed(self._names), reversed(self._shapes), strict=True):
+            turn = _HELD if model.part_of(name) == "embeddings" else int(len(shape) < 2)
+            stop, names = end, frozenset([name])
+            end -= shape.numel()
+            if parts and parts[-1].turn == turn and _size(parts[-1]) < part_numbers:
+                before = parts.pop()
+                stop, names = before.place.stop, names | before.names
+            parts.append(_Part(slice(end, stop), names, turn))
+        return sorted(parts, key=lambda part: part.turn)  # stable
+
+    def expect_last(self) -> None:
+        """See :meth:`Optimizer.expect_last`."""
+        self._expecting = True
+        self._missing = [set(part.names) for part in self._parts]
+
+    def _arrived(self, name: str, part: int, parameter: Tensor) -> None:
+        """``parameter`` has its gradient of a backward pass."""
+        if not self._expecting:
+            return
+        if name not in self._missing[part]:
+            raise ConfigError(
+                "training.send_gradients: during is for objectives with one backward pass over the "
+                "layers of the model, and this one has several; set it to after"
+            )
+        self._missing[part].discard(name)
+        while not self._missing[len(self._handles)]:  # those that are held are never complete
+            place = self._parts[len(self._handles)].place
+            self._collect(place)
+            self._send(place)
+
+    def _send(self, place: slice) -> None:
+        self._handles.append(self._world.start_all_reduce(self.gradient[place]))
+
+    def collect(self) -> None:
+        """See :meth:`Optimizer.collect`; what was sent already is complete."""
+        for part in self._parts[len(self._handles) :]:
+            self._collect(part.place)
+        self._empty = False
+
+    def reduce(self, world: World) -> None:
+        """Send what was not sent yet, and wait for all of it."""
+        if world.size > 1:
+            for part in self._parts[len(self._handles) :]:
+                self._send(part.place)
+            for wait in self._handles:
+                wait()
+        self._handles, self._expecting = [], False

@@ -1,0 +1,359 @@
+"""Requests of many callers, translated together: what a server stands on.
+
+A lone line costs nearly as much as a batch of lines.  So requests that arrive while the engine is
+busy, or within a few milliseconds of one another, and that ask for the same search, share a call
+of the translator.  Each caller gets the translations of its own lines, as if it were alone: lines
+are numbered within their request, so neither neighbours nor batches change samples or errors.
+
+Everything but the translator's work, which a thread does, happens in one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
+
+from pydantic import Field
+
+from dragoman.core.arguments import check_lines
+from dragoman.core.config import Config
+from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError, WorkerError
+from dragoman.search import SearchConfig
+from dragoman.translation.outputs import Translation
+
+
+class BatchingConfig(Config):
+    """How requests are gathered, and how many may wait."""
+
+    batch_lines: int = Field(64, ge=1)
+    """Maximum lines given to the translator at once; a longer request is served in parts, and
+    others in between."""
+    batch_characters: int = Field(16_384, ge=1)
+    """Maximum characters given to the translator at once, unless a single line has more."""
+    wait_seconds: float = Field(0.005, ge=0)
+    """How long a request waits for others before a batch that is not full begins."""
+    queue_lines: int = Field(2048, ge=1)
+    """Maximum lines waiting; further requests are refused."""
+    batches_at_once: int = Field(1, ge=1, le=1024)
+    """Batches that the translator works on at the same time, such as one for each worker."""
+
+
+class Translates(Protocol):
+    """What a batcher needs of a :class:`~dragoman.translation.translator.Translator`."""
+
+    def configure(self, **options: Any) -> SearchConfig:
+        """How a call with these options searches."""
+
+    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+        """The best translations of each line; lines that cannot be translated are refused."""
+
+
+@dataclass(eq=False)
+class _Request:
+    """The lines of one caller."""
+
+    config: SearchConfig
+    lines: list[str]
+    prefixes: list[str] | None
+    arrived: float
+    answer: asyncio.Future[list[list[Translation]]]
+    taken: int = 0
+    """Lines that were handed to the translator."""
+    found: dict[int, list[Translation]] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> tuple[SearchConfig, bool]:
+        """Requests of the same kind can share a call."""
+        return self.config, self.prefixes is None
+
+
+class _Part(NamedTuple):
+    """Lines of a request that are in a batch."""
+
+    request: _Request
+    places: range
+
+    def give(self, found: Sequence[list[Translation]]) -> None:
+        request = self.request
+        request.found.update(zip(self.places, found, strict=True))
+        if len(request.found) == len(request.lines) and not request.answer.done():
+            request.answer.set_result([request.found[n] for n in range(len(request.lines))])
+
+
+class RequestBatcher:
+    """Batches requests; to be made, used and closed in one event loop.
+
+    Args:
+        translator: what translates; it is not closed here.
+        config: sizes and times.
+        executor: what calls the translator; threads of its own if not given.
+    """
+
+    def __init__(
+        self,
+        translator: Translates,
+        config: BatchingConfig | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self._translator, self._config = translator, config or BatchingConfig()
+        self._own = None if executor else ThreadPoolExecutor(self._config.batches_at_once)
+        self._executor = executor or self._own
+        self._queue: dict[_Request, None] = {}  # in the order of their turns
+        self._waiting = 0  # lines of the queue
+        self._changed = asyncio.Event()
+        self._free = asyncio.Semaphore(self._config.batches_at_once)
+        self._serving: asyncio.Task[None] | None = None
+        self._batches: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @property
+    def waiting_lines(self) -> int:
+        """Lines that no batch has taken yet."""
+        return self._waiting
+
+    async def translate(
+        self,
+        lines: Iterable[str],
+        *,
+        deadline: float | None = None,
+        prefix: str | Iterable[str] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """The best translation of each line.
+
+        Raises:
+            DataError: a line, named by its number in this request, is too long; and as of
+                :meth:`translate_nbest`.
+        """
+        given: dict[str, Any] = {**options, "nbest": 1}
+        found = await self.translate_nbest(lines, deadline=deadline, prefix=prefix, **given)
+        for best, *_ in found:
+            if best.refused is not None:
+                raise DataError(best.refused)
+        return [best.text for best, *_ in found]
+
+    async def translate_nbest(
+        self,
+        lines: Iterable[str],
+        *,
+        deadline: float | None = None,
+        prefix: str | Iterable[str] | None = None,
+        **options: Any,
+    ) -> list[list[Translation]]:
+        """The best translations of each line, as ``Translator.translate_nbest`` gives them.
+
+        A caller that is cancelled leaves the queue.
+
+        Args:
+            lines: of the request.
+            deadline: when the answer is of no use any more, on the clock of the event loop
+                (``asyncio.get_running_loop().time()``); None: never.
+            prefix: as of ``Translator.stream_nbest``.
+            options: values of :class:`~dragoman.search.SearchConfig`.
+
+        Raises:
+            BusyError: too many lines wait already.
+            DeadlineError: the deadline has passed.
+            ConfigError: an option that does not exist or is out of range.
+            UsageError: what is no list of strings, or the batcher is closed.
+            DataError: more lines than may ever wait.
+            Exception: what the translator raises at these lines, whatever that is.
+        """
+        loop = asyncio.get_running_loop()
+        request = self._request(lines, prefix, options, loop)
+        if deadline is not None and deadline <= loop.time():
+            raise DeadlineError("the deadline had passed before the request came")
+        if not request.lines:
+            return []
+        self._admit(request)
+        timer = None if deadline is None else loop.call_at(deadline, _expire, request.answer)
+        try:
+            return await request.answer
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._leave(request)
+
+    async def close(self) -> None:
+        """Take no more requests, and wait until those that were taken are answered."""
+        self._closed = True
+        self._changed.set()
+        if self._serving is not None:
+            await asyncio.shield(self._serving)
+        if self._own is not None:
+            self._own.shutdown()
+
+    async def __aenter__(self) -> RequestBatcher:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _request(
+        self,
+        lines: Iterable[str],
+        prefix: str | Iterable[str] | None,
+        options: dict[str, Any],
+        loop: asyncio.AbstractEventLoop,
+    ) -> _Request:
+        texts = list(check_lines(lines))
+        config = self._translator.configure(**options)
+        if prefix is None:
+            prefixes = None
+        elif isinstance(prefix, str):
+            prefixes = [prefix] * len(texts)
+        else:
+            prefixes = list(check_lines(prefix, "prefix"))
+            if len(prefixes) != len(texts):
+                raise DataError(
+                    f"{len(texts)} lines and {len(prefixes)} prefixes: give one for each"
+                )
+        return _Request(config, texts, prefixes, loop.time(), loop.create_future())
+
+    def _admit(self, request: _Request) -> None:
+        """Put a request at the end of the queue, if there is room."""
+        if self._closed:
+            raise UsageError("this batcher is closed; make another one to go on")
+        lines, room = len(request.lines), self._config.queue_lines
+        if lines > room:
+            raise DataError(f"{lines} lines are more than the {room} that may wait; send fewer")
+        if self._waiting + lines > room:
+            raise BusyError(
+                f"{self._waiting} lines wait to be translated, and there is no room for {lines} "
+                f"more of at most {room}; try again later"
+            )
+        self._queue[request] = None
+        self._waiting += lines
+        if self._serving is None:
+            self._serving = asyncio.get_running_loop().create_task(self._serve())
+        self._changed.set()
+
+    def _leave(self, request: _Request) -> None:
+        """Forget what is still to be done for a request that has its answer, or wants none."""
+        if request in self._queue:
+            del self._queue[request]
+            self._waiting -= len(request.lines) - request.taken
+            self._changed.set()
+        if request.answer.done() and not request.answer.cancelled():
+            request.answer.exception()  # it is known, though a cancelled caller does not read it
+
+    async def _serve(self) -> None:
+        """Make batches of requests until the batcher is closed and nobody waits."""
+        try:
+            while True:
+                await self._free.acquire()
+                await self._batch_is_due()
+                if not self._queue:
+                    break
+                batch = asyncio.get_running_loop().create_task(self._translate(self._gather()))
+                self._batches.add(batch)
+                batch.add_done_callback(self._batches.discard)
+            if self._batches:
+                await asyncio.wait(self._batches)
+        finally:
+            for request in list(self._queue):  # there are some where the event loop ends
+                _fail(request, WorkerError("what batches requests has ended"))
+
+    async def _batch_is_due(self) -> None:
+        """Until a batch is full, or its first request has waited long enough, or all is closed."""
+        clock = asyncio.get_running_loop().time
+        while not (self._closed or self._waiting >= self._config.batch_lines):
+            left = None
+            if self._queue:
+                left = next(iter(self._queue)).arrived + self._config.wait_seconds - clock()
+                if left <= 0:
+                    return
+            self._changed.clear()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), left)
+
+    def _gather(self) -> list[_Part]:
+        """Take lines of the first request, and of others of its kind, as many as fit."""
+        config, parts = self._config, []
+        lines = characters = 0
+        kind = next(iter(self._queue)).kind
+        for request in [request for request in self._queue if request.kind == kind]:
+            begin = request.taken
+            for line in request.lines[begin:]:
+                full = lines == config.batch_lines
+                if lines and (full or characters + len(line) > config.batch_characters):
+                    break
+                lines, characters = lines + 1, characters + len(line)
+                request.taken += 1
+            if request.taken == begin:
+                break
+            parts.append(_Part(request, range(begin, request.taken)))
+            self._waiting -= request.taken - begin
+            del self._queue[request]
+            if request.taken < len(request.lines):
+                self._queue[request] = None  # behind those that have had nothing yet
+                break
+        return parts
+
+    async def _translate(self, parts: list[_Part]) -> None:
+        """Carry out a batch and give a place among those at work back."""
+        try:
+            await self._answer(parts)
+        except asyncio.CancelledError:  # the event loop ends: nobody is left waiting
+            for part in parts:
+                _fail(part.request, WorkerError("what batches requests has ended"))
+            raise
+        finally:
+            self._free.release()
+
+    async def _answer(self, parts: list[_Part]) -> None:
+        """Give each request of a batch its translations, or the error that it causes."""
+        parts = [part for part in parts if not part.request.answer.done()]
+        if not parts:
+            return
+        try:
+            found = await self._call(parts)
+        except Exception as error:
+            if len(parts) == 1:
+                _fail(parts[0].request, error)
+                self._leave(parts[0].request)
+                return
+            for part in parts:  # each alone: an error that one causes is that one's
+                await self._answer([part])
+            return
+        begin = 0
+        for part in parts:
+            part.give(found[begin : begin + len(part.places)])
+            begin += len(part.places)
+
+    async def _call(self, parts: list[_Part]) -> list[list[Translation]]:
+        """Call the translator in a thread."""
+        config, without_prefix = parts[0].request.kind
+        options: dict[str, Any] = config.model_dump()
+        if not without_prefix:
+            options["prefix"] = [
+                (part.request.prefixes or [])[n] for part in parts for n in part.places
+            ]
+        options["numbers"] = [n for part in parts for n in part.places]
+        lines = [part.request.lines[n] for part in parts for n in part.places]
+        call = partial(self._translator.translate_nbest, lines, **options)
+        found = await asyncio.get_running_loop().run_in_executor(self._executor, call)
+        if len(found) != len(lines):
+            raise WorkerError(f"{len(lines)} lines were given and {len(found)} came back")
+        return found
+
+
+def _expire(answer: asyncio.Future[list[list[Translation]]]) -> None:
+    if not answer.done():
+        answer.set_exception(DeadlineError("the translation was not ready at its deadline"))
+
+
+def _fail(request: _Request, error: Exception) -> None:
+    if not request.answer.done():
+        request.answer.set_exception(error)

@@ -1,0 +1,36 @@
+"""Which engine searches with an open system: the one place where they are chosen."""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+
+from dragoman.saved.model import model_directory
+from dragoman.translation.engine import Engine, TorchEngine
+from dragoman.translation.opening import OpenSystem
+from dragoman.translation.workers import WorkerEngine
+
+
+def build_engine(opened: OpenSystem) -> Engine:
+    """The engine that a system asks for; whoever builds it closes it.
+
+    Raises:
+        ConfigError: the engine cannot do what the system asks for.
+        MissingExtraError: what it needs is not installed.
+        StorageError: it keeps a converted model, which cannot be written.
+    """
+    system = opened.system
+    if system.engine == "ctranslate2":
+        from dragoman.translation.ctranslate2 import Compute, CTranslate2Engine
+
+        (path,), (model,) = system.models, opened.models
+        assert system.precision in get_args(Compute), "the description sees to it"
+        return CTranslate2Engine(
+            model_directory(path),
+            model,
+            opened.vocabularies,
+            compute=cast("Compute", system.precision),
+            workers=system.workers,
+        )
+    if system.workers is not None:
+        return WorkerEngine(system, system.workers)
+    return TorchEngine(opened.scorer, opened.models, opened.vocabularies.target.tags)

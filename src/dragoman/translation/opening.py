@@ -1,0 +1,137 @@
+"""From a description to what searches with it: models on a device, and one scorer made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from dragoman.core.config import parse
+from dragoman.core.device import Precision, decide_precision, find_device
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.models.interface import TranslationModel
+from dragoman.saved.model import SavedModel, load_for_search
+from dragoman.saved.system import TranslationSystem
+from dragoman.search import (
+    Ensemble,
+    EnsembleKind,
+    FusedScorer,
+    ModelScorer,
+    Scorer,
+    SearchConfig,
+)
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.preparation import check_prefix, unwritable
+
+
+@dataclass(frozen=True)
+class OpenSystem:
+    """A system whose models are in memory."""
+
+    system: TranslationSystem
+    """What was opened, its precision decided: other processes must not decide otherwise."""
+    models: list[TranslationModel]
+    """Those that translate; not the language model."""
+    vocabularies: Vocabularies
+    search: SearchConfig
+    """The settings of the first model, with those of the system over them."""
+    scorer: Scorer
+
+
+def open_system(system: TranslationSystem) -> OpenSystem:
+    """Load the models of a system and join them to one scorer.
+
+    Raises:
+        SavedError: a model is missing or damaged, or the vocabularies differ.
+        ConfigError: a device that is not there, a search setting or a weight without sense, or a
+            language model where a translation model is needed, or the other way round.
+    """
+    own = system.engine == "pytorch"
+    # Another engine has weights of its own; here, forced decoding and attention are left to do.
+    device = find_device(system.device if own else "cpu")
+    precision = decide_precision(cast("Precision", system.precision), device) if own else "float32"
+    first, *others = saved = [load_for_search(path, device, precision) for path in system.models]
+    for other in others:
+        _check_same_vocabularies(first, other)
+    search = parse(SearchConfig, first.search, f"{first.path}: search")
+    models = [part.model for part in saved]
+    scorer = build_scorer(models, system.weights, system.ensemble)
+    if system.prefix:
+        check_prefix(models[0].reads_source)
+        target = first.vocabularies.target
+        if reason := unwritable(target.encode(system.prefix), target):
+            raise ConfigError(reason)
+    if system.language_model is not None:
+        language_model = load_for_search(system.language_model.path, device, precision)
+        _check_fits(language_model, first)
+        if system.language_model.weight:
+            opinion = ModelScorer(language_model.model)
+            scorer = FusedScorer(scorer, opinion, system.language_model.weight)
+    decided = system.model_copy(update={"precision": precision}) if own else system
+    search = changed_search(search, system.search)
+    return OpenSystem(decided, models, first.vocabularies, search, scorer)
+
+
+def build_scorer(
+    models: Sequence[TranslationModel],
+    weights: Sequence[float] | None = None,
+    kind: EnsembleKind = "linear",
+) -> Scorer:
+    """One scorer of all models, which are an ensemble if they are several.
+
+    Raises:
+        ConfigError: no model, models with a source and without, or weights without sense.
+    """
+    if not models:
+        raise ConfigError("a translator needs at least one model")
+    if len({model.reads_source for model in models}) > 1:
+        raise ConfigError("a language model and a model with a source are no ensemble")
+    scorers = [ModelScorer(model) for model in models]
+    return scorers[0] if len(scorers) == 1 else Ensemble(scorers, weights, kind)
+
+
+def changed_search(search: SearchConfig, given: Mapping[str, Any]) -> SearchConfig:
+    """``search`` with other settings over it; a value of None leaves one as it is.
+
+    Raises:
+        ConfigError: one that does not exist or is out of range.
+    """
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        return search
+    draws = "sampling" in changes or search.sampling is not None
+    if isinstance(nbest := changes.get("nbest"), int) and not draws:
+        # As many hypotheses as are asked for need a beam as wide, unless its width is given.
+        changes = {"beam": max(search.beam, nbest), **changes}
+    return parse(SearchConfig, {**search.model_dump(), **changes}, "search options")
+
+
+def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
+    for side, one, another in zip(
+        ("source", "target"), first.vocabularies, other.vocabularies, strict=True
+    ):
+        if one.fingerprint != another.fingerprint:
+            raise SavedError(
+                f"{other.path}: its {side} vocabulary is not that of {first.path}; models of an "
+                "ensemble must be trained with the same vocabulary"
+            )
+
+
+def _check_fits(language_model: SavedModel, first: SavedModel) -> None:
+    """Whether a language model can be fused with the models of a system."""
+    path = language_model.path
+    if language_model.model.reads_source:
+        raise ConfigError(
+            f"language_model: {path} is a model that reads a source; name a language model, or add "
+            "it to the models of an ensemble"
+        )
+    if not first.model.reads_source:
+        raise ConfigError(
+            f"language_model: {first.path} is a language model itself; name both as models of an "
+            "ensemble"
+        )
+    if language_model.vocabularies.target.fingerprint != first.vocabularies.target.fingerprint:
+        raise SavedError(
+            f"{path}: its vocabulary is not the target vocabulary of {first.path}; train a "
+            "language model with that one, copied into its run before it is prepared"
+        )

@@ -1,0 +1,133 @@
+"""From lines of text to ids, with a reason for each line that cannot be translated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import count, repeat
+
+from dragoman.core.arguments import check_lines
+from dragoman.core.errors import ConfigError, DataError, UsageError
+from dragoman.core.problems import shown
+from dragoman.search import SearchConfig
+from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary
+from dragoman.translation.outputs import Translation
+from dragoman.translation.streaming import EncodedLines, Line
+
+
+def check_prefix(reads_source: bool) -> None:
+    """Whether outputs of these models can be told how to begin.
+
+    Raises:
+        ConfigError: a language model's cannot.
+    """
+    if not reads_source:
+        raise ConfigError(
+            "prefix: a language model continues each line; put the prefix there instead"
+        )
+
+
+def numbered(
+    lines: Iterable[str], prefix: str | Iterable[str], numbers: Iterable[int] | None
+) -> Iterator[Line]:
+    """Lines with their prefixes and numbers.
+
+    Args:
+        lines: what is to be translated.
+        prefix: of all of them, or of each.
+        numbers: of the lines in the whole input, from 0; None counts.
+
+    Raises:
+        UsageError: at once, if ``lines`` or ``prefix`` is nothing of the kind; later, if one of
+            their items is not.
+        DataError: when the turn of a line comes that has no prefix or number.
+    """
+    texts = check_lines(lines)
+    prefixes = repeat(prefix) if isinstance(prefix, str) else check_lines(prefix, "prefix")
+    return _joined(texts, prefixes, count() if numbers is None else iter(numbers))
+
+
+def _joined(
+    lines: Iterator[str], prefixes: Iterator[str], numbers: Iterator[int]
+) -> Iterator[Line]:
+    for place, text in enumerate(lines):
+        prefix, number = next(prefixes, None), next(numbers, None)
+        if prefix is None or number is None:
+            name = "prefixes" if prefix is None else "numbers"
+            raise DataError(f"{name}: found {place} for more lines than that; give one for each")
+        if not isinstance(number, int) or number < 0:
+            raise UsageError(f"numbers: expected whole numbers from 0 on, found {shown(number)}")
+        yield Line(text, prefix, number)
+
+
+class Preparation:
+    """Encodes lines and says which of them can be searched for.
+
+    Args:
+        vocabularies: of the models.
+        config: which lines are too long.
+        positions: that the models can read; None: any number.
+        reads_source: False for a language model, which continues the lines.
+    """
+
+    def __init__(
+        self,
+        vocabularies: Vocabularies,
+        config: SearchConfig,
+        positions: int | None,
+        reads_source: bool,
+    ) -> None:
+        self._vocabularies, self._config = vocabularies, config
+        self._positions, self._reads_source = positions, reads_source
+
+    def __call__(self, lines: list[Line]) -> EncodedLines:
+        """Encode some lines."""
+        ids = self._vocabularies.source.encode_batch([line.text for line in lines])
+        nothing = [Translation("", 0.0, 0.0, [], ended=True)]
+        translations = [nothing.copy() for _ in lines]
+        prefixes = self._prefixes(ids, lines)
+        wanted = []
+        for place, (line, source) in enumerate(zip(lines, ids, strict=True)):
+            reason = self._refusal(source, [] if prefixes is None else prefixes[place])
+            if reason is not None:
+                translations[place] = [_refused(f"line {line.number + 1}: {reason}")]
+            elif source or not self._reads_source:
+                wanted.append(place)
+        numbers = [line.number for line in lines]
+        return EncodedLines(numbers, ids, prefixes, translations, wanted)
+
+    def _prefixes(self, ids: list[list[int]], lines: list[Line]) -> list[list[int]] | None:
+        """Ids that outputs begin with; a language model continues the lines themselves."""
+        if not self._reads_source:
+            return ids
+        if not any(line.prefix for line in lines):
+            return None
+        # Most often it is the same one for all.
+        encode = self._vocabularies.target.encode
+        encoded = {prefix: encode(prefix) for prefix in {line.prefix for line in lines}}
+        return [encoded[line.prefix] for line in lines]
+
+    def _refusal(self, source: list[int], prefix: list[int]) -> str | None:
+        """Why a line cannot be translated."""
+        if reason := self._config.refusal(len(source), self._positions):
+            return reason
+        if not self._reads_source:
+            return None  # its prefix is the line
+        if reason := self._config.refusal(len(prefix), self._positions):
+            return f"prefix: {reason}"
+        return unwritable(prefix, self._vocabularies.target)
+
+
+def unwritable(prefix: list[int], vocabulary: Vocabulary) -> str | None:
+    """Why no output can begin with these ids; None: it can."""
+    if UNK not in prefix:
+        return None
+    return (
+        f"prefix {vocabulary.decode(prefix)!r:.80}: the target vocabulary lacks what reads "
+        f"{UNKNOWN_SURFACE} here; leave it out"
+    )
+
+
+def _refused(reason: str) -> Translation:
+    """In the place of a translation; no filter by score can take it for a good one."""
+    never = float("-inf")
+    return Translation("", never, never, [], ended=False, refused=reason)

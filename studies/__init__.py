@@ -1,0 +1,1 @@
+"""Measurements and generators that no user's run needs; see README.md."""

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.apps.material import Material, find_material
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.corpus import read_pairs
+
+PO = 'msgid ""\nmsgstr "Language: ko\\n"\n\nmsgid "Save"\nmsgstr "저장"\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, content in {
+        "many.tsv": "id\ten\tde\tko\n1\ta\tb\tc\n",
+        "three.tsv": "id\tko\ten\n1\tc\ta\n",
+        "two.tsv": "english\tgerman\na\tb\n",
+        "noise.tsv": "number\ten\torigin\tko\n1\ta\tx\tc\n",
+        "a.jsonl": '{"translation": {"en": "a", "de": "b"}}\n',
+        "a.po": PO,
+        "train.en": "a\n",
+        "train.de": "b\n",
+        "val.en": "v\n",
+        "val.de": "w\n",
+        "text.txt": "a\tb\n",
+        "other": "a\n",
+    }.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    return tmp_path
+
+
+def find(folder: Path, *names: str, **choices: Any) -> Material:
+    for held in ("dev", "test"):
+        choices[held] = [folder / name for name in choices.get(held, ())]
+    return find_material([folder / name for name in names], **choices)
+
+
+def texts(material: Material) -> tuple[str, str, str, str]:
+    """Languages, and what the first pair says."""
+    pair = next(read_pairs(material.train))
+    return (material.source_language, material.target_language, pair.source, pair.target)
+
+
+@pytest.mark.parametrize(
+    ("names", "choices", "found"),
+    [
+        (["two.tsv"], {}, ("english", "german", "a", "b")),
+        (["two.tsv"], {"source": "german"}, ("german", "english", "b", "a")),
+        (["three.tsv"], {}, ("ko", "en", "c", "a")),
+        (["three.tsv"], {"source": "en"}, ("en", "ko", "a", "c")),
+        (["noise.tsv"], {}, ("en", "ko", "a", "c")),
+        (["many.tsv"], {"source": "en", "target": "ko"}, ("en", "ko", "a", "c")),
+        (["a.jsonl"], {}, ("en", "de", "a", "b")),
+        (["a.po"], {}, ("en", "ko", "Save", "저장")),
+        (["a.po"], {"target": "kor"}, ("en", "kor", "Save", "저장")),
+        (["train.en", "train.de"], {}, ("en", "de", "a", "b")),
+        (["train.de", "train.en"], {}, ("de", "en", "b", "a")),
+        (["train.de", "train.en"], {"source": "en"}, ("en", "de", "a", "b")),
+        (["train.de", "train.en"], {"target": "de"}, ("en", "de", "a", "b")),
+        (["train.en", "train.de"], {"source": "de", "target": "en"}, ("de", "en", "b", "a")),
+        (["other", "train.de"], {"source": "fr"}, ("fr", "de", "a", "b")),
+    ],
+)
+def test_languages_and_sides(
+    names: list[str], choices: dict[str, str], found: tuple[str, ...], folder: Path
+) -> None:
+    assert texts(find(folder, *names, **choices)) == found
+
+
+def test_sets_that_are_given(folder: Path) -> None:
+    material = find(folder, "train.en", "train.de", dev=["val.en", "val.de"])
+    assert material.test is None
+    assert material.dev is not None
+    assert next(read_pairs(material.dev))[:2] == ("v", "w")
+    turned = find(folder, "train.de", "train.en", dev=["val.en", "val.de"])
+    assert turned.dev is not None
+    assert next(read_pairs(turned.dev))[:2] == ("w", "v")
+    columns = find(folder, "three.tsv", source="en", test=["many.tsv"])
+    assert columns.test is not None
+    assert next(read_pairs(columns.test))[:2] == ("a", "c")
+
+
+def test_a_set_in_the_same_format_has_the_same_keys(folder: Path) -> None:
+    (folder / "dev.jsonl").write_text(
+        '{"translation": {"en": "a", "de": "b"}, "draft": {"en": "c", "de": "d"}}\n'
+    )
+    material = find(folder, "a.jsonl", dev=["dev.jsonl"])
+    assert material.dev is not None
+    assert next(read_pairs(material.dev))[:2] == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("names", "choices", "said"),
+    [
+        (["many.tsv"], {}, "it has id, en, de, ko; .* --source en --target de"),
+        (["many.tsv"], {"source": "ko"}, "--source ko --target en"),
+        (["two.tsv"], {"source": "german", "target": "german"}, "both 'german'"),
+        (["text.txt"], {}, "--format"),
+        (["train.en"], {}, "--format"),
+        (["other", "text.txt"], {}, "--source en --target de"),
+        (["train.en", "val.en"], {}, "--source"),
+        (["train.en", "train.de", "val.en"], {}, "3 files: .*two plain files"),
+    ],
+)
+def test_what_is_not_clear(
+    names: list[str], choices: dict[str, str], said: str, folder: Path
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        find(folder, *names, **choices)
+
+
+def test_files_that_are_none(folder: Path) -> None:
+    with pytest.raises(DataError, match=r"train\.fr: no such file"):
+        find(folder, "train.en", "train.fr")
+    with pytest.raises(DataError, match="is no file"):
+        find_material([folder, folder])
+
+
+def test_a_format_that_is_named(folder: Path) -> None:
+    (folder / "text.txt").write_text("en\tde\na\tb\n")
+    assert texts(find(folder, "text.txt", file_format="tsv")) == ("en", "de", "a", "b")

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from installed_package import installed_package
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.plugins import installed, load_class
+
+GROUP = "dragoman.animals"
+SOURCE = """
+class Animal(dict): pass
+class Stone: pass
+broken = 1
+"""
+
+
+def test_what_is_installed_is_found_and_loaded_when_asked_for(tmp_path: Path) -> None:
+    with installed_package(
+        tmp_path, "zoo_of_animals", SOURCE, GROUP, {"cat": "zoo_of_animals:Animal"}
+    ):
+        assert list(installed(GROUP)) == ["cat"]
+        assert "zoo_of_animals" not in sys.modules
+        assert load_class(GROUP, "cat", dict).__name__ == "Animal"
+    assert not installed(GROUP)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("zoo_of_mistakes:Stone", "no subclass of builtins.dict"),
+        ("zoo_of_mistakes:broken", "no subclass of builtins.dict"),
+        ("zoo_of_mistakes:Missing", "AttributeError"),
+        ("zoo_that_is_not:Animal", "ModuleNotFoundError: No module named 'zoo_that_is_not'"),
+    ],
+)
+def test_a_broken_package_is_named(value: str, said: str, tmp_path: Path) -> None:
+    entries = {"stone": value, "cat": "zoo_of_mistakes:Animal"}
+    with installed_package(tmp_path, "zoo_of_mistakes", SOURCE, GROUP, entries):
+        with pytest.raises(ConfigError, match="of zoo_of_mistakes") as caught:
+            load_class(GROUP, "stone", dict)
+        assert f"{GROUP}: stone ({value} of zoo_of_mistakes)" in str(caught.value)
+        assert said in str(caught.value)
+        assert load_class(GROUP, "cat", dict).__name__ == "Animal"
+
+
+def test_two_packages_with_one_name_are_both_told(tmp_path: Path) -> None:
+    cat, dog = {"cat": "a_zoo:Animal"}, {"cat": "b_zoo:Animal", "dog": "b_zoo:Animal"}
+    with (
+        installed_package(tmp_path / "b", "b_zoo", SOURCE, GROUP, dog),
+        installed_package(tmp_path / "a", "a_zoo", SOURCE, GROUP, cat),
+    ):
+        with pytest.raises(ConfigError, match="a_zoo and b_zoo both add cat; uninstall one"):
+            load_class(GROUP, "cat", dict)
+        assert load_class(GROUP, "dog", dict).__name__ == "Animal"

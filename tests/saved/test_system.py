@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
+from dragoman.saved.system import TranslationSystem, read_system, write_system
+from dragoman.search import EnsembleKind
+
+WHOLE: dict[str, Any] = {
+    "models": ["models/a", "../b"],
+    "weights": [0.7, 0.3],
+    "ensemble": "log-linear",
+    "language_model": {"path": "lm", "weight": 0.5},
+    "prefix": "Das \u2028",
+    "search": {"beam": 7, "sampling": None},
+    "precision": "bfloat16",
+    "device": "cpu",
+    "workers": 3,
+}
+
+
+def described(**values: Any) -> TranslationSystem:
+    return parse(TranslationSystem, {"models": ["a"], **values}, "here")
+
+
+def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "system.yaml"
+    inside = {
+        "models": [str(tmp_path / "models/a"), str(tmp_path.parent / "b")],
+        "language_model": {"path": str(tmp_path / "lm"), "weight": 0.5},
+    }
+    system = described(**{**WHOLE, **inside})
+    write_system(path, system)
+    assert read_system(path) == system
+    assert "- models/a\n" in path.read_text(encoding="utf-8")
+    moved = tmp_path / "elsewhere" / "system.yaml"
+    moved.parent.mkdir()
+    path.rename(moved)
+    assert read_system(moved).models == (moved.parent / "models/a", tmp_path.parent / "b")
+
+
+def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "system.yaml"
+    path.write_text(json.dumps(WHOLE), encoding="utf-8")  # JSON is YAML
+    system = read_system(path)
+    assert [p.resolve() for p in system.directories()] == [
+        tmp_path / "models/a",
+        tmp_path.parent / "b",
+        tmp_path / "lm",
+    ]
+
+
+@settings(max_examples=20)
+@given(
+    prefix=st.text(max_size=9),
+    weights=st.none() | st.tuples(*[st.floats(1e-9, 1e9)] * 2),
+    workers=st.none() | st.integers(1, 1024),
+    beam=st.none() | st.integers(1, 9),
+)
+def test_plain_values_make_the_same_description(
+    prefix: str, weights: tuple[float, ...] | None, workers: int | None, beam: int | None
+) -> None:
+    search = {} if beam is None else {"beam": beam}
+    system = described(
+        models=["a", "b"], prefix=prefix, weights=weights, workers=workers, search=search
+    )
+    again = json.loads(json.dumps(system.plain()))
+    assert parse(TranslationSystem, again, "here") == system
+    assert set(again) <= {"models", "prefix", "weights", "workers", "search"}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"models": []}, "models: .*at least 1"),
+        ({"model": "a"}, "unknown key 'model'; did you mean 'models'"),
+        ({"weights": [1]}, r"weights: .* is not read by one model; remove it"),
+        ({"ensemble": "log-linear"}, "ensemble: log-linear is not read by one model"),
+        ({"models": ["a", "b"], "weights": [1]}, "one for each of the 2 models .* found 1"),
+        ({"models": ["a", "b"], "weights": [1, 0]}, "weights.1: .* found 0"),
+        ({"language_model": {"path": "lm", "weight": -1}}, "language_model.weight: .* found -1"),
+        ({"precision": "int8"}, "precision int8 needs engine ctranslate2"),
+        ({"engine": "ctranslate2", "precision": "auto"}, "precision auto is pytorch's"),
+        ({"engine": "ctranslate2", "prefix": "a"}, "no forced prefix"),
+        ({"engine": "ctranslate2", "language_model": {"path": "lm"}}, "no language model"),
+        ({"engine": "ctranslate2", "device": "cuda"}, "runs on the cpu"),
+    ],
+)
+def test_what_makes_no_sense_is_told(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=f"^here: .*{message}"):
+        described(**values)
+
+
+def test_kinds_of_an_ensemble_are_those_of_the_scorer() -> None:
+    assert TranslationSystem.model_fields["ensemble"].annotation is not None
+    kinds = get_args(TranslationSystem.model_fields["ensemble"].annotation)
+    assert kinds == get_args(EnsembleKind)

@@ -1,0 +1,34 @@
+"""Word alignments in the format of Pharaoh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.core.errors import DataError
+from dragoman.text.pharaoh import Link, read_alignments
+
+links = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(lines=st.lists(links, min_size=1, max_size=5))
+def test_links_are_read_line_by_line(
+    lines: list[list[Link]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("links") / "train.align"
+    path.write_text("".join(" ".join(f"{s}-{t}" for s, t in one) + "\n" for one in lines))
+    assert list(read_alignments(path)) == lines
+
+
+@pytest.mark.parametrize(
+    "item", ["1", "1-", "-1", "a-b", "1:1", "1-1-1", "1.0-1", "1-١", "1-9999999999", "1,1"]
+)
+def test_what_is_not_a_link_is_told_with_its_line(item: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.align"
+    path.write_text(f"0-0 1-2\n0-0 {item}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"train\.align:2: .* is not a link; .* such as 0-0"):
+        list(read_alignments(path))

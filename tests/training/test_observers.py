@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from reversal import Reversal, translation
+
+from dragoman.training.observers import Averages, MetricsFile
+
+TRAINING = {
+    "kind": "training",
+    "loss": 4.321,
+    "perplexity": 75.3,
+    "learning_rate": 1e-3,
+    "tokens_per_second": 5432.1,
+}
+
+
+def steps(path: Path) -> list[int]:
+    return [json.loads(line)["step"] for line in path.read_text().splitlines()]
+
+
+def test_resuming_writes_later_steps_anew(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    first = MetricsFile(path, 0)
+    for step in (10, 20, 30):
+        first.record({**TRAINING, "step": step})
+    first.close()
+    with path.open("ab") as stream:
+        for damage in (b"\xff\xfe", b"[" * 100_000, b"5", b'{"step": NaN}', b'{"step": []}'):
+            stream.write(damage + b"\n")
+        stream.write(b'{"kind": "training", "st')  # what a kill leaves behind
+    second = MetricsFile(path, 20)
+    second.record({**TRAINING, "step": 25})
+    second.close()
+    assert steps(path) == [10, 20, 25]
+
+
+def test_going_back_drops_later_steps(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    metrics = MetricsFile(path, 0)
+    for step in (10, 20, 30):
+        metrics.record({**TRAINING, "step": step})
+    metrics.rewind(20)
+    assert steps(path) == [10, 20]
+    metrics.record({**TRAINING, "step": 30})
+    metrics.close()
+    assert steps(path) == [10, 20, 30]
+
+
+def test_averages_are_by_token_or_by_step() -> None:
+    averages = Averages([translation(Reversal())])
+    for tokens, seconds in ((10, 2.0), (30, 3.0)):
+        averages.wait(seconds)
+        totals = {"loss": 4.0 * tokens, "nll": 2.0 * tokens, "tokens": tokens}
+        averages.add([totals], norm=tokens / 10, rate=tokens / 100)
+    assert averages.figures() == pytest.approx(
+        {
+            "loss": 4.0,
+            "nll": 2.0,
+            "perplexity": math.exp(2.0),
+            "learning_rate": 0.3,  # the last step's
+            "gradient_norm": 2.0,  # the mean of 1 and 3
+            "tokens_per_second": 8.0,
+        }
+    )
+    assert averages.figures() == {}
