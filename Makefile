@@ -4,6 +4,7 @@
 # make test-kernels  the tests of models and search again, with the kernels of an older processor
 # make check  the same without the tests, in seconds
 # make demo TORCH=cpu  with PyTorch's build without CUDA, which is smaller; only before the first make
+# make coverage     how much of training, search, data, text and models their tests run, against floors
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
 # make dist   builds what is published, checks it, installs it elsewhere and uses it
 # make bench  speed beside other toolkits, in an environment of their own; two hours
@@ -27,10 +28,13 @@ SAMPLE := 300
 SEED := 1
 JOBS := 2
 
+# The rooms that tests/coverage_gate.py has floors for.
+COVERED := data models search text training
+
 # What PyTorch, oneDNN and MKL may use at most; processors without them take no notice.
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: demo test corpus test-kernels check mutants dist bench format clean
+.PHONY: demo test corpus test-kernels check coverage mutants dist bench format clean
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -49,6 +53,11 @@ check: $(VENV)/studies
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+coverage: $(VENV)/installed
+	mkdir -p build
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report json:build/coverage.json $(COVERED:%=tests/%)
+	$(BIN)/python tests/coverage_gate.py build/coverage.json
 
 mutants: $(VENV)/mutants
 	nice $(BIN)/python tests/mutants.py --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS)

@@ -22,7 +22,7 @@ from statistics import median
 
 import click
 import curve as curves
-import families as sides
+import family_speed as sides
 from contenders import HERE, Dragoman, FailedError, Speed, start, trainers
 from decoders import decoders
 from growth import GROWTH

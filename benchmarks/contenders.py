@@ -112,7 +112,8 @@ class Trainer(ABC):
         more = {"BENCH_TIMES": str(times)}
         if self.dtype == "bfloat16" and self.autocast:
             more["BENCH_BFLOAT16"] = "training"
-        finished = start(self.command(size, WARM + steps), folder, log, more | self.environment)
+        environment = {**more, **self.environment}
+        finished = start(self.command(size, WARM + steps), folder, log, environment)
         moments = json.loads(times.read_text())
         tokens = self.tokens(finished.output)[-steps:]
         seconds = (moments[-1] - moments[WARM - 1]) / (len(moments) - WARM)

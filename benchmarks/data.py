@@ -15,6 +15,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 
 from material import BATCH_TOKENS
 
@@ -62,6 +63,11 @@ def resume(store: str) -> float:
 
 if __name__ == "__main__":
     kind, *arguments = sys.argv[1:]
-    value = {"encode": encode, "prepare": prepare_store, "resume": resume}[kind](*arguments)
+    tasks: dict[str, Callable[..., float]] = {
+        "encode": encode,
+        "prepare": prepare_store,
+        "resume": resume,
+    }
+    value = tasks[kind](*arguments)
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     print(json.dumps({"value": value, "memory": 1024 * max(part.ru_maxrss for part in usage)}))

@@ -96,7 +96,8 @@ def wait() -> None:
 
 if __name__ == "__main__":
     kind, *arguments = sys.argv[1:]
-    value = {"train": train, "decode": decode, "peak": peak}[kind](*arguments)
+    tasks: dict[str, Callable[..., object]] = {"train": train, "decode": decode, "peak": peak}
+    value = tasks[kind](*arguments)
     found = {"value": value, "memory": 0}
     if DEVICE.type == "cuda":
         found["memory"] = torch.cuda.max_memory_allocated()

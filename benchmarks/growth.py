@@ -77,6 +77,7 @@ def _best(run: Callable[[], None], repeats: int) -> float:
 
 if __name__ == "__main__":
     kind, name, size = sys.argv[1:]
-    rate = {"train": train, "decode": decode}[kind](**{name: int(size)})
+    tasks: dict[str, Callable[..., float]] = {"train": train, "decode": decode}
+    rate = tasks[kind](**{name: int(size)})
     memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(json.dumps({"value": rate, "memory": memory}))

@@ -98,7 +98,7 @@ def transformer(size: str) -> dict[str, float]:
 def dragoman(*arguments: object, **options: object) -> subprocess.CompletedProcess[bytes]:
     """Run the command line as users do."""
     command = [sys.executable, "-m", "dragoman", *map(str, arguments)]
-    return subprocess.run(command, check=True, **options)  # type: ignore[call-overload,no-any-return]
+    return subprocess.run(command, check=True, **options)  # type: ignore[call-overload]
 
 
 def _experiment(material: Material, size: str) -> dict[str, object]:

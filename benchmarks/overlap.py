@@ -17,6 +17,7 @@ import torch
 
 from dragoman.data.batches import make_batch
 from dragoman.models import FAMILIES, TransformerConfig
+from dragoman.models.interface import TranslationModel
 from dragoman.training.distributed import World
 from dragoman.training.objectives import CrossEntropy
 from dragoman.training.optimizer import FlatOptimizer, Optimizer, OptimizerConfig
@@ -32,7 +33,7 @@ def main() -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     world = World.join()
     config = TransformerConfig(d_model=arguments.d_model, d_ff=4 * arguments.d_model, heads=4)
-    kinds: dict[str, tuple[torch.nn.Module, Optimizer]] = {}
+    kinds: dict[str, tuple[TranslationModel, Optimizer]] = {}
     for name in ("after", "during"):
         torch.manual_seed(1)
         model = FAMILIES["transformer"](config, 8000, 8000).to(world.device).train()

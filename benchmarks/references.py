@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import layers
@@ -201,10 +201,11 @@ def compare(label: str, case: Case) -> Iterator[Pair]:
     model = model.double().eval()
     place_of = PLACES[case.config.family]
     places = {name: place_of(name, case.config.d_model) for name in case.under("weights")}
-    parameters = dict(model.named_parameters())
+    parameters: dict[str, Tensor] = dict(model.named_parameters())
     take(parameters, places, case)
     if ITS_ORDER in label:
-        for layer in model.decoder:
+        decoder: Any = model.decoder
+        for layer in decoder:
             layer.__class__ = AttentionFirst
     yield from results(model, case)
     yield from gradients(parameters, places, case)

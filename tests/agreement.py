@@ -51,5 +51,5 @@ def is_tied(rank: int, ranked: Sequence[Translation]) -> bool:
     """
     if 0 < rank == len(ranked) - 1:
         return True
-    neighbours = ranked[max(0, rank - 1) : rank] + ranked[rank + 1 : rank + 2]
+    neighbours = [*ranked[max(0, rank - 1) : rank], *ranked[rank + 1 : rank + 2]]
     return any(neighbour.score == close(ranked[rank].score) for neighbour in neighbours)

@@ -32,7 +32,7 @@ def call(*arguments: object, stdin: bytes = b"") -> Outcome:
     sys.stderr = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     try:
         code = run([str(argument) for argument in arguments])
-        out, err = (stream.buffer.getvalue().decode() for stream in (sys.stdout, sys.stderr))  # type: ignore[attr-defined]
+        out, err = (stream.buffer.getvalue().decode() for stream in (sys.stdout, sys.stderr))
     finally:
         sys.stdin, sys.stdout, sys.stderr = streams
     return Outcome(code, out, err)

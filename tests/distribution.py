@@ -125,7 +125,7 @@ def check_wheel(found: Mapping[str, bytes], committed: Mapping[str, bytes]) -> N
         raise Wrong(f"versions differ: {metadata['Version']} and {version}, {code} in the code")
     if f"## [{version}]" not in committed["CHANGELOG.md"].decode():
         raise Wrong(f"CHANGELOG.md has no section [{version}]")
-    if dead := LINK.findall(FENCE.sub("", metadata.get_payload())):
+    if dead := LINK.findall(FENCE.sub("", str(metadata.get_payload()))):
         raise Wrong(f"the description links to files that are not there: {dead[0][2]}")
 
 
@@ -208,7 +208,7 @@ def use_command(environment: Path) -> None:
 
 def call_version(binaries: Path, environment: dict[str, str]) -> str:
     """What ``dragoman --version`` says."""
-    command = [binaries / "dragoman", "--version"]
+    command: list[str | Path] = [binaries / "dragoman", "--version"]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.strip()
 

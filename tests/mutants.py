@@ -145,7 +145,7 @@ def _sample(count: int, seed: int) -> list[WorkItem]:
     """One mutant at each of so many places, drawn evenly from all places of the rooms."""
     os.chdir(ROOT)
     paths = sorted(path for room in ROOMS for path in (PACKAGE / room).rglob("*.py"))
-    places: dict[object, list[WorkItem]] = defaultdict(list)
+    places: dict[tuple[Path, tuple[int, int]], list[WorkItem]] = defaultdict(list)
     for item in _all_work_items(paths, {}):
         (spec,) = item.mutations
         name = spec.operator_name.partition("/")[2]

@@ -31,7 +31,8 @@ def configs(kind: type[Config]) -> Iterator[type[Config]]:
 
 def numbers(kind: type) -> Iterator[tuple[type[Config], str]]:
     """Every class and field of all configurations whose value is a number of this kind."""
-    for config in dict.fromkeys([*configs(ExperimentConfig), SignificanceConfig]):
+    every: list[type[Config]] = [*configs(ExperimentConfig), SignificanceConfig]
+    for config in dict.fromkeys(every):
         for name, field in keys_of(config).items():
             union = get_origin(field.annotation) in {Union, types.UnionType}
             kinds = get_args(field.annotation) if union else (field.annotation,)

@@ -159,3 +159,14 @@ def test_files_of_the_repository_exist(page: Path) -> None:
 def test_every_command_is_in_the_list_of_commands() -> None:
     documented = {name for name, _ in command_lines(ROOT / "docs" / "command-line.md")}
     assert documented == set(commands.commands)
+
+
+def test_every_room_is_in_the_picture_of_the_architecture() -> None:
+    picture = (ROOT / "docs" / "images" / "architecture.svg").read_text(encoding="utf-8")
+    entries = (ROOT / "src" / "dragoman").iterdir()
+    rooms = {
+        f"{entry.name}/" if entry.is_dir() else entry.name
+        for entry in entries
+        if not entry.name.startswith("__") and entry.name not in {"py.typed", "errors.py"}
+    }
+    assert rooms == set(re.findall(r'class="r">([^<]*)<', picture))

@@ -196,6 +196,7 @@ class TestBase:
         plain.write_text(text, encoding="utf-8")
         above = f"base: {plain}\nmodel: {{family: transformer, heads: 4}}"
         config = read_experiment(self.based(corpus, tmp_path, above))
+        assert isinstance(config.model, TransformerConfig)
         assert (config.model.multi_head.heads, config.model.d_model) == (4, 16)
 
     def test_settings_override_what_the_base_says(self, corpus: Path, tmp_path: Path) -> None:
@@ -208,6 +209,7 @@ class TestBase:
         middle = f"base: {configuration(corpus)}\nseed: 5\nmodel: {{heads: 4}}"
         self.based(corpus, tmp_path, middle, "middle.yaml")
         config = read_experiment(self.based(corpus, tmp_path, "base: middle.yaml\nseed: 7"))
+        assert isinstance(config.model, TransformerConfig)
         assert (config.seed, config.model.multi_head.heads) == (7, 4)
 
     def test_wrong_bases_are_told(self, corpus: Path, tmp_path: Path) -> None:

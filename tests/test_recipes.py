@@ -28,7 +28,7 @@ def test_it_can_be_read_and_its_text_can_be_had(recipe: Path) -> None:
 
 def leaves(section: dict[str, Any], name: str = "") -> dict[str, Any]:
     """Settings by their whole names, such as ``training.schedule.decay``."""
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in section.items():
         found |= leaves(value, f"{name}{key}.") if isinstance(value, dict) else {name + key: value}
     return found

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.distributed import HashStore, ProcessGroupGloo
+from torch.distributed import HashStore, ProcessGroupGloo  # type: ignore[attr-defined]
 
 from dragoman.training.distributed import World
 
@@ -51,7 +51,7 @@ def together(size: int, work: Callable[[World], Any]) -> list[Future[Any]]:
 class GlooThreads(World):
     """A process that is a thread, with a gloo group of its own among the others."""
 
-    group: ProcessGroupGloo | None = None
+    group: Any = None
     sent: list[int] = field(default_factory=list)
     """How many numbers each collective summed."""
 

@@ -81,7 +81,7 @@ class AfterResidual(nn.Module):
         return self.attention((gated + self.below) * math.sqrt(0.5), *others)
 
 
-def follow_the_paper(model: nn.Module) -> None:
+def follow_the_paper(model: Any) -> None:
     """Attention after the residual sum, and gradients shared as in section 3.4."""
     decoder = model.decoder
     for number, convolution in enumerate(decoder.convolutions):
@@ -90,12 +90,12 @@ def follow_the_paper(model: nn.Module) -> None:
     share_gradients(model)
 
 
-def share_gradients(model: nn.Module) -> None:
+def share_gradients(model: Any) -> None:
     """Divide gradients of the encoder's layers by the number of attentions, not by twice that."""
     model.encoder.num_attention_layers = len(model.decoder.attention) / 2
 
 
-def without_biases(model: nn.Module) -> None:
+def without_biases(model: Any) -> None:
     """The paper's attention has none."""
     for name, parameter in model.named_parameters():
         if "_proj.bias" in name:
@@ -121,14 +121,14 @@ def ids(kind: str, symbols: Any) -> Tensors:
     }
 
 
-def of_convolutional(model: nn.Module, source: Tensor, target: Tensor) -> Tensors:
+def of_convolutional(model: Any, source: Tensor, target: Tensor) -> Tensors:
     memory = model.encoder(source, None)
     logits, attention = model.decoder(target, memory)
     z, values = memory["encoder_out"]
     return {"encoder": z, "values": values, "logits": logits, "attention": attention}
 
 
-def of_recurrent(model: nn.Module, source: Tensor, target: Tensor) -> Tensors:
+def of_recurrent(model: Any, source: Tensor, target: Tensor) -> Tensors:
     lengths = (source != model.encoder.padding_idx).sum(1)
     hidden, *ends, mask = model.encoder(source, lengths, enforce_sorted=False)
     decoder, first = model.decoder, {}
@@ -141,7 +141,7 @@ def of_recurrent(model: nn.Module, source: Tensor, target: Tensor) -> Tensors:
     return {"encoder": hidden.transpose(0, 1), "logits": logits, "attention": attention, **first}
 
 
-def of_transformer(model: nn.Module, source: Tensor, target: Tensor) -> Tensors:
+def of_transformer(model: Any, source: Tensor, target: Tensor) -> Tensors:
     memory = model.encoder(source)
     logits, more = model.decoder(target, memory)
     hidden, attention = memory["encoder_out"][0].transpose(0, 1), more["attn"][0]
@@ -155,7 +155,7 @@ RUN = {
 }
 
 
-def case(model: nn.Module, parameters: dict[str, nn.Parameter], kind: str) -> Tensors:
+def case(model: Any, parameters: dict[str, nn.Parameter], kind: str) -> Tensors:
     """Weights, ids, results and gradients."""
     symbols = model.encoder.dictionary
     given = ids(kind, symbols)
@@ -193,7 +193,7 @@ def write(
 
 def stay_in_float64() -> None:
     """Keep scores of attention as they are: fairseq takes them to float32, which hides digits."""
-    torch.Tensor.float = torch.Tensor.double
+    torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
     utils.softmax = lambda scores, dim, onnx_trace=False: functional.softmax(scores, dim)
 
 

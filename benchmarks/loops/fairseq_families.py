@@ -13,6 +13,7 @@ import resource
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from fairseq.sequence_generator import SequenceGenerator
@@ -32,7 +33,7 @@ def converted(ids: Tensor) -> Tensor:
     return torch.where(ids < len(special), special[ids.clamp(max=len(special) - 1)], ids)
 
 
-def train(model: nn.Module, path: Path, steps: int, dtype: torch.dtype) -> float:
+def train(model: Any, path: Path, steps: int, dtype: torch.dtype) -> float:
     """Target tokens a second, padding left out."""
     _, batches = read_batches(path)
     padding = model.decoder.dictionary.pad()
@@ -58,7 +59,7 @@ def train(model: nn.Module, path: Path, steps: int, dtype: torch.dtype) -> float
     return tokens / (time.perf_counter() - start)
 
 
-def decode(model: nn.Module, sources: list[Tensor], dtype: torch.dtype) -> float:
+def decode(model: Any, sources: list[Tensor], dtype: torch.dtype) -> float:
     """Sentences a second, longest first, prepared as ``fairseq-generate`` prepares a model."""
     symbols = model.decoder.dictionary
     model = model.eval().to(dtype)

@@ -66,7 +66,7 @@ def bloom(rows: int = 2, heads: int = 8, length: int = 9, width: int = 5) -> Ten
 
 if __name__ == "__main__":
     torch.manual_seed(1)
-    torch.Tensor.float = torch.Tensor.double  # gates would be rounded to float32
+    torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]  # gates would be rounded to float32
     tensors = {
         f"{layer.__name__}.{name}": tensor.detach().contiguous().clone()
         for layer in (mixtral, roformer, bloom)

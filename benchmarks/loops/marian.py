@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -105,4 +106,5 @@ def translate(pieces: str, dictionary: str, precision: str, size: str, length: s
 
 if __name__ == "__main__":
     torch.manual_seed(1)
-    {"train": train, "translate": translate}[sys.argv[1]](*sys.argv[2:])
+    tasks: dict[str, Callable[..., object]] = {"train": train, "translate": translate}
+    tasks[sys.argv[1]](*sys.argv[2:])

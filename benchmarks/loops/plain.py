@@ -12,6 +12,7 @@ import json
 import sys
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -65,11 +66,12 @@ class PlainTransformer(nn.Module):
     def embed(self, ids: Tensor) -> Tensor:
         """``(batch, length)`` to ``(batch, length, d_model)``."""
         vectors = self.embedding(ids) * self.embedding.weight.shape[1] ** 0.5
+        assert self.positions is not None
         vectors = vectors + self.positions(0, ids.shape[1])
         return functional.dropout(vectors, self.dropout, self.training)
 
 
-def _copy_attention(theirs: nn.MultiheadAttention, ours: nn.Module) -> None:
+def _copy_attention(theirs: nn.MultiheadAttention, ours: Any) -> None:
     """Weights; biases, which the paper has not, stay zero, and so does dropout of weights."""
     theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]))
     theirs.out_proj.weight.copy_(ours.output.weight)
@@ -78,7 +80,7 @@ def _copy_attention(theirs: nn.MultiheadAttention, ours: nn.Module) -> None:
     theirs.dropout = 0.0
 
 
-def _copy_rest(theirs: nn.Module, ours: nn.Module) -> None:
+def _copy_rest(theirs: Any, ours: Any) -> None:
     theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
     theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
     theirs.dropout.p = 0.0  # inside the feed-forward sublayer; not in the paper
@@ -91,6 +93,7 @@ def main(run: Path, steps: int) -> None:
     prepared, config = experiment.prepare(), experiment.config
     torch.manual_seed(config.seed)
     ours = build_model(config.model, prepared.vocabularies)
+    assert isinstance(ours, Transformer)
     model = PlainTransformer(ours).train()
     torch.manual_seed(config.seed)
     adam, schedule = config.training.optimizer, config.training.schedule

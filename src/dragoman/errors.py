@@ -1,8 +1,10 @@
 """The errors of Dragoman for programs, as ``dragoman.errors``; see :mod:`dragoman.core.errors`."""
 
 from dragoman.core.errors import (
+    BusyError,
     ConfigError,
     DataError,
+    DeadlineError,
     DownloadError,
     DragomanError,
     InterruptedRunError,
@@ -15,8 +17,10 @@ from dragoman.core.errors import (
 )
 
 __all__ = [
+    "BusyError",
     "ConfigError",
     "DataError",
+    "DeadlineError",
     "DownloadError",
     "DragomanError",
     "InterruptedRunError",

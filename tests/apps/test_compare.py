@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import CommandLine, Outcome, call, one_error
@@ -172,7 +173,7 @@ def finished(recipes: list[Path], output: Path) -> Outcome:
 
 
 class TestComparison:
-    def figures(self, output: Path) -> dict[str, dict[str, object]]:
+    def figures(self, output: Path) -> dict[str, dict[str, Any]]:
         rows = json.loads((output / "comparison.json").read_text(encoding="utf-8"))["rows"]
         return {row["name"]: row for row in rows}
 

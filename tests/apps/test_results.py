@@ -106,6 +106,6 @@ def test_text_is_utf_8_whatever_the_terminal_is(monkeypatch: pytest.MonkeyPatch)
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="backslashreplace")
     monkeypatch.setattr(sys, "stdout", stream)
     print_json({"text": "ä\udcff", "score": -math.inf})
-    printed = stream.buffer.getvalue()  # type: ignore[attr-defined]
+    printed = stream.buffer.getvalue()
     assert "ä".encode() in printed
     assert json.loads(printed) == {"text": "ä\udcff", "score": None}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import pytest
 import yaml
@@ -54,7 +56,8 @@ class OneShape(OneOf):
     default = "round"
 
     def find(self, name: str) -> type[Config]:
-        return {"round": Round, "square": Square}[name]
+        kinds: dict[str, type[Config]] = {"round": Round, "square": Square}
+        return kinds[name]
 
     def at_hand(self) -> list[type[Config]]:
         return [Round, Square]
@@ -69,7 +72,7 @@ class Run(Config):
     data: Data = Data()
 
 
-def message(values, kind=Run) -> str:
+def message(values: dict[str, Any], kind: type[Config] = Run) -> str:
     with pytest.raises(ConfigError) as caught:
         parse(kind, values, "run.yaml")
     assert "\n" not in str(caught.value)
@@ -78,13 +81,13 @@ def message(values, kind=Run) -> str:
 
 
 class TestParse:
-    def test_values_are_typed_and_frozen(self):
+    def test_values_are_typed_and_frozen(self) -> None:
         run = parse(Run, {"shape": {"family": "square", "side": 2}}, "run.yaml")
         assert run.shape == Square(side=2.0)
         with pytest.raises(ValidationError):
             run.training.seed = 3  # type: ignore[misc]
 
-    def test_descriptions_are_the_docstrings(self):
+    def test_descriptions_are_the_docstrings(self) -> None:
         assert Training.model_fields["steps"].description == "How many steps."
 
     @pytest.mark.parametrize(
@@ -109,18 +112,18 @@ class TestParse:
             ),
         ],
     )
-    def test_an_unknown_key_gets_a_suggestion(self, values, expected):
+    def test_an_unknown_key_gets_a_suggestion(self, values: dict[str, Any], expected: str) -> None:
         assert message(values) == expected
 
-    def test_a_suggestion_prefers_the_same_section(self):
+    def test_a_suggestion_prefers_the_same_section(self) -> None:
         assert message({"training": {"sead": 1}}).endswith("did you mean 'seed'?")
         assert message({"data": {"sead": 1}}).endswith("did you mean 'seed'?")
 
-    def test_a_key_in_the_wrong_section_is_told_its_own(self):
+    def test_a_key_in_the_wrong_section_is_told_its_own(self) -> None:
         assert message({"tags": []}).endswith("did you mean 'data.tags'?")
         assert message({"part": []}).endswith("did you mean 'data.parts'?")
 
-    def test_an_unknown_key_like_no_other_gets_a_place_to_look(self):
+    def test_an_unknown_key_like_no_other_gets_a_place_to_look(self) -> None:
         assert "docs/configuration.md" in message({"xyzzy": 1})
 
     @pytest.mark.parametrize(
@@ -139,11 +142,13 @@ class TestParse:
             ),
         ],
     )
-    def test_a_wrong_value_is_named_with_its_key(self, values, key, found):
+    def test_a_wrong_value_is_named_with_its_key(
+        self, values: dict[str, Any], key: str, found: str
+    ) -> None:
         assert message(values).startswith(f"run.yaml: {key}: ")
         assert message(values).endswith(f", found {found}")
 
-    def test_an_unknown_family_names_those_there_are(self):
+    def test_an_unknown_family_names_those_there_are(self) -> None:
         text = message({"shape": {"family": "oval"}})
         assert text == (
             "run.yaml: shape.family: Input should be one of 'round', 'square', found 'oval'"
@@ -151,17 +156,17 @@ class TestParse:
         near = message({"shape": {"family": "sqare"}})
         assert near.endswith("found 'sqare'; did you mean 'square'?")
 
-    def test_a_key_of_another_family_is_not_suggested(self):
+    def test_a_key_of_another_family_is_not_suggested(self) -> None:
         text = message({"shape": {"family": "square", "radius": 1}})
         assert text.startswith("run.yaml: unknown key 'shape.radius'; remove it")
         assert message({"shape": {"family": "square", "sides": 1}}).endswith("mean 'side'?")
 
-    def test_a_missing_key_is_named(self):
+    def test_a_missing_key_is_named(self) -> None:
         assert message({"data": {"parts": [{}]}}) == (
             "run.yaml: missing key 'data.parts.0.path'; add it"
         )
 
-    def test_every_problem_is_named(self):
+    def test_every_problem_is_named(self) -> None:
         values = {"training": {"steps": 0, "sead": 1}, "data": {"parts": [{}]}, "shap": {}}
         assert message(values) == (
             "run.yaml: 4 problems: (1) training.steps: Input should be greater than 0, found 0  "
@@ -170,13 +175,13 @@ class TestParse:
             "(4) unknown key 'shap'; did you mean 'shape'?"
         )
 
-    def test_conflicts_are_all_named_and_only_between_values_that_are_right(self):
+    def test_conflicts_are_all_named_and_only_between_values_that_are_right(self) -> None:
         class Window(Config):
             low: int = 1
             high: int = 2
             step: int = Field(1, gt=0)
 
-            def conflicts(self):
+            def conflicts(self) -> Iterator[str]:
                 if self.low > self.high:
                     yield f"low {self.low} is above high {self.high}"
                 yield from self.unread("where low is 7", *(["step"] if self.low == 7 else []))
@@ -209,25 +214,27 @@ class TestParse:
             ({"some": [{"steps": 0}]}, "some.0.steps: Input should be greater than 0, found 0"),
         ],
     )
-    def test_what_only_follows_from_a_problem_is_none(self, values, expected):
+    def test_what_only_follows_from_a_problem_is_none(
+        self, values: dict[str, Any], expected: str
+    ) -> None:
         class Wide(Run):
             some: tuple[Training, ...] = Field((Training(),), min_length=1)
 
         assert message(values, Wide) == f"run.yaml: {expected}"
 
     @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), "1e400", "inf"])
-    def test_numbers_are_finite(self, value):
+    def test_numbers_are_finite(self, value: object) -> None:
         values = {"data": {"parts": [{"path": "a", "weight": value}]}}
         assert message(values).startswith("run.yaml: data.parts.0.weight: Input should be a finite")
 
     @pytest.mark.parametrize(
         "value", [2**63, -(2**63) - 1, 10**5000], ids=["above", "below", "far"]
     )
-    def test_whole_numbers_fit_into_64_bits(self, value):
+    def test_whole_numbers_fit_into_64_bits(self, value: object) -> None:
         assert message({"seed": value}, Training).startswith("run.yaml: seed: Input should fit")
         assert parse(Training, {"seed": 2**63 - 1}, "x").seed == 2**63 - 1
 
-    def test_what_is_no_section_or_list_is_told_without_python(self):
+    def test_what_is_no_section_or_list_is_told_without_python(self) -> None:
         assert message({"training": 5}) == (
             "run.yaml: training: Input should be a section of keys, found 5"
         )
@@ -235,25 +242,25 @@ class TestParse:
             "run.yaml: data.tags: Input should be a list, found 'x'"
         )
 
-    def test_own_checks_speak_for_themselves(self):
+    def test_own_checks_speak_for_themselves(self) -> None:
         assert message({"data": {"tags": ["bad"]}}).startswith(
             "run.yaml: data.tags: no tag is called bad"
         )
 
-    def test_a_long_wrong_value_is_cut(self):
+    def test_a_long_wrong_value_is_cut(self) -> None:
         assert len(message({"training": {"steps": "x" * 10_000}})) < 300
 
 
 class TestReadYaml:
-    def read(self, tmp_path, content: bytes):
+    def read(self, tmp_path: Path, content: bytes) -> Any:
         path = tmp_path / "run.yaml"
         path.write_bytes(content)
         return read_yaml(path)
 
-    def test_a_mapping(self, tmp_path):
+    def test_a_mapping(self, tmp_path: Path) -> None:
         assert self.read(tmp_path, "a: {b: ü}\n".encode()) == {"a": {"b": "ü"}}
 
-    def test_a_byte_order_mark_and_windows_line_ends(self, tmp_path):
+    def test_a_byte_order_mark_and_windows_line_ends(self, tmp_path: Path) -> None:
         assert self.read(tmp_path, b"\xef\xbb\xbfa: 1\r\nb: 2\r\n") == {"a": 1, "b": 2}
 
     @pytest.mark.parametrize(
@@ -269,46 +276,46 @@ class TestReadYaml:
             (b"a: !!python/object/apply:os.getcwd []\n", r"run.yaml:1: not valid YAML"),
         ],
     )
-    def test_bad_files(self, tmp_path, content, problem):
+    def test_bad_files(self, tmp_path: Path, content: bytes, problem: str) -> None:
         with pytest.raises(ConfigError, match=problem) as caught:
             self.read(tmp_path, content)
         assert "\n" not in str(caught.value)
 
-    def test_a_file_without_end_is_refused(self, tmp_path):
+    def test_a_file_without_end_is_refused(self, tmp_path: Path) -> None:
         content = b"# nothing\n" * 110_000
         with pytest.raises(ConfigError, match=r"run.yaml: too large for a configuration"):
             self.read(tmp_path, content)
 
-    def test_what_yaml_can_do_to_a_reader_is_refused_with_its_line(self, tmp_path):
+    def test_what_yaml_can_do_to_a_reader_is_refused_with_its_line(self, tmp_path: Path) -> None:
         content = b"a: 1\nb: &b [*b]\n"
         with pytest.raises(ConfigError, match=r"run.yaml:2: not valid YAML: an alias stands ins"):
             self.read(tmp_path, content)
 
-    def test_missing_and_unreadable(self, tmp_path):
+    def test_missing_and_unreadable(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="no such configuration file"):
             read_yaml(tmp_path / "none.yaml")
         with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
             read_yaml(tmp_path)
 
-    def test_anchors_and_merges_still_work(self, tmp_path):
+    def test_anchors_and_merges_still_work(self, tmp_path: Path) -> None:
         content = b"a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}\n"
         assert self.read(tmp_path, content)["b"] == {"k": 3, "l": 2}
 
 
 class TestOverride:
-    def test_values_are_yaml_and_the_original_stays(self):
+    def test_values_are_yaml_and_the_original_stays(self) -> None:
         values = {"training": {"steps": 1}}
         changed = override(values, ["training.steps=2", "training.rate=1.0e-3", "data.tags=[a, b]"])
         assert changed == {"training": {"steps": 2, "rate": 1e-3}, "data": {"tags": ["a", "b"]}}
         assert values == {"training": {"steps": 1}}
 
-    def test_later_settings_win_and_values_may_hold_equals_signs(self):
+    def test_later_settings_win_and_values_may_hold_equals_signs(self) -> None:
         assert override({}, ["a=1", "a=b=c"]) == {"a": "b=c"}
 
-    def test_an_empty_section_can_be_set_into(self):
+    def test_an_empty_section_can_be_set_into(self) -> None:
         assert override({"training": None}, ["training.steps=2"]) == {"training": {"steps": 2}}
 
-    def test_null_and_empty(self):
+    def test_null_and_empty(self) -> None:
         assert override({"a": 1, "b": 1}, ["a=null", "b="]) == {"a": None, "b": None}
 
     @pytest.mark.parametrize(
@@ -322,21 +329,21 @@ class TestOverride:
             ("training.steps.x=1", "steps is no section"),
         ],
     )
-    def test_settings_that_make_no_sense(self, setting, problem):
+    def test_settings_that_make_no_sense(self, setting: str, problem: str) -> None:
         values = {"data": {"parts": [{"path": "a"}]}, "training": {"steps": 1}}
         with pytest.raises(ConfigError, match=problem) as caught:
             override(values, [setting])
         assert str(caught.value).startswith(f"--set {setting}: ")
         assert "\n" not in str(caught.value)
 
-    def test_all_that_make_no_sense_are_named(self):
+    def test_all_that_make_no_sense_are_named(self) -> None:
         with pytest.raises(ConfigError) as caught:
             override({"a": 1}, ["a.b=1", "seed=7", "steps", "c=[1"])
         assert str(caught.value).startswith("3 problems: (1) --set a.b=1: a is no section")
         for said in ("(2) --set steps: expected KEY=VALUE", "(3) --set c=[1: not valid YAML"):
             assert said in str(caught.value)
 
-    def test_a_misspelt_setting_is_found_when_parsed(self):
+    def test_a_misspelt_setting_is_found_when_parsed(self) -> None:
         assert "did you mean 'steps'" in message(override({}, ["training.stps=3"]))
 
 
@@ -348,7 +355,7 @@ plain_values = st.recursive(
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), plain_values))
-def test_written_yaml_reads_back_the_same_in_the_same_order(values):
+def test_written_yaml_reads_back_the_same_in_the_same_order(values: dict[str, Any]) -> None:
     again = yaml.safe_load(to_yaml(values))
     assert again == values
     assert list(again) == list(values)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -40,14 +41,14 @@ def names(folder: Path) -> set[str]:
 
 
 @pytest.fixture
-def umask():
+def umask() -> Iterator[int]:
     before = os.umask(0o027)
     yield 0o027
     os.umask(before)
 
 
 class TestAtomicWrite:
-    def test_the_file_is_there_only_when_the_block_has_ended(self, tmp_path):
+    def test_the_file_is_there_only_when_the_block_has_ended(self, tmp_path: Path) -> None:
         path = tmp_path / "a" / "b" / "file.txt"
         with atomic_write(path) as stream:
             stream.write("één\n")
@@ -56,7 +57,7 @@ class TestAtomicWrite:
         assert path.read_bytes() == "één\n".encode()
         assert names(path.parent) == {"file.txt"}
 
-    def test_a_block_that_raises_leaves_the_old_content_and_no_litter(self, tmp_path):
+    def test_a_block_that_raises_leaves_the_old_content_and_no_litter(self, tmp_path: Path) -> None:
         path = tmp_path / "file"
         path.write_text("old")
         with pytest.raises(KeyError), atomic_write(path) as stream:
@@ -65,7 +66,7 @@ class TestAtomicWrite:
         assert path.read_text() == "old"
         assert names(tmp_path) == {"file"}
 
-    def test_bytes_and_line_ends_are_written_as_they_are(self, tmp_path):
+    def test_bytes_and_line_ends_are_written_as_they_are(self, tmp_path: Path) -> None:
         with atomic_write(tmp_path / "b", "wb") as stream:
             stream.write(b"\x00\r\n")
         with atomic_write(tmp_path / "t") as stream:
@@ -73,12 +74,14 @@ class TestAtomicWrite:
         assert (tmp_path / "b").read_bytes() == b"\x00\r\n"
         assert (tmp_path / "t").read_bytes() == b"a\r\nb\n"
 
-    def test_permissions_follow_the_umask(self, tmp_path, umask):
+    def test_permissions_follow_the_umask(self, tmp_path: Path, umask: int) -> None:
         with atomic_write(tmp_path / "file") as stream:
             stream.write("x")
         assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~umask
 
-    def test_a_full_disk_keeps_the_old_file(self, tmp_path, monkeypatch):
+    def test_a_full_disk_keeps_the_old_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = tmp_path / "file"
         path.write_text("old")
 
@@ -92,7 +95,7 @@ class TestAtomicWrite:
         assert names(tmp_path) == {"file"}
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-    def test_a_full_device_is_told_as_such(self):
+    def test_a_full_device_is_told_as_such(self) -> None:
         with (
             refused("the disk is full"),
             storage_errors(Path("/dev/full")),
@@ -100,7 +103,9 @@ class TestAtomicWrite:
         ):
             stream.write("x")
 
-    def test_a_read_only_directory_is_told_as_such(self, tmp_path, monkeypatch):
+    def test_a_read_only_directory_is_told_as_such(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         if os.geteuid() == 0:  # root may write anywhere: let the kernel's answer be played
 
             def refuse(*_: object, **__: object) -> None:
@@ -118,7 +123,7 @@ class TestAtomicWrite:
             tmp_path.chmod(0o700)
         assert names(tmp_path) == set()
 
-    def test_a_file_in_the_place_of_a_directory(self, tmp_path):
+    def test_a_file_in_the_place_of_a_directory(self, tmp_path: Path) -> None:
         (tmp_path / "run").write_text("")
         with (
             refused("a file stands where a directory should"),
@@ -131,7 +136,7 @@ class TestAtomicWrite:
         ):
             pass
 
-    def test_a_directory_in_the_place_of_the_file(self, tmp_path):
+    def test_a_directory_in_the_place_of_the_file(self, tmp_path: Path) -> None:
         (tmp_path / "run").mkdir()
         with (
             refused("a directory stands where the file should"),
@@ -141,14 +146,16 @@ class TestAtomicWrite:
         assert names(tmp_path) == {"run"}
 
     @pytest.mark.parametrize("name", [".", "..", "/", "run/.."])
-    def test_directories_without_a_name_of_their_own(self, name, tmp_path, monkeypatch):
+    def test_directories_without_a_name_of_their_own(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (tmp_path / "run").mkdir()
         monkeypatch.chdir(tmp_path)
         with refused("a directory stands where the file should"), atomic_write(name):
             pass
         assert names(tmp_path) == {"run"}
 
-    def test_a_pipe_or_device_is_written_to_and_not_replaced(self, tmp_path):
+    def test_a_pipe_or_device_is_written_to_and_not_replaced(self, tmp_path: Path) -> None:
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
         read: list[str] = []
@@ -160,27 +167,27 @@ class TestAtomicWrite:
         assert read == ["text"]
         assert pipe.is_fifo()
 
-    def test_a_name_that_is_too_long(self, tmp_path):
+    def test_a_name_that_is_too_long(self, tmp_path: Path) -> None:
         with refused("choose a shorter path"), atomic_write(tmp_path / ("x" * 300)):
             pass
 
     @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
-    def test_a_place_that_has_no_directories(self):
+    def test_a_place_that_has_no_directories(self) -> None:
         with refused("nothing can be made there"), atomic_write("/proc/self/none/file"):
             pass
 
-    def test_errors_that_are_no_refusals_pass_through(self, tmp_path):
+    def test_errors_that_are_no_refusals_pass_through(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "file"):
             (tmp_path / "missing").read_text()
 
-    def test_the_message_is_one_line(self, tmp_path):
+    def test_the_message_is_one_line(self, tmp_path: Path) -> None:
         (tmp_path / "run").write_text("")
         with pytest.raises(StorageError) as caught, atomic_write(tmp_path / "run" / "x"):
             pass
         assert "\n" not in str(caught.value)
         assert caught.value.exit_code == 6
 
-    def test_writers_of_one_file_at_once_leave_one_whole_version(self, tmp_path):
+    def test_writers_of_one_file_at_once_leave_one_whole_version(self, tmp_path: Path) -> None:
         path = tmp_path / "file"
         versions = [str(number) * 10_000 for number in range(8)]
 
@@ -198,7 +205,7 @@ class TestAtomicWrite:
 
 
 class TestAtomicDirectory:
-    def test_the_directory_is_there_only_when_the_block_has_ended(self, tmp_path):
+    def test_the_directory_is_there_only_when_the_block_has_ended(self, tmp_path: Path) -> None:
         path = tmp_path / "runs" / "step-1"
         with atomic_directory(path) as folder:
             (folder / "deep").mkdir()
@@ -207,7 +214,7 @@ class TestAtomicDirectory:
         assert (path / "deep" / "a").read_text() == "1"
         assert names(path.parent) == {"step-1"}
 
-    def test_an_old_directory_is_replaced_wholly(self, tmp_path):
+    def test_an_old_directory_is_replaced_wholly(self, tmp_path: Path) -> None:
         path = tmp_path / "model"
         with atomic_directory(path) as folder:
             (folder / "old").write_text("")
@@ -216,7 +223,7 @@ class TestAtomicDirectory:
         assert names(path) == {"new"}
         assert names(tmp_path) == {"model"}
 
-    def test_a_block_that_raises_leaves_the_old_one_and_no_litter(self, tmp_path):
+    def test_a_block_that_raises_leaves_the_old_one_and_no_litter(self, tmp_path: Path) -> None:
         path = tmp_path / "model"
         with atomic_directory(path) as folder:
             (folder / "old").write_text("")
@@ -226,7 +233,9 @@ class TestAtomicDirectory:
         assert names(path) == {"old"}
         assert names(tmp_path) == {"model"}
 
-    def test_a_rename_that_fails_brings_the_old_one_back(self, tmp_path, monkeypatch):
+    def test_a_rename_that_fails_brings_the_old_one_back(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = tmp_path / "model"
         with atomic_directory(path) as folder:
             (folder / "old").write_text("")
@@ -243,7 +252,7 @@ class TestAtomicDirectory:
         assert names(path) == {"old"}
         assert names(tmp_path) == {"model"}
 
-    def test_what_is_not_ours_is_never_replaced(self, tmp_path):
+    def test_what_is_not_ours_is_never_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "thesis.tex").write_text("precious")
         with (
             refused("holds thesis.tex, which Dragoman did not put there; move it away"),
@@ -252,7 +261,7 @@ class TestAtomicDirectory:
             pytest.fail("the work would be in vain")
         assert names(tmp_path) == {"thesis.tex"}
 
-    def test_a_link_stays_one(self, tmp_path):
+    def test_a_link_stays_one(self, tmp_path: Path) -> None:
         (tmp_path / "disk").mkdir()
         (tmp_path / "disk" / "old").touch()
         (tmp_path / "model").symlink_to("disk")
@@ -262,7 +271,7 @@ class TestAtomicDirectory:
         assert names(tmp_path / "disk") == {"new"}
         assert names(tmp_path) == {"model", "disk"}
 
-    def test_a_file_at_its_place_is_never_removed(self, tmp_path):
+    def test_a_file_at_its_place_is_never_removed(self, tmp_path: Path) -> None:
         (tmp_path / "model").write_text("precious")
         with (
             refused("a file stands where a directory should"),
@@ -271,12 +280,12 @@ class TestAtomicDirectory:
             pytest.fail("the work would be in vain")
         assert (tmp_path / "model").read_text() == "precious"
 
-    def test_permissions_follow_the_umask(self, tmp_path, umask):
+    def test_permissions_follow_the_umask(self, tmp_path: Path, umask: int) -> None:
         with atomic_directory(tmp_path / "model"):
             pass
         assert (tmp_path / "model").stat().st_mode & 0o777 == 0o777 & ~umask
 
-    def test_a_full_disk_while_filling_it(self, tmp_path):
+    def test_a_full_disk_while_filling_it(self, tmp_path: Path) -> None:
         with refused("model: the disk is full"), atomic_directory(tmp_path / "model"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         assert names(tmp_path) == set()
@@ -321,7 +330,7 @@ class TestSweep:
     """What a killed process leaves."""
 
     @pytest.mark.parametrize("moment", ["file", "directory", "between", "after"])
-    def test_is_removed_and_a_directory_is_there_again(self, tmp_path, moment):
+    def test_is_removed_and_a_directory_is_there_again(self, tmp_path: Path, moment: str) -> None:
         killed(tmp_path, moment)
         assert (tmp_path / "model").exists() == (moment != "between")
         (tmp_path / ".model.notes").touch()
@@ -332,14 +341,14 @@ class TestSweep:
         assert names(tmp_path / "model") == {"new" if moment == "after" else "old"}
 
     @pytest.mark.parametrize("moment", ["directory", "between", "after"])
-    def test_writing_to_the_same_place_sweeps(self, tmp_path, moment):
+    def test_writing_to_the_same_place_sweeps(self, tmp_path: Path, moment: str) -> None:
         killed(tmp_path, moment)
         with atomic_directory(tmp_path / "model", {"old", "new"}) as folder:
             (folder / "newest").touch()
         assert names(tmp_path) == {"model"}
         assert names(tmp_path / "model") == {"newest"}
 
-    def test_what_a_living_process_writes_stays(self, tmp_path):
+    def test_what_a_living_process_writes_stays(self, tmp_path: Path) -> None:
         with atomic_directory(tmp_path / "model") as folder:
             (folder / "a").touch()
             with atomic_write(tmp_path / "file") as stream:
@@ -348,7 +357,9 @@ class TestSweep:
         assert names(tmp_path) == {"model", "file"}
         assert names(tmp_path / "model") == {"a"}
 
-    def test_what_cannot_be_removed_does_not_keep_the_rest(self, tmp_path, monkeypatch):
+    def test_what_cannot_be_removed_does_not_keep_the_rest(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         for number in range(4):
             (tmp_path / f".file.{number:016x}").touch()
         opened, refuse = os.open, iter([True, False, True, False])
@@ -362,7 +373,9 @@ class TestSweep:
         sweep(tmp_path)
         assert len(names(tmp_path)) == 2
 
-    def test_without_locks_nothing_is_removed(self, tmp_path, monkeypatch):
+    def test_without_locks_nothing_is_removed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         killed(tmp_path, "directory")
 
         def no_locks(*_: object) -> None:
@@ -376,7 +389,9 @@ class TestSweep:
             stream.write("x")
         assert names(tmp_path) == {*before, "file"}
 
-    def test_a_directory_that_is_removed_goes_whole(self, tmp_path, monkeypatch):
+    def test_a_directory_that_is_removed_goes_whole(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (tmp_path / "step-000001").mkdir()
         (tmp_path / "step-000001" / "state.json").touch()
         with monkeypatch.context() as patch:
@@ -395,7 +410,9 @@ json_values = st.recursive(
 
 
 @given(value=json_values)
-def test_json_is_read_back_as_it_was(value, tmp_path_factory):
+def test_json_is_read_back_as_it_was(
+    value: object, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path = tmp_path_factory.getbasetemp() / "value.json"
     write_json(path, value)
     text = path.read_text(encoding="utf-8")

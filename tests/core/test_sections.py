@@ -134,7 +134,8 @@ class Distance(OneOf):
     def find(self, name: str) -> type[Config]:
         if name == "broken":
             raise ConfigError("broken cannot be imported")
-        return {"near": Near, "far": Far}[name]
+        kinds: dict[str, type[Config]] = {"near": Near, "far": Far}
+        return kinds[name]
 
     def at_hand(self) -> list[type[Config]]:
         return [Near]

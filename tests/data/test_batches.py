@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,7 +159,7 @@ class TestOrder:
             monkeypatch.setattr(batches_module, "_WINDOW_ROWS", 100)
             monkeypatch.setattr(batches_module, "_BLOCK_ROWS", 17)
 
-    def batches(self, store: Store, **changes: int) -> Batches:
+    def batches(self, store: Store, **changes: Any) -> Batches:
         return Batches(store, 200, **{"seed": 1, **changes})
 
     def test_is_a_pure_function_of_its_arguments(self, store: Store, windows: None) -> None:
@@ -245,7 +246,7 @@ class TestSampling:
             [" ".join(words[: 1 + i % 4] * (1 + i % 5)) for i in range(200)]
         )
         store = store_of(list(zip(ids, ids, strict=True)))
-        sampled = {"seed": 1, "vocabularies": vocabularies, "sampling": 0.3}
+        sampled: dict[str, Any] = {"seed": 1, "vocabularies": vocabularies, "sampling": 0.3}
         (alone,) = ([pieces(step) for step in Batches(store, 300, **sampled).epoch(0)],)
         ranks = [
             Batches(store, 300, 70, rank=rank, world_size=3, **sampled).epoch(0)

@@ -34,7 +34,7 @@ def test_whole_weights_are_exact(weight: int, epoch: int) -> None:
 def test_epochs_add_up_to_the_weight(weight_and_epochs: tuple[float, int], first: int) -> None:
     weight, epochs = weight_and_epochs
     seen = sum(times_seen(31, weight, epoch) for epoch in range(first, first + epochs))
-    assert (seen == weight * epochs).all()
+    assert np.all(seen == weight * epochs)
 
 
 def test_the_share_of_an_epoch_is_the_fraction() -> None:

@@ -3,6 +3,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -27,11 +28,11 @@ words = st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=9)
 corpora = st.lists(st.tuples(words, words), min_size=1, max_size=7)
 
 
-def ngrams(items, order):
+def ngrams(items: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(items[i : i + order]) for i in range(len(items) - order + 1))
 
 
-def bleu(hypotheses, references):
+def bleu(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float | None:
     """BLEU by the formula of Papineni et al. (2002), one reference, no smoothing."""
     logs = []
     for order in range(1, 5):
@@ -47,7 +48,7 @@ def bleu(hypotheses, references):
     return 100 * math.exp(min(0.0, 1 - lengths) + sum(logs) / 4)
 
 
-def chrf(hypothesis, reference, beta=2, longest=6):
+def chrf(hypothesis: str, reference: str, beta: int = 2, longest: int = 6) -> float:
     """The F-score of Popović (2015) over the orders that either side has."""
     hypothesis, reference = hypothesis.replace(" ", ""), reference.replace(" ", "")
     precisions, recalls = [], []
@@ -65,7 +66,7 @@ def chrf(hypothesis, reference, beta=2, longest=6):
 
 @examples
 @given(corpora)
-def test_bleu_is_the_papers_formula(corpus):
+def test_bleu_is_the_papers_formula(corpus: list[tuple[list[str], list[str]]]) -> None:
     hypotheses, references = zip(*corpus, strict=True)
     expected = bleu(hypotheses, references)
     if expected is None:  # smoothing begins where the formula ends
@@ -77,18 +78,18 @@ def test_bleu_is_the_papers_formula(corpus):
 
 @examples
 @given(words, words)
-def test_chrf_is_the_papers_formula(hypothesis, reference):
-    hypothesis, reference = " ".join(hypothesis), " ".join(reference)
+def test_chrf_is_the_papers_formula(one: list[str], other: list[str]) -> None:
+    hypothesis, reference = " ".join(one), " ".join(other)
     config = EvaluationConfig(metrics=("chrf",))
     (score,) = score_corpus([hypothesis], [[reference]], config)
     assert score.value == pytest.approx(chrf(hypothesis, reference))
 
 
-def test_ter_counts_edits_and_a_shift_as_one():
+def test_ter_counts_edits_and_a_shift_as_one() -> None:
     config = EvaluationConfig(metrics=("ter",))
     reference = ["the cat sat on the red mat"]
 
-    def ter(hypothesis):
+    def ter(hypothesis: str) -> float:
         return score_corpus([hypothesis], [reference], config)[0].value
 
     assert ter("the cat sat on the mat") == pytest.approx(100 / 7)
@@ -98,7 +99,7 @@ def test_ter_counts_edits_and_a_shift_as_one():
 
 @examples
 @given(st.lists(words, min_size=1, max_size=7))
-def test_a_copy_of_the_reference_is_perfect(lines):
+def test_a_copy_of_the_reference_is_perfect(lines: list[list[str]]) -> None:
     text = [" ".join(line) for line in lines]
     scores = score_corpus(text, [text], ALL)
     assert [score.value for score in scores] == pytest.approx([100, 100, 0])
@@ -107,7 +108,7 @@ def test_a_copy_of_the_reference_is_perfect(lines):
 
 @examples
 @given(st.lists(words, min_size=1, max_size=7))
-def test_saying_nothing_earns_nothing(lines):
+def test_saying_nothing_earns_nothing(lines: list[list[str]]) -> None:
     references = [" ".join(line) for line in lines]
     scores = score_corpus([""] * len(lines), [references], ALL)
     assert [score.value for score in scores] == pytest.approx([0, 0, 100])
@@ -115,8 +116,10 @@ def test_saying_nothing_earns_nothing(lines):
 
 @examples
 @given(corpora, st.randoms(use_true_random=False))
-def test_the_order_of_sentences_does_not_matter(corpus, shuffler):
-    def scores():
+def test_the_order_of_sentences_does_not_matter(
+    corpus: list[tuple[list[str], list[str]]], shuffler: random.Random
+) -> None:
+    def scores() -> list[float]:
         hypotheses, references = zip(*corpus, strict=True)
         lines = [" ".join(h) for h in hypotheses]
         return [s.value for s in score_corpus(lines, [[" ".join(r) for r in references]], ALL)]
@@ -128,7 +131,9 @@ def test_the_order_of_sentences_does_not_matter(corpus, shuffler):
 
 @examples
 @given(corpora)
-def test_one_right_reference_among_several_is_enough(corpus):
+def test_one_right_reference_among_several_is_enough(
+    corpus: list[tuple[list[str], list[str]]],
+) -> None:
     hypotheses = [" ".join(h) for h, _ in corpus]
     references = [" ".join(r) for _, r in corpus]
     (score,) = score_corpus(hypotheses, [references, hypotheses], TOKENISED)
@@ -136,7 +141,7 @@ def test_one_right_reference_among_several_is_enough(corpus):
     assert "nrefs:2" in score.signature
 
 
-def test_lowercase_overlooks_case_and_says_so():
+def test_lowercase_overlooks_case_and_says_so() -> None:
     hypotheses, references = ["A CAT SAT ON THE MAT"], [["a cat sat on the mat"]]
     strict, lenient = (
         score_corpus(hypotheses, references, EvaluationConfig(lowercase=lowercase))
@@ -148,7 +153,7 @@ def test_lowercase_overlooks_case_and_says_so():
     )
 
 
-def test_the_signature_names_the_tokenizer_and_the_word_order():
+def test_the_signature_names_the_tokenizer_and_the_word_order() -> None:
     config = EvaluationConfig(bleu_tokenize="char", chrf_word_order=2)
     bleu_score, chrf_score = score_corpus(["a b"], [["a b"]], config)
     assert "tok:char" in bleu_score.signature
@@ -156,7 +161,7 @@ def test_the_signature_names_the_tokenizer_and_the_word_order():
     assert "nw:2" in chrf_score.signature
 
 
-def test_confidence_interval_holds_the_score_and_narrows_with_more_text():
+def test_confidence_interval_holds_the_score_and_narrows_with_more_text() -> None:
     draw = random.Random(3)
     references = [" ".join(draw.choices("abcdefgh", k=8)) for _ in range(400)]
     hypotheses = [r if draw.random() < 0.5 else r[::-1] for r in references]
@@ -164,8 +169,11 @@ def test_confidence_interval_holds_the_score_and_narrows_with_more_text():
     (few,) = score_corpus(hypotheses[:40], [references[:40]], config)
     (many,) = score_corpus(hypotheses, [references], config)
     for score in (few, many):
+        assert score.confidence is not None
         assert abs(score.value - score.confidence.mean) < score.confidence.margin
     # Four hundred lines against forty: the margin shrinks by about the square root of ten.
+    assert few.confidence is not None
+    assert many.confidence is not None
     assert 2 < few.confidence.margin / many.confidence.margin < 5
     assert many == score_corpus(hypotheses, [references], config)[0]
     assert "bs:200" in many.signature
@@ -173,7 +181,7 @@ def test_confidence_interval_holds_the_score_and_narrows_with_more_text():
     assert "±" in str(many)
 
 
-def test_json_is_plain():
+def test_json_is_plain() -> None:
     (score,) = score_corpus(["a b c d"], [["a b c d"]], TOKENISED)
     assert score.to_json() == {
         "name": "BLEU",
@@ -183,7 +191,7 @@ def test_json_is_plain():
     assert str(score).startswith("BLEU = 100.00 [nrefs:1")
 
 
-def test_tokenised_text_is_no_reason_to_warn(caplog):
+def test_tokenised_text_is_no_reason_to_warn(caplog: pytest.LogCaptureFixture) -> None:
     lines = ["this line ends in a tokenised period ."] * 100
     score_corpus(lines, [lines], TOKENISED)
     assert not caplog.records
@@ -201,13 +209,15 @@ def test_tokenised_text_is_no_reason_to_warn(caplog):
         (["a"], ["a"], "a single text"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(hypotheses, references, message):
+def test_what_cannot_be_compared_is_refused(
+    hypotheses: list[str], references: list[list[str]], message: str
+) -> None:
     with pytest.raises(DataError, match=message) as error:
         score_corpus(hypotheses, references)
     assert "\n" not in str(error.value)
 
 
-def test_a_tokenizer_that_is_not_installed_names_the_extra(monkeypatch):
+def test_a_tokenizer_that_is_not_installed_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_ko_mecab.MeCab", None)
     config = EvaluationConfig(metrics=("bleu",), bleu_tokenize="ko-mecab")
     with pytest.raises(MissingExtraError, match=r"sacrebleu\[ko\]") as error:
@@ -216,39 +226,39 @@ def test_a_tokenizer_that_is_not_installed_names_the_extra(monkeypatch):
 
 
 @pytest.mark.parametrize("values", [{"metrics": ["meteor"]}, {"bleu_tokenise": "none"}])
-def test_a_wrong_configuration_is_refused(values):
+def test_a_wrong_configuration_is_refused(values: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         parse(EvaluationConfig, values, "here")
 
 
 @examples
 @given(st.lists(st.booleans(), min_size=1, max_size=31))
-def test_exact_match_is_the_share_of_equal_lines(equal):
+def test_exact_match_is_the_share_of_equal_lines(equal: list[bool]) -> None:
     hypotheses = ["same" if e else "other" for e in equal]
     assert exact_match(hypotheses, ["same"] * len(equal)) == pytest.approx(
         100 * sum(equal) / len(equal)
     )
 
 
-def test_exact_match_wants_as_many_lines():
+def test_exact_match_wants_as_many_lines() -> None:
     with pytest.raises(DataError, match="1 lines, but reference 1 has 2"):
         exact_match(["a"], ["a", "b"])
 
 
 @given(st.integers(2, 40_000), st.integers(1, 500))
 @examples
-def test_guessing_among_n_tokens_has_perplexity_n(vocabulary, tokens):
+def test_guessing_among_n_tokens_has_perplexity_n(vocabulary: int, tokens: int) -> None:
     assert perplexity(-tokens * math.log(vocabulary), tokens) == pytest.approx(vocabulary)
 
 
-def test_perplexity_at_the_edges():
+def test_perplexity_at_the_edges() -> None:
     assert perplexity(0.0, 3) == 1
     assert perplexity(-1e6, 1) == math.inf
     with pytest.raises(DataError, match="no tokens"):
         perplexity(0.0, 0)
 
 
-def test_sacrebleu_waits_until_it_is_needed():
+def test_sacrebleu_waits_until_it_is_needed() -> None:
     code = (
         "import sys, dragoman.evaluation.metrics, dragoman.evaluation.significance;"
         "sys.exit('sacrebleu' in sys.modules or 'torch' in sys.modules)"
@@ -268,7 +278,7 @@ def test_chrf_of_sentences_is_that_of_a_corpus_of_one() -> None:
 
 
 @pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("ter", -1), ("loss", -1)])
-def test_which_way_is_better(metric, sign):
+def test_which_way_is_better(metric: str, sign: int) -> None:
     assert is_better(metric, 10.0 + sign, 10.0)
     assert not is_better(metric, 10.0 - sign, 10.0)
     assert not is_better(metric, 10.0, 10.0)

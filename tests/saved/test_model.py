@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from families import VARIATIONS, teacher_force
+from torch import Tensor
 from torch.nn.utils.parametrize import is_parametrized
 
 from dragoman.core.config import read_yaml, to_yaml
@@ -38,7 +39,7 @@ def vocabularies() -> Vocabularies:
 
 def save(path: Path, vocabularies: Vocabularies, seed: int = 0) -> dict[str, torch.Tensor]:
     torch.manual_seed(seed)
-    weights = dict(build_model(SMALL, vocabularies).named_parameters())
+    weights: dict[str, Tensor] = dict(build_model(SMALL, vocabularies).named_parameters())
     config = SavedConfig(source_language="en", target_language="de", model=SMALL)
     save_model(path, config, vocabularies, weights, {"test, bleu": 12.3})
     return {name: tensor.detach() for name, tensor in weights.items()}
@@ -115,7 +116,9 @@ def test_a_format_is_a_number(odd: object, tmp_path: Path, vocabularies: Vocabul
 def test_a_model_to_search_with_is_the_same_function(
     name: str, tmp_path: Path, vocabularies: Vocabularies
 ) -> None:
-    weights = dict(build_model(VARIATIONS[name], vocabularies).named_parameters())
+    weights: dict[str, Tensor] = dict(
+        build_model(VARIATIONS[name], vocabularies).named_parameters()
+    )
     save_model(tmp_path / "model", SavedConfig(model=VARIATIONS[name]), vocabularies, weights)
     trainable = load_model(tmp_path / "model", "cpu").model
     searching = load_for_search(tmp_path / "model", "cpu").model
@@ -163,7 +166,7 @@ def test_every_truncation_is_found(tmp_path: Path) -> None:
 
 def test_weights_of_another_config_are_refused(vocabularies: Vocabularies) -> None:
     model = build_model(SMALL, vocabularies)
-    weights = dict(build_model(SMALL, vocabularies).named_parameters())
+    weights: dict[str, Tensor] = dict(build_model(SMALL, vocabularies).named_parameters())
     wider = build_model(SMALL.model_copy(update={"d_ff": 9}), vocabularies)
     with pytest.raises(SavedError, match=r"here: .*should be \[8, 8\], found \[9, 8\]"):
         load_weights(model, dict(wider.named_parameters()), Path("here"))

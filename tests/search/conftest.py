@@ -85,7 +85,7 @@ def build(request: pytest.FixtureRequest) -> Build:
         model: TranslationModel = request.param(source_vocabulary, target_vocabulary)
         model.double().eval().requires_grad_(False)
         with torch.no_grad():  # so sharp that hypotheses differ much in score
-            for parameter in model.output.parameters():
+            for parameter in model.get_submodule("output").parameters():
                 parameter.mul_(spread)
         return model
 

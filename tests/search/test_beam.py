@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -82,7 +83,9 @@ def test_it_finds_what_the_plain_search_finds(
         for line, hypotheses in zip(lines, found, strict=True):
             memory = model.encode(*pad([line]))
 
-            def after(ids: list[int], memory=memory, model=model) -> list[float]:
+            def after(
+                ids: list[int], memory: Any = memory, model: TranslationModel = model
+            ) -> list[float]:
                 """The whole prefix is read anew for every hypothesis."""
                 hidden, _ = model.decode(torch.tensor([[BOS, *ids]]), memory, model.start(memory))
                 return model.logits(hidden)[0, -1].log_softmax(-1).tolist()
@@ -90,6 +93,10 @@ def test_it_finds_what_the_plain_search_finds(
             until = width if early_end == "quick" else None
             plain = plain_beam_search(after, len(line) + 3, width, 0.6, nbest=width, until=until)
             assert_same(hypotheses, plain, width)
+
+
+def rows_after(scorer: TableScorer, first: int, ids: list[int]) -> list[float]:
+    return scorer.after(first, ids).tolist()
 
 
 tables = st.builds(random_table, st.integers(0, 9999), st.sampled_from([0.5, 2.0, 5.0]))
@@ -117,7 +124,7 @@ def test_ending_early_loses_nothing(
     steps = []
     for line, hypotheses in zip(lines, found, strict=True):
         plain = plain_beam_search(
-            lambda ids, first=line[0]: scorer.after(first, ids).tolist(),
+            partial(rows_after, scorer, line[0]),
             len(line) + 5,
             beam,
             alpha,

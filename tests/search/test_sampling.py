@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_whole_outputs_come_as_often_as_the_model_says(build: Build, pad: Pad) -
     model = build(target_vocabulary=6, spread=1.0)
     source = pad([[5]])
     first, *after = step_probabilities(model, source)
-    expected = {(): first[2]}
+    expected: dict[tuple[int, ...], Any] = {(): first[2]}
     for piece in (0, 1):
         expected[(piece + 4,)] = first[piece] * after[piece][2]
         for last in (0, 1):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 import torch
@@ -64,7 +65,9 @@ def scores_after(scorer: Scorer, target: list[int]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", ["linear", "log-linear"])
-def test_an_ensemble_of_the_same_model_is_that_model(build: Build, kind: str) -> None:
+def test_an_ensemble_of_the_same_model_is_that_model(
+    build: Build, kind: Literal["linear", "log-linear"]
+) -> None:
     model = ModelScorer(build())
     same = Ensemble([model, model, model], weights=[1, 2, 0.5], kind=kind)
     torch.testing.assert_close(scores_after(same, [4, 5]), scores_after(model, [4, 5]))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import pytest
 import torch
@@ -83,7 +85,7 @@ def test_a_beam_of_one_is_greedy(build: Build, pad: Pad, lines: list[list[int]],
 @every_way
 @pytest.mark.parametrize("kind", ["linear", "log-linear"])
 def test_an_ensemble_of_the_same_model_finds_the_same(
-    build: Build, pad: Pad, config: SearchConfig, kind: str
+    build: Build, pad: Pad, config: SearchConfig, kind: Literal["linear", "log-linear"]
 ) -> None:
     scorer = ModelScorer(build())
     source, mask = pad([[5, 6, 7], [], [9, 4]])
@@ -156,7 +158,12 @@ def test_forced_decoding_gives_the_score_of_search(
 @shared_fixture
 @given(lines=sources, order=st.randoms(use_true_random=False), seed=st.integers(0, 99))
 def test_neither_batch_nor_order_matters(
-    build: Build, pad: Pad, config: SearchConfig, lines: list[list[int]], order, seed: int
+    build: Build,
+    pad: Pad,
+    config: SearchConfig,
+    lines: list[list[int]],
+    order: random.Random,
+    seed: int,
 ) -> None:
     scorer = ModelScorer(build(seed))
     together = search(scorer, *pad(lines), config)
@@ -202,7 +209,8 @@ def test_the_unknown_piece_comes_only_where_it_is_allowed(
 ) -> None:
     model = build()
     with torch.no_grad():
-        model.output.weight[UNK] = model.output.weight[5] + 0.01
+        output = model.get_parameter("output.weight")
+        output[UNK] = output[5] + 0.01
     pair = vary(config, minimum_length=3), vary(config, minimum_length=3, allow_unknown=True)
     without, with_unknown = (
         outputs(search(ModelScorer(model), *pad([[5, 6]] * 40), way)) for way in pair

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,14 +34,18 @@ lines = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_character
 
 class TestPlain:
     @given(pairs=st.lists(st.tuples(lines, lines), min_size=1))
-    def test_round_trip(self, pairs, tmp_path_factory):
+    def test_round_trip(
+        self, pairs: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         sides = ["".join(f"{line}\n" for line in side) for side in zip(*pairs, strict=True)]
         part = plain(tmp_path_factory.getbasetemp(), sides[0].encode(), sides[1].encode())
         expected = [Pair(*pair, number) for number, pair in enumerate(pairs, 1)]
         assert list(read_pairs(part)) == expected
 
     @pytest.mark.parametrize(("source", "target"), [(3, 5), (5, 3), (1, 2), (200, 1)])
-    def test_unequal_lengths_are_told_with_both_counts(self, tmp_path, source, target):
+    def test_unequal_lengths_are_told_with_both_counts(
+        self, tmp_path: Path, source: int, target: int
+    ) -> None:
         part = plain(tmp_path, b"a\n" * source, b"b\n" * target)
         with pytest.raises(DataError) as caught:
             list(read_pairs(part))
@@ -48,13 +53,13 @@ class TestPlain:
         assert f"train.en has {source} lines and " in text
         assert f"train.de has {target}; " in text
 
-    def test_sides_may_be_compressed_each_in_its_way(self, tmp_path):
+    def test_sides_may_be_compressed_each_in_its_way(self, tmp_path: Path) -> None:
         part = plain(tmp_path, b"a\n", b"b\n")
         (tmp_path / "train.en.gz").write_bytes(gzip.compress(b"c\n"))
         mixed = part.model_copy(update={"source": str(tmp_path / "train.en.gz")})
         assert list(read_pairs(mixed)) == [Pair("c", "b", 1)]
 
-    def test_a_missing_side_is_named(self, tmp_path):
+    def test_a_missing_side_is_named(self, tmp_path: Path) -> None:
         part = plain(tmp_path, b"a\n", b"b\n")
         os.unlink(tmp_path / "train.de")
         with pytest.raises(DataError, match=r"train\.de: no such file"):
@@ -72,7 +77,9 @@ class TestTargetAlone:
             ("a.jsonl", '{"t": "eins"}\n{"t": null}\n{"t": "zwei"}\n', {"target": "t"}),
         ],
     )
-    def test_the_source_is_empty(self, tmp_path, name, content, values):
+    def test_the_source_is_empty(
+        self, tmp_path: Path, name: str, content: str, values: dict[str, Any] | None
+    ) -> None:
         path = tmp_path / name
         path.write_text(content, encoding="utf-8")
         part = CorpusPart(**({"path": str(path), **values} if values else {"target": str(path)}))
@@ -86,7 +93,7 @@ class TestTargetAlone:
         assert [part.fills(pair) for pair in pairs] == [True, False, True]
         assert part.files() == [path]
 
-    def test_of_a_translation_memory_one_language(self, tmp_path):
+    def test_of_a_translation_memory_one_language(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tmx"
         unit = "<tu><tuv xml:lang='en'><seg>one</seg></tuv><tuv xml:lang='de'><seg>eins</seg></tuv>"
         alone = "<tu><tuv xml:lang='de'><seg>zwei</seg></tuv></tu>"
@@ -94,12 +101,12 @@ class TestTargetAlone:
         part = CorpusPart(path=str(path), target="de")
         assert list(read_pairs(part)) == [Pair("", "eins", 1), Pair("", "zwei", 2)]
 
-    def test_paths_and_names(self):
+    def test_paths_and_names(self) -> None:
         part = CorpusPart(**relocate_part({"target": "x/a.de"}, Path("/corpora")))
         assert (part.source, part.target) == (None, "/corpora/x/a.de")
         assert part.name == "x/a.de"
 
-    def test_a_part_with_both_sides_fills_both(self):
+    def test_a_part_with_both_sides_fills_both(self) -> None:
         part = CorpusPart(source="a", target="b")
         assert part.has_source
         assert CorpusPart(path="a.po").has_source
@@ -121,13 +128,13 @@ class TestPart:
             ("b.c.tmx.zst", "tmx"),
         ],
     )
-    def test_the_suffix_tells_the_format(self, path, kind):
+    def test_the_suffix_tells_the_format(self, path: str, kind: str) -> None:
         assert CorpusPart(path=path, source="en", target="de").file_format.name == kind
 
-    def test_a_po_file_has_its_sides_by_itself(self):
+    def test_a_po_file_has_its_sides_by_itself(self) -> None:
         assert CorpusPart(path="de.po.gz").file_format.name == "po"
 
-    def test_a_format_that_is_given_wins(self):
+    def test_a_format_that_is_given_wins(self) -> None:
         assert (
             CorpusPart(path="a.txt", source="en", target="de", format="tsv").file_format.name
             == "tsv"
@@ -154,12 +161,12 @@ class TestPart:
             ),
         ],
     )
-    def test_parts_that_make_no_sense(self, values, problem):
+    def test_parts_that_make_no_sense(self, values: dict[str, Any], problem: str) -> None:
         with pytest.raises(ConfigError, match=problem) as caught:
             parse(CorpusPart, values, "run.yaml")
         assert "\n" not in str(caught.value)
 
-    def test_relative_paths_start_from_the_folder(self, monkeypatch):
+    def test_relative_paths_start_from_the_folder(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", "/home/ada")
         folder = Path("/corpora")
         table = relocate_part({"path": "x/a.tsv", "source": "en", "target": "de"}, folder)
@@ -168,16 +175,16 @@ class TestPart:
         assert files == {"source": "/a.en", "target": "/home/ada/a.de", "weight": 2}
 
     @pytest.mark.parametrize("values", [None, 3, ["a.en"], {"source": 3}])
-    def test_what_is_no_part_is_left_for_the_check(self, values):
+    def test_what_is_no_part_is_left_for_the_check(self, values: object) -> None:
         assert relocate_part(values, Path("/corpora")) == values
 
-    def test_names_are_short_and_tell_folders_apart(self):
+    def test_names_are_short_and_tell_folders_apart(self) -> None:
         assert CorpusPart(source="/d/tok/a.en", target="/d/tok/a.de").name == "tok/a.en + a.de"
         assert CorpusPart(path="a.po").name == "a.po"
 
 
 @needs_data
-def test_multi30k_has_29_000_pairs():
+def test_multi30k_has_29_000_pairs() -> None:
     folder = DATA / "multi30k"
     part = CorpusPart(source=str(folder / "train.en.gz"), target=str(folder / "train.de.gz"))
     assert sum(1 for pair in read_pairs(part) if pair.source and pair.target) == 29_000
@@ -185,6 +192,6 @@ def test_multi30k_has_29_000_pairs():
 
 @needs_data
 @pytest.mark.parametrize("corpus", ["homeassistant", "libreoffice", "pydocs", "wesnoth"])
-def test_the_shared_tables_are_read(corpus):
+def test_the_shared_tables_are_read(corpus: str) -> None:
     part = CorpusPart(path=str(DATA / corpus / "dev.tsv.gz"), source="en", target="ko")
     assert any(pair.target for pair in read_pairs(part))

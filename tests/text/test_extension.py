@@ -90,7 +90,8 @@ def test_merges_are_those_of_counting_again_each_time(
     words: list[tuple[str, int]], most: int
 ) -> None:
     """Sennrich et al. 2016, algorithm 1, as it stands there."""
-    symbols, expected = [list(word) for word, _ in words], []
+    symbols = [list(word) for word, _ in words]
+    expected: list[str] = []
     while len(expected) < most:
         counts: Counter[tuple[str, str]] = Counter()
         for word, (_, count) in zip(symbols, words, strict=True):

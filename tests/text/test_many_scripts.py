@@ -32,7 +32,7 @@ def declaration() -> list[str]:
     ],
     ids=["bpe", "unigram", "bytes"],
 )
-def test_text_of_many_scripts_comes_back(declaration, config):
+def test_text_of_many_scripts_comes_back(declaration: list[str], config: VocabularyConfig) -> None:
     expected = [normalize(text) for text in declaration]
     vocabulary = train_vocabularies([(text, "") for text in expected], config, seed=1).source
     ids = vocabulary.encode_batch(declaration)

@@ -6,6 +6,7 @@ import pickle
 import random
 import re
 import threading
+from pathlib import Path
 
 import pytest
 import sentencepiece
@@ -59,12 +60,12 @@ covered_text = st.text([*sorted(set("".join(ENGLISH + GERMAN))), " ", "\t", "\xa
 class TestEncoding:
     @vocabularies
     @given(text=covered_text)
-    def test_covered_text_comes_back(self, vocabulary, text):
+    def test_covered_text_comes_back(self, vocabulary: Vocabulary, text: str) -> None:
         assert vocabulary.decode(vocabulary.encode(text)) == normalize(text)
 
     @byte_vocabularies
     @given(text=st.text())
-    def test_with_bytes_any_text_comes_back(self, vocabulary, text):
+    def test_with_bytes_any_text_comes_back(self, vocabulary: Vocabulary, text: str) -> None:
         assume("\u2581" not in text)
         ids = vocabulary.encode(text)
         assert UNK not in ids
@@ -72,27 +73,31 @@ class TestEncoding:
 
     @vocabularies
     @given(text=st.text())
-    def test_ids_are_pieces_and_never_pad_begin_or_end(self, vocabulary, text):
+    def test_ids_are_pieces_and_never_pad_begin_or_end(
+        self, vocabulary: Vocabulary, text: str
+    ) -> None:
         ids = vocabulary.encode(text)
         assert all(i == UNK or EOS < i < len(vocabulary) for i in ids)
 
     @vocabularies
-    def test_sentencepiece_s_space_sign_is_read_as_a_space(self, vocabulary):
+    def test_sentencepiece_s_space_sign_is_read_as_a_space(self, vocabulary: Vocabulary) -> None:
         assert vocabulary.encode("\u2581the\u2581\u2581fox") == vocabulary.encode("the fox")
 
     @vocabularies
-    def test_names_of_special_pieces_in_a_text_are_text(self, vocabulary):
+    def test_names_of_special_pieces_in_a_text_are_text(self, vocabulary: Vocabulary) -> None:
         for name in ("<pad>", "<s>", "</s>", "<unk>", "<0x41>"):
             assert not {PAD, BOS, EOS} & set(vocabulary.encode(f"the {name} fox"))
         assert "A" not in vocabulary.decode(vocabulary.encode("<0x41>"))
 
     @vocabularies
-    def test_white_space_composition_and_controls_make_no_difference(self, vocabulary):
+    def test_white_space_composition_and_controls_make_no_difference(
+        self, vocabulary: Vocabulary
+    ) -> None:
         expected = vocabulary.encode("über der Hund")
         assert vocabulary.encode(" u\u0308ber\u00a0 der\x07\u3000Hund\n") == expected
 
     @vocabularies
-    def test_a_batch_is_its_texts_one_by_one(self, vocabulary):
+    def test_a_batch_is_its_texts_one_by_one(self, vocabulary: Vocabulary) -> None:
         texts = [pair.source for pair in corpus(50)] + ["", "日本"]
         one_by_one = [vocabulary.encode(text) for text in texts]
         assert vocabulary.encode_batch(texts) == one_by_one
@@ -100,18 +105,18 @@ class TestEncoding:
         assert vocabulary.encode_batch([]) == []
 
     @vocabularies
-    def test_special_ids_say_nothing_and_unknown_is_visible(self, vocabulary):
+    def test_special_ids_say_nothing_and_unknown_is_visible(self, vocabulary: Vocabulary) -> None:
         ids = vocabulary.encode("the fox")
         assert vocabulary.decode([BOS, *ids, EOS, PAD, PAD]) == "the fox"
         assert vocabulary.decode([PAD, BOS, EOS]) == ""
         assert vocabulary.decode([]) == ""
         assert "⁇" in vocabulary.decode([*ids, UNK])
 
-    def test_an_unknown_character_keeps_its_neighbours(self):
+    def test_an_unknown_character_keeps_its_neighbours(self) -> None:
         assert TRAINED[0].decode(TRAINED[0].encode("fo日x")) == "fo⁇x"
 
     @vocabularies
-    def test_pieces_spell_the_text(self, vocabulary):
+    def test_pieces_spell_the_text(self, vocabulary: Vocabulary) -> None:
         pieces = vocabulary.pieces(vocabulary.encode("the quick dog"))
         assert "".join(pieces) == "▁the▁quick▁dog"
         assert vocabulary.pieces([PAD, UNK, BOS, EOS]) == ["<pad>", "<unk>", "<s>", "</s>"]
@@ -119,15 +124,15 @@ class TestEncoding:
 
 class TestTags:
     @vocabularies
-    def test_each_has_an_id_right_after_the_special_ones(self, vocabulary):
+    def test_each_has_an_id_right_after_the_special_ones(self, vocabulary: Vocabulary) -> None:
         assert [vocabulary.tag("<2de>"), vocabulary.tag("<2en>")] == [4, 5]
 
     @vocabularies
-    def test_all_are_known_and_nothing_else_is_one(self, vocabulary):
+    def test_all_are_known_and_nothing_else_is_one(self, vocabulary: Vocabulary) -> None:
         assert vocabulary.tags == [4, 5]
 
     @pytest.mark.parametrize("config", KINDS, ids=["bpe", "unigram", "bpe-bytes", "unigram-bytes"])
-    def test_without_any_there_are_none(self, config):
+    def test_without_any_there_are_none(self, config: VocabularyConfig) -> None:
         """Not even where pieces that look like one are learned from the text."""
         plain = config.model_copy(update={"tags": ()})
         lines = [Pair(f"{p.source} a<+>", f"b<+> {p.target}", p.line) for p in corpus()]
@@ -136,19 +141,21 @@ class TestTags:
         assert vocabulary.tags == []
 
     @vocabularies
-    def test_a_tag_is_never_split_and_stays_itself(self, vocabulary):
+    def test_a_tag_is_never_split_and_stays_itself(self, vocabulary: Vocabulary) -> None:
         ids = vocabulary.encode("<2de> the fox")
         assert ids.count(vocabulary.tag("<2de>")) == 1
         assert vocabulary.decode(ids) == "<2de> the fox"
 
     @byte_vocabularies
     @given(text=st.text("<2den> ", max_size=12))
-    def test_nothing_but_the_tag_itself_gives_its_id(self, vocabulary, text):
+    def test_nothing_but_the_tag_itself_gives_its_id(
+        self, vocabulary: Vocabulary, text: str
+    ) -> None:
         ids = vocabulary.encode(text)
         for tag in ("<2de>", "<2en>"):
             assert ids.count(vocabulary.tag(tag)) == normalize(text).count(tag)
 
-    def test_an_unknown_tag_is_a_config_error(self):
+    def test_an_unknown_tag_is_a_config_error(self) -> None:
         with pytest.raises(ConfigError, match=r"no tag '<2fr>'; name it in vocabulary\.tags"):
             TRAINED[0].tag("<2fr>")
 
@@ -166,7 +173,7 @@ class TestTags:
             ["<e\u0301>"],
         ],
     )
-    def test_tags_that_cannot_be(self, tags):
+    def test_tags_that_cannot_be(self, tags: list[str]) -> None:
         with pytest.raises(ConfigError, match=r"run\.yaml: tags: a tag "):
             parse(VocabularyConfig, {"tags": tags}, "run.yaml")
 
@@ -175,7 +182,7 @@ class TestSampling:
     texts = tuple(pair.source for pair in corpus(20))
 
     @vocabularies
-    def test_the_seed_decides(self, vocabulary):
+    def test_the_seed_decides(self, vocabulary: Vocabulary) -> None:
         first = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
         again = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
         other = vocabulary.encode_batch(self.texts, sampling=0.3, seed=6)
@@ -183,7 +190,7 @@ class TestSampling:
         assert first != other
 
     @vocabularies
-    def test_no_call_before_and_no_thread_beside_changes_it(self, vocabulary):
+    def test_no_call_before_and_no_thread_beside_changes_it(self, vocabulary: Vocabulary) -> None:
         expected = vocabulary.encode_batch(self.texts, sampling=0.3, seed=5)
         found: list[list[list[int]]] = []
 
@@ -202,33 +209,33 @@ class TestSampling:
     @vocabularies
     @given(seed=st.integers(min_value=-(2**70), max_value=2**70))
     @settings(max_examples=20)
-    def test_samples_spell_the_same_text(self, vocabulary, seed):
+    def test_samples_spell_the_same_text(self, vocabulary: Vocabulary, seed: int) -> None:
         sampled = vocabulary.encode_batch(self.texts, sampling=0.3, seed=seed)
         assert [vocabulary.decode(ids) for ids in sampled] == list(self.texts)
 
 
 class TestTraining:
-    def test_the_same_corpus_gives_the_same_files(self):
+    def test_the_same_corpus_gives_the_same_files(self) -> None:
         for config, trained in zip(KINDS, TRAINED, strict=True):
             assert train(config).fingerprint == trained.fingerprint
 
-    def test_sizes_and_special_ids_are_as_configured(self):
+    def test_sizes_and_special_ids_are_as_configured(self) -> None:
         for config, vocabulary in zip(KINDS, TRAINED, strict=True):
             assert len(vocabulary) == config.size
 
-    def test_separate_sides_see_their_own_text_only(self):
+    def test_separate_sides_see_their_own_text_only(self) -> None:
         trained = train_vocabularies(corpus(), VocabularyConfig(size=60, joint=False), seed=1)
         assert not trained.joint
         assert UNK in trained.source.encode("ü")
         assert UNK in trained.target.encode("q")
         assert UNK not in trained.target.encode("ü")
 
-    def test_joint_is_one_for_both(self):
+    def test_joint_is_one_for_both(self) -> None:
         trained = train_vocabularies(corpus(), KINDS[0], seed=1)
         assert trained.joint
         assert trained.source is trained.target
 
-    def test_a_large_corpus_is_sampled_by_the_seed(self):
+    def test_a_large_corpus_is_sampled_by_the_seed(self) -> None:
         def trained(seed: int) -> str:
             config = VocabularyConfig(size=60, training_pairs=20)
             return train_vocabularies(iter(corpus(2000)), config, seed=seed).source.fingerprint
@@ -236,22 +243,22 @@ class TestTraining:
         assert trained(1) == trained(1)
         assert len({trained(seed) for seed in range(5)}) > 1
 
-    def test_plain_pairs_of_strings_do(self):
+    def test_plain_pairs_of_strings_do(self) -> None:
         pairs = [(pair.source, pair.target) for pair in corpus()]
         assert train_vocabularies(pairs, KINDS[0], seed=1).source.fingerprint == (
             TRAINED[0].fingerprint
         )
 
-    def test_training_says_nothing(self, capfd):
+    def test_training_says_nothing(self, capfd: pytest.CaptureFixture[str]) -> None:
         train(KINDS[1])
         assert capfd.readouterr() == ("", "")
 
     @pytest.mark.parametrize("pairs", [[], [("", "")], [(" \u2028", "\x07")]])
-    def test_no_text_is_a_data_error(self, pairs):
+    def test_no_text_is_a_data_error(self, pairs: list[tuple[str, str]]) -> None:
         with pytest.raises(DataError, match="no text to train a vocabulary on"):
             train_vocabularies(pairs, VocabularyConfig(), seed=1)
 
-    def test_a_side_without_text_is_named(self):
+    def test_a_side_without_text_is_named(self) -> None:
         with pytest.raises(DataError, match="no target text"):
             train_vocabularies([("a b", "")], VocabularyConfig(size=7, joint=False), seed=1)
 
@@ -261,7 +268,9 @@ class TestTraining:
         bytes_too=st.booleans(),
     )
     @settings(max_examples=25)
-    def test_a_size_that_cannot_be_is_answered_with_one_that_can(self, lines, kind, bytes_too):
+    def test_a_size_that_cannot_be_is_answered_with_one_that_can(
+        self, lines: list[str], kind: str, bytes_too: bool
+    ) -> None:
         assume(any(map(normalize, lines)))
         pairs = [(line, line) for line in lines]
 
@@ -285,17 +294,17 @@ class TestTraining:
             if bound and (again := attempt(int(bound[1]))):
                 assert attempt(int(re.findall(r"set it to (\d+)", again)[0])) == ""
 
-    def test_bounds_name_the_side_when_sides_are_separate(self):
+    def test_bounds_name_the_side_when_sides_are_separate(self) -> None:
         config = VocabularyConfig(size=5000, joint=False)
         with pytest.raises(ConfigError, match="larger than the source text allows"):
             train_vocabularies(corpus(), config, seed=1)
 
-    def test_normalization_folds_what_it_says(self):
+    def test_normalization_folds_what_it_says(self) -> None:
         config = VocabularyConfig(size=80, normalization="nfkc_cf")
         vocabulary = train(config)
         assert vocabulary.decode(vocabulary.encode("Ｆｏｘ")) == "fox"
 
-    def test_a_very_long_line_is_learnt_from(self):
+    def test_a_very_long_line_is_learnt_from(self) -> None:
         line = " ".join(["unforgettable"] * 10_000)
         vocabulary = train_vocabularies([(line, line)], VocabularyConfig(size=20), seed=1).source
         assert UNK not in vocabulary.encode("unforgettable")
@@ -310,14 +319,14 @@ class TestTraining:
             ({"character_coverage": 0.5}, "character_coverage: .*greater than or equal to 0.98"),
         ],
     )
-    def test_values_that_make_no_sense(self, values, problem):
+    def test_values_that_make_no_sense(self, values: dict[str, object], problem: str) -> None:
         with pytest.raises(ConfigError, match=problem):
             parse(VocabularyConfig, values, "run.yaml")
 
 
 class TestSaving:
     @pytest.mark.parametrize("joint", [True, False])
-    def test_what_is_saved_is_loaded(self, tmp_path, joint):
+    def test_what_is_saved_is_loaded(self, tmp_path: Path, joint: bool) -> None:
         trained = train_vocabularies(corpus(), VocabularyConfig(size=60, joint=joint), seed=1)
         trained.save(tmp_path)
         loaded = Vocabularies.load(tmp_path)
@@ -326,20 +335,20 @@ class TestSaving:
             assert before.fingerprint == after.fingerprint
             assert after.encode("über the fox") == before.encode("über the fox")
 
-    def test_the_last_save_is_the_one_that_counts(self, tmp_path):
+    def test_the_last_save_is_the_one_that_counts(self, tmp_path: Path) -> None:
         for joint in (True, False, True):
             config = VocabularyConfig(size=60, joint=joint)
             train_vocabularies(corpus(), config, seed=1).save(tmp_path)
             assert Vocabularies.load(tmp_path).joint is joint
         assert [path.name for path in tmp_path.iterdir()] == ["vocabulary.model"]
 
-    def test_other_programs_can_read_the_file(self, tmp_path):
+    def test_other_programs_can_read_the_file(self, tmp_path: Path) -> None:
         TRAINED[0].save(tmp_path / "vocabulary.model")
         processor = sentencepiece.SentencePieceProcessor()
         processor.load(str(tmp_path / "vocabulary.model"))
         assert processor.encode("the fox") == TRAINED[0].encode("the fox")
 
-    def test_a_file_cut_short_anywhere_is_refused(self, tmp_path):
+    def test_a_file_cut_short_anywhere_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "vocabulary.model"
         TRAINED[0].save(path)
         whole = path.read_bytes()
@@ -349,7 +358,9 @@ class TestSaving:
                 Vocabulary.load(path)
 
     @given(place=st.integers(min_value=0), bit=st.integers(0, 7))
-    def test_a_file_with_any_bit_changed_is_refused(self, place, bit, tmp_path_factory):
+    def test_a_file_with_any_bit_changed_is_refused(
+        self, place: int, bit: int, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         path = tmp_path_factory.getbasetemp() / "vocabulary.model"
         TRAINED[0].save(path)
         content = bytearray(path.read_bytes())
@@ -358,7 +369,7 @@ class TestSaving:
         with pytest.raises(SavedError, match="truncated, altered"):
             Vocabulary.load(path)
 
-    def test_a_missing_one_is_named(self, tmp_path):
+    def test_a_missing_one_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(SavedError, match=r"no vocabulary\.model here"):
             Vocabularies.load(tmp_path)
         TRAINED[0].save(tmp_path / "vocabulary.source.model")
@@ -366,11 +377,11 @@ class TestSaving:
             Vocabularies.load(tmp_path)
 
     @pytest.mark.parametrize("model", [b"", b"garbage", b"\x00" * 100])
-    def test_garbage_is_no_model(self, model):
+    def test_garbage_is_no_model(self, model: bytes) -> None:
         with pytest.raises(SavedError, match=r"not a sentencepiece model|of another kind"):
             Vocabulary(model)
 
-    def test_a_model_with_other_special_ids_is_of_another_kind(self, tmp_path):
+    def test_a_model_with_other_special_ids_is_of_another_kind(self, tmp_path: Path) -> None:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=(pair.source for pair in corpus()),
             model_prefix=str(tmp_path / "foreign"),
@@ -380,7 +391,7 @@ class TestSaving:
         with pytest.raises(SavedError, match=r"of another kind: .* \(-1, 0, 1, 2\), expected"):
             Vocabulary((tmp_path / "foreign.model").read_bytes())
 
-    def test_a_process_hands_it_to_another(self):
+    def test_a_process_hands_it_to_another(self) -> None:
         copy = pickle.loads(pickle.dumps(TRAINED[0]))
         assert copy.fingerprint == TRAINED[0].fingerprint
         assert copy.encode("the fox") == TRAINED[0].encode("the fox")

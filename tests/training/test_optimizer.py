@@ -67,6 +67,7 @@ def test_clipping_is_pytorchs(clip_norm: float, factor: float) -> None:
     backward(ours, 1)
     backward(reference, 1)
     for parameter in reference.parameters():
+        assert parameter.grad is not None
         parameter.grad *= factor
     flat.collect()
     norm = flat.scale(factor)

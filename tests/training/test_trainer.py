@@ -27,7 +27,8 @@ MakeTrainer = Callable[..., Trainer]
 
 def test_learns_to_reverse(trainer: MakeTrainer) -> None:
     schedule = {"warmup_steps": 50, "peak_learning_rate": 0.02}
-    run = trainer(dropout=0.0, max_steps=500, validation_steps=500, schedule=schedule)
+    once = dict.fromkeys(("max_steps", "validation_steps", "checkpoint_steps"), 320)
+    run = trainer(dropout=0.0, schedule=schedule, **once)
     run.observers = [records := Records()]
     run.train()
     figures = records.of("training")

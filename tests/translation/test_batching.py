@@ -246,6 +246,8 @@ def test_a_caller_that_is_cancelled_leaves_the_queue() -> None:
             other = asyncio.ensure_future(batcher.translate(["a"]))
             await asyncio.sleep(0.1)
             gone.cancel()
+            await asyncio.sleep(0)
+            assert batcher.waiting_lines == 1
             assert await other == answer(["a"])
             at_work = asyncio.ensure_future(batcher.translate(["at work"]))
             await asyncio.sleep(1.0)
@@ -277,6 +279,24 @@ def test_an_error_that_one_request_causes_reaches_its_caller_alone() -> None:
                 await batcher.translate("a")
 
     run(main())
+
+
+def test_who_is_late_while_others_are_tried_alone_is_not_tried() -> None:
+    fake = Fake()
+
+    async def main() -> None:
+        async with batching(fake) as batcher:
+            found = await asyncio.gather(
+                batcher.translate(["a"]),
+                batcher.translate(["poison"]),
+                batcher.translate(["late"], deadline=2.0),
+                return_exceptions=True,
+            )
+            assert found[0] == answer(["a"])
+            assert [type(one) for one in found[1:]] == [LookupError, DeadlineError]
+
+    run(main())
+    assert [call.lines for call in fake.calls] == [["a", "poison", "late"], ["a"], ["poison"]]
 
 
 def test_a_failing_engine_is_told_to_all_who_wait() -> None:

@@ -52,9 +52,10 @@ def write_model(path: Path, seed: int = 1, tags: tuple[str, ...] = (), **variati
     for parameter in model.parameters():  # fresh biases and gains could hide a missing one
         if parameter.dim() == 1:
             torch.nn.init.normal_(parameter, mean=0.7, std=0.3)
-    last = (
-        model.decoder_norm if config.residual.norm == "pre" else model.decoder[-1].residuals[2].norm
-    )
+    decoder: Any = model.decoder
+    last: Any = decoder[-1].residuals[2].norm
+    if config.residual.norm == "pre":
+        last = model.decoder_norm
     with torch.no_grad():  # as trained models do, it ends by itself and shuns what is banned
         model.output.weight[:, 0] = 0
         model.output.weight[[EOS, PAD, UNK, BOS], 0] = torch.tensor([2.0, -9.0, -9.0, -9.0])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -214,10 +215,11 @@ def test_a_line_too_long_costs_no_other_line(
     lines = ["the house", LONG, "", "a tree by the river", LONG, "old"]
     learned = Translator([short_sighted(vocabularies)], vocabularies, SEARCH)
     plain = Translator([make_model(vocabularies).eval()], vocabularies, SEARCH)
-    translator, options = {
+    cases: dict[str, tuple[Translator, dict[str, Any]]] = {
         "positions": (learned, {}),
         "max_source_pieces": (plain, {"max_source_pieces": 20}),
-    }[limit]
+    }
+    translator, options = cases[limit]
     found = translator.translate_nbest(lines, buffer_lines=buffer, **options)
     for number, (line, (best, *others)) in enumerate(zip(lines, found, strict=True), 1):
         if line == LONG:
@@ -352,7 +354,7 @@ def test_a_saved_model_translates_as_before(tmp_path: Path, vocabularies: Vocabu
 
 
 @pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4}, {"sampling": {"seed": 3}}])
-def test_control_symbols_are_never_put_out(options: dict[str, object], tmp_path: Path) -> None:
+def test_control_symbols_are_never_put_out(options: dict[str, Any], tmp_path: Path) -> None:
     """Not even by a model that would like nothing better."""
     tags = ("<2de>", "<2en>")
     vocabularies = make_vocabularies(tags=tags)
@@ -360,7 +362,8 @@ def test_control_symbols_are_never_put_out(options: dict[str, object], tmp_path:
     with torch.no_grad():
         loved = model.output.weight[PAD].clone()
         model.output.weight[[BOS, *vocabularies.target.tags]] = loved
-        last = model.decoder[-1].residuals[2].norm
+        decoder: Any = model.decoder
+        last = decoder[-1].residuals[2].norm
         last.weight.zero_()
         last.bias.copy_(9 * loved)
     control = {"<pad>", "<s>", *tags}

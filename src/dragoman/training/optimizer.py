@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from dragoman.core.config import Config
 from dragoman.core.errors import SavedError
 from dragoman.models.interface import fixed_tensors
+from dragoman.training.adam import FusedAdam
 from dragoman.training.distributed import World
 
 AVERAGE = "average."
@@ -164,16 +165,12 @@ class FlatOptimizer:
             slices, self.gradient.split([decayed, len(self.master) - decayed]), strict=True
         ):
             part.grad = gradient
-        kind = torch.optim.AdamW if config.kind == "adamw" else torch.optim.Adam
-        self._adam = kind(
-            [
-                {"params": [slices[0]], "weight_decay": config.weight_decay},
-                {"params": [slices[1]], "weight_decay": 0.0},
-            ],
-            lr=0.0,
-            betas=(config.beta1, config.beta2),
-            eps=config.epsilon,
-            fused=True,
+        self._adam = FusedAdam(
+            config.kind,
+            [(slices[0], config.weight_decay), (slices[1], 0.0)],
+            beta1=config.beta1,
+            beta2=config.beta2,
+            epsilon=config.epsilon,
         )
         self._slices = slices
         self._average = None if ema_decay is None else self.master.clone()
@@ -213,8 +210,7 @@ class FlatOptimizer:
 
     def step(self, learning_rate: float) -> None:
         """Update the parameters and forget the gradient."""
-        for group in self._adam.param_groups:
-            group["lr"] = learning_rate
+        self._adam.learning_rate = learning_rate
         self._adam.step()
         self.clear()
         if self._working is not self.master:

@@ -384,7 +384,7 @@ def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:
 
 
 def test_too_little_disk(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     assert "keep_checkpoints" in patient.findings("error", 3)
 
 

@@ -187,7 +187,8 @@ def test_signals_are_passed_on(number: signal.Signals) -> None:
     finally:
         signal.signal(number, before)
     assert supervision.error is None
-    assert supervision.result == -number
+    result: Any = supervision.result
+    assert result == -number
     assert supervision.received == number
 
 
@@ -197,7 +198,8 @@ def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
         agent = SimpleNamespace(run=lambda: signal.getsignal(signal.SIGHUP))
         supervision = launch._Supervision(lambda: agent, False)  # type: ignore[arg-type,return-value]
         supervision.run()
-        assert supervision.result == signal.SIG_IGN
+        result: Any = supervision.result
+        assert result == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -269,7 +271,7 @@ def test_machines_that_do_not_meet_and_one_that_leaves(
         received=None,
     )
     monkeypatch.setattr(launch, "_Supervision", lambda *_: gone)
-    monkeypatch.setattr(launch.tempfile, "TemporaryDirectory", lambda **_: nullcontext(tmp_path))
+    monkeypatch.setattr("tempfile.TemporaryDirectory", lambda **_: nullcontext(tmp_path))
     with pytest.raises(DragomanError) as caught:
         Launch(1, 2, "a:1").carry_out([])
     assert str(caught.value).startswith(said)

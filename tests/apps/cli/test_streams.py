@@ -97,7 +97,7 @@ def test_characters_that_an_encoding_lacks_are_written_with_backslashes() -> Non
             print("\u2192 \udcff", flush=True)
     finally:
         sys.stdout = before
-    assert stream.detach().getvalue() == b"\\u2192 \\udcff\n"  # type: ignore[attr-defined]
+    assert stream.detach().getvalue() == b"\\u2192 \\udcff\n"
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
     for proxy in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(proxy, raising=False)
     monkeypatch.setattr(download, "_PAUSE", 0.0)
-    handler = type("Answers", (Handler,), {})
+    handler: Any = type("Answers", (Handler,), {})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        handler.web = Web(f"http://127.0.0.1:{server.server_port}")
+        web = handler.web = Web(f"http://127.0.0.1:{server.server_port}")
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield handler.web
+        yield web
         server.shutdown()
         thread.join()
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from corpora_web import Web, sha256
 
-from dragoman.apps.corpora import download as module
 from dragoman.apps.corpora.download import download
 from dragoman.core.errors import DownloadError, SavedError, StorageError
 from dragoman.core.locks import lock
@@ -127,7 +126,7 @@ def test_a_full_disk_is_told(served: Web, tmp_path: Path, monkeypatch: pytest.Mo
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(module.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(StorageError, match="the disk is full"):
         fetch(served, tmp_path / "x")
 

@@ -33,8 +33,9 @@ def test_everything_comes_from_a_public_address(name: str) -> None:
 def test_what_is_downloaded_side_by_side_has_names_of_its_own() -> None:
     addresses: dict[str, str] = {}
     for one in corpora().values():
-        for source in (*one.archives, *(file for file in one.files if file.url is not None)):
-            url = one.whole(source.url or "")
+        archives = [archive.url for archive in one.archives]
+        for address in (*archives, *(file.url for file in one.files if file.url is not None)):
+            url = one.whole(address)
             assert addresses.setdefault(url.rpartition("/")[2], url) == url
 
 

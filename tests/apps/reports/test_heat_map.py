@@ -20,9 +20,8 @@ from dragoman.apps.reports.heat_map import (
     readable,
 )
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.models import ModelConfig
-from dragoman.models.families.bytenet import ByteNet
-from dragoman.models.families.transformer import Transformer, TransformerConfig
+from dragoman.models import FAMILIES, ModelConfig
+from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig, save_model
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
@@ -49,9 +48,7 @@ def model(vocabularies: Vocabularies, tmp_path_factory: pytest.TempPathFactory) 
 
 def save(directory: Path, config: ModelConfig, vocabularies: Vocabularies) -> Path:
     torch.manual_seed(1)
-    network = (ByteNet if config.family == "bytenet" else Transformer)(
-        config, len(vocabularies.source), len(vocabularies.target)
-    )
+    network = FAMILIES[config.family](config, len(vocabularies.source), len(vocabularies.target))
     weights = {name: tensor.detach() for name, tensor in network.named_parameters()}
     save_model(
         directory, SavedConfig(model=config, search={"extra_length": 3}), vocabularies, weights

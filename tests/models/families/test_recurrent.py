@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +19,8 @@ from dragoman.models.layers.recurrent_attention import SCORES, AttendedMemory
 
 Array = np.ndarray
 Memory = tuple[Array, Array]  # what queries are compared with, and what they see
-SMALL = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 5, "dropout": 0.0}
-AVERAGING = {
+SMALL: dict[str, Any] = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 5, "dropout": 0.0}
+AVERAGING: dict[str, Any] = {
     "encoder": "averaging",
     "averaging_window": 3,
     "max_positions": 7,
@@ -27,7 +28,7 @@ AVERAGING = {
     "d_model": 5,
     "dropout": 0.0,
 }
-GNMT = {
+GNMT: dict[str, Any] = {
     "encoder_layers": 4,
     "decoder_layers": 4,
     "d_model": 5,
@@ -43,7 +44,13 @@ def mask_of(lengths: list[int]) -> torch.Tensor:
     return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
 
 
-def made(seed: int = 0, **choices: object) -> Recurrent:
+def layers_of(model: Recurrent) -> list[Any]:
+    """Of the encoder."""
+    encoder: Any = model.encoder
+    return list(encoder.layers)
+
+
+def made(seed: int = 0, **choices: Any) -> Recurrent:
     """A model whose weights are large enough for gates to leave their linear range."""
     model = build(RecurrentConfig(**choices), seed)
     assert isinstance(model, Recurrent)
@@ -70,7 +77,7 @@ def test_encoder_equals_a_stack_of_torch_without_padding(cell: str, bidirectiona
     theirs = kind(5, 5, 3, batch_first=True, bidirectional=bidirectional == "all").double()
     renamed = {
         name.replace("_l0", f"_l{number}"): tensor
-        for number, layer in enumerate(ours.encoder.layers)
+        for number, layer in enumerate(layers_of(ours))
         for name, tensor in layer.state_dict().items()
     }
     theirs.load_state_dict(renamed)
@@ -90,7 +97,7 @@ def test_encoder_equals_a_stack_of_torch_without_padding(cell: str, bidirectiona
 def test_gnmt_encoder_equals_torch_layers_joined_by_hand() -> None:
     """One layer in both directions, then one way, residual from the third on (3.1, 3.2)."""
     ours = made(**GNMT)
-    layers = list(ours.encoder.layers)
+    layers = layers_of(ours)
     assert [layer.bidirectional for layer in layers] == [True, False, False, False]
     for length in (1, 6):
         source = random_ids(1, length)
@@ -284,7 +291,7 @@ def averaged(model: Recurrent, source: Array) -> tuple[Memory, list[list[Array]]
 
 
 @pytest.mark.parametrize("choices", DECODERS.values(), ids=DECODERS.keys())
-def test_decoder_equals_the_papers_in_numpy(choices: dict[str, object]) -> None:
+def test_decoder_equals_the_papers_in_numpy(choices: dict[str, Any]) -> None:
     model = made(**choices)
     lengths = [6, 3]
     source, target = random_ids(2, 6), random_ids(2, 5, seed=2)
@@ -317,7 +324,7 @@ def test_layers_start_where_those_beside_them_ended() -> None:
     source = random_ids(1, 6)
     memory = encoded(model, source, mask_of([6]))
     x = model.source_embedding(source)
-    for layer, first in zip(model.encoder.layers, memory.first, strict=True):
+    for layer, first in zip(layers_of(model), memory.first, strict=True):
         x, (h, c) = layer(x)
         torch.testing.assert_close(first, [h[0], c[0]])
 

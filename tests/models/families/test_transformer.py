@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,14 +26,14 @@ def mask_of(lengths: list[int]) -> torch.Tensor:
     return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
 
 
-def copy_attention(theirs: nn.MultiheadAttention, ours: nn.Module) -> None:
+def copy_attention(theirs: nn.MultiheadAttention, ours: Any) -> None:
     theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]))
     theirs.out_proj.weight.copy_(ours.output.weight)
     theirs.in_proj_bias.zero_()
     theirs.out_proj.bias.zero_()
 
 
-def copy_rest(theirs: nn.Module, ours: nn.Module) -> None:
+def copy_rest(theirs: Any, ours: Any) -> None:
     theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
     theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
     for number, residual in enumerate(ours.residuals, start=1):
@@ -193,7 +194,8 @@ def test_matrices_of_attention_begin_as_pytorchs() -> None:
     config = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=128, d_ff=19, heads=4)
     model = Transformer(config, 30, 30)
     layer = model.decoder[0]
-    for heads in (model.encoder[0].attention, layer.self_attention, layer.cross_attention):
+    several: list[Any] = [model.encoder[0].attention, layer.self_attention, layer.cross_attention]
+    for heads in several:
         for part in (heads.query, heads.key, heads.value):
             assert part.weight.abs().max().item() == pytest.approx(theirs.abs().max().item(), 0.01)
             assert part.weight.std().item() == pytest.approx(theirs.std().item(), 0.02)

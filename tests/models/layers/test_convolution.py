@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -22,9 +24,9 @@ dilations = st.integers(1, 3)
 def like_torch(ours: nn.Module, kernel: int, dilation: int) -> nn.Conv1d:
     theirs = nn.Conv1d(5, 7, kernel, dilation=dilation).double()
     with torch.no_grad():
-        nn.init.normal_(ours.bias)
-        theirs.weight.copy_(ours.weight.transpose(1, 2))
-        theirs.bias.copy_(ours.bias)
+        nn.init.normal_(ours.get_parameter("bias"))
+        theirs.weight.copy_(ours.get_parameter("weight").transpose(1, 2))
+        theirs.get_parameter("bias").copy_(ours.get_parameter("bias"))
     return theirs
 
 
@@ -58,7 +60,7 @@ def test_centred_is_torch_with_same_padding(kernel: int, dilation: int, length: 
 def test_weight_normalised_splits_length_and_direction() -> None:
     """``W = g v / ||v||`` by hand: doubling g doubles W, doubling v changes nothing."""
     layer = weight_normalised(nn.Linear(6, 4)).double()
-    parts = layer.parametrizations.weight
+    parts: Any = layer.get_submodule("parametrizations.weight")
     before = layer.weight.detach().clone()
     g, v = parts.original0.detach(), parts.original1.detach()
     expected = g * v / v.pow(2).sum(1, keepdim=True).sqrt()

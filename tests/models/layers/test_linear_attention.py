@@ -82,8 +82,9 @@ def test_causal_equals_the_quadratic_form(pieces: list[int]) -> None:
     q, k, v = inputs(sum(pieces))
     past = KeySums.empty(2, HEADS, FEATURES, D_V, v)
     parts = []
-    for each in zip(*(x.split(pieces, dim=2) for x in (features(q), features(k), v)), strict=True):
-        context, past = causal_attention(*each, past)
+    split = (x.split(pieces, dim=2) for x in (features(q), features(k), v))
+    for queries, keys, values in zip(*split, strict=True):
+        context, past = causal_attention(queries, keys, values, past)
         parts.append(context)
     found = torch.cat(parts, dim=2).numpy()
     for row in range(2):
@@ -175,9 +176,11 @@ def test_gradients_are_the_numerical_ones() -> None:
 
     def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         past = KeySums.empty(1, HEADS, 4, D_V, v)
-        first, past = causal_attention(*(features(x[:, :, :2]) for x in (q, k)), v[:, :, :2], past)
-        second, _ = causal_attention(*(features(x[:, :, 2:]) for x in (q, k)), v[:, :, 2:], past)
-        return torch.cat([first, second], dim=2)
+        parts = []
+        for x, y, z in zip(*(each.split(2, dim=2) for each in (q, k, v)), strict=True):
+            context, past = causal_attention(features(x), features(y), z, past)
+            parts.append(context)
+        return torch.cat(parts, dim=2)
 
     def both_ways(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return KeySums.of(features(k), v).seen(features(q)).context()
@@ -213,7 +216,7 @@ def test_huge_queries_and_keys_leave_gradients_finite() -> None:
     context, _ = causal_attention(features(q), features(k), v, empty)
     assert context.isfinite().all()
     context.square().sum().backward()
-    assert all(x.grad.isfinite().all() for x in (q, k, v))
+    assert all(x.grad is not None and x.grad.isfinite().all() for x in (q, k, v))
 
 
 lengths = st.integers(1, 9)
@@ -238,6 +241,9 @@ class LargestTensor(TorchDispatchMode):
     """Notes how many numbers the largest tensor holds that comes of any operation."""
 
     largest = 0
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,10 +44,14 @@ def gates(h: Array) -> Array:
     return powers / powers.sum()
 
 
+def linears(layer: Mixture) -> list[Any]:
+    return list(layer.experts)
+
+
 def combined(layer: Mixture, x: Array, g: Array) -> Array:
     outputs = [
         x @ expert.weight.detach().numpy().T + expert.bias.detach().numpy()
-        for expert in layer.experts
+        for expert in linears(layer)
     ]
     return sum(weight * output for weight, output in zip(g, outputs, strict=True))
 
@@ -96,8 +101,8 @@ def test_an_expert_that_nobody_wants_does_no_harm() -> None:
     layer(x).sum().backward()
     assert x.grad is not None
     assert x.grad.isfinite().all()
-    assert layer.experts[3].weight.grad.abs().sum() == 0
-    assert layer.experts[1].weight.grad.abs().sum() > 0
+    assert linears(layer)[3].weight.grad.abs().sum() == 0
+    assert linears(layer)[1].weight.grad.abs().sum() > 0
 
 
 def batch() -> Batch:
@@ -181,7 +186,8 @@ def test_figures_tell_how_evenly_experts_were_used() -> None:
     with torch.no_grad():
         layers[1].gate.weight *= 3
     mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
-    shares, variations = [], {"load": [], "importance": []}
+    shares: list[Any] = []
+    variations: dict[str, list[Any]] = {"load": [], "importance": []}
     for layer in layers:
         passes = [inputs(), inputs() ** 2, -inputs()]
         w, w_noise = (linear.weight.detach().numpy() for linear in (layer.gate, layer.noise))

@@ -67,10 +67,11 @@ def dense_twin(model: Transformer) -> Transformer:
     assert window is not None
     twin = build(model.config.model_copy(update={"window": None}))
     assert isinstance(twin, Transformer)
-    for mixing in [
+    mixings: list[Any] = [
         *(la.attention for la in twin.encoder),
         *(la.self_attention for la in twin.decoder),
-    ]:
+    ]
+    for mixing in mixings:
         assert isinstance(mixing.neighbourhood, Everywhere)
         mixing.neighbourhood = Masked(mixing.neighbourhood, window)
     weights = {
@@ -126,6 +127,9 @@ class LargestTensor(TorchDispatchMode):
     """Notes how many numbers the largest tensor holds that comes of any operation."""
 
     largest = 0
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))

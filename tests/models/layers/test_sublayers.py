@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -24,7 +24,10 @@ from dragoman.models.layers.sublayers import (
 Array = np.ndarray
 
 
-def double(module: nn.Module) -> nn.Module:
+M = TypeVar("M", bound=nn.Module)
+
+
+def double(module: M) -> M:
     """In float64, with no weight left at 0 or 1, which would hide a mistake."""
     module.double()
     torch.manual_seed(5)
@@ -48,7 +51,7 @@ def feed_forward(dropout: float, activation: Any) -> nn.Module:
     return double(build_feed_forward(5, config))
 
 
-def residual_of(dropout: float, norm: Any, kind: Any = "layer") -> nn.Module:
+def residual_of(dropout: float, norm: Any, kind: Any = "layer") -> Any:
     config = ResidualConfig(dropout=dropout, norm=norm, normalization=kind)
     return double(Residual(5, config))
 
@@ -88,14 +91,14 @@ def by_hand(kind: str, x: Array, weights: dict[str, Array]) -> Array:
 
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])
-def test_normalizations(kind: str) -> None:
+def test_normalizations(kind: Any) -> None:
     layer = double(normalization(5, kind))
     expected = by_hand(kind, rows().numpy(), arrays(layer))
     np.testing.assert_allclose(layer(rows()).detach().numpy(), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])
-def test_residual_normalizes_after_or_before(kind: str) -> None:
+def test_residual_normalizes_after_or_before(kind: Any) -> None:
     x = rows().numpy()
     post, pre = (residual_of(0.0, norm, kind) for norm in ("post", "pre"))
     weights = arrays(post.norm)
@@ -126,7 +129,8 @@ def test_dropout_inside_the_feed_forward_sublayer(activation: str) -> None:
     """On what the outer matrix reads, whatever the activation."""
     layer = feed_forward(0.4, activation).train()
     inner: list[torch.Tensor] = []
-    layer.outer.register_forward_pre_hook(lambda module, inputs: inner.append(inputs[0]))
+    outer = layer.get_submodule("outer")
+    outer.register_forward_pre_hook(lambda module, inputs: inner.append(inputs[0]))
     seed_dropout(3)
     layer(rows())
     layer.eval()(rows())

@@ -61,38 +61,42 @@ def numbered(pairs: list[tuple[str, str]], first: int) -> list[Pair]:
 class TestTsv:
     @suffixes
     @given(pairs=pairs_of_cells)
-    def test_round_trip(self, pairs, suffix, tmp_path_factory):
+    def test_round_trip(
+        self, pairs: list[tuple[str, str]], suffix: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         text = "de\tnote\ten\n" + "".join(f"{de}\t-\t{en}\n" for en, de in pairs)
         path = write(tmp_path_factory.getbasetemp(), f"a.tsv{suffix}", text)
         assert read(path) == numbered(pairs, first=2)
 
-    def test_quotation_marks_are_characters(self, tmp_path):
+    def test_quotation_marks_are_characters(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.tsv", 'en\tde\n"a\tb"\n""\t\'\n')
         assert read(path) == [Pair('"a', 'b"', 2), Pair('""', "'", 3)]
 
-    def test_windows_line_ends_and_a_byte_order_mark(self, tmp_path):
+    def test_windows_line_ends_and_a_byte_order_mark(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.tsv", "\ufeffen\tde\r\na\tb\r\n")
         assert read(path) == [Pair("a", "b", 2)]
 
-    def test_empty_cells_and_blank_lines_are_pairs_for_cleaning_to_count(self, tmp_path):
+    def test_empty_cells_and_blank_lines_are_pairs_for_cleaning_to_count(
+        self, tmp_path: Path
+    ) -> None:
         path = write(tmp_path, "a.tsv", "en\tde\n\tb\na\t\n\n")
         assert read(path) == [Pair("", "b", 2), Pair("a", "", 3), Pair("", "", 4)]
 
-    def test_a_missing_column_lists_those_there_are(self, tmp_path):
+    def test_a_missing_column_lists_those_there_are(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.tsv", "english\tgerman\na\tb\n")
         assert fails(path, "english", "germn") == (
             ":1: no column 'germn'; did you mean 'german'? columns there: english, german"
         )
 
-    def test_a_column_that_stands_twice_is_ambiguous(self, tmp_path):
+    def test_a_column_that_stands_twice_is_ambiguous(self, tmp_path: Path) -> None:
         assert "'en' twice" in fails(write(tmp_path, "a.tsv", "en\tde\ten\na\tb\tc\n"))
 
     @pytest.mark.parametrize("row", ["a", "a\tb\tc", "a\tb\t"])
-    def test_a_row_with_other_cells_than_the_header(self, tmp_path, row):
+    def test_a_row_with_other_cells_than_the_header(self, tmp_path: Path, row: str) -> None:
         text = fails(write(tmp_path, "a.tsv", f"en\tde\nx\ty\n{row}\n"))
         assert text.startswith(f":3: {row.count(chr(9)) + 1} cells, but the header has 2")
 
-    def test_a_header_alone(self, tmp_path):
+    def test_a_header_alone(self, tmp_path: Path) -> None:
         assert "only a header" in fails(write(tmp_path, "a.tsv", "en\tde\n"))
 
 
@@ -100,7 +104,13 @@ class TestJsonl:
     @suffixes
     @given(pairs=st.lists(st.tuples(anything, anything), min_size=1, max_size=5))
     @pytest.mark.parametrize("ascii_only", [True, False])
-    def test_round_trip(self, pairs, suffix, ascii_only, tmp_path_factory):
+    def test_round_trip(
+        self,
+        pairs: list[tuple[str, str]],
+        suffix: str,
+        ascii_only: bool,
+        tmp_path_factory: pytest.TempPathFactory,
+    ) -> None:
         text = "".join(
             json.dumps({"en": en, "de": de, "id": 1}, ensure_ascii=ascii_only) + "\n"
             for en, de in pairs
@@ -108,11 +118,11 @@ class TestJsonl:
         path = write(tmp_path_factory.getbasetemp(), f"a.jsonl{suffix}", text)
         assert read(path) == numbered(pairs, first=1)
 
-    def test_keys_of_objects_inside(self, tmp_path):
+    def test_keys_of_objects_inside(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.jsonl", '{"t": {"en": "a", "de": "b"}, "t.de": "c"}\n')
         assert read(path, "t.en", "t.de") == [Pair("a", "c", 1)]
 
-    def test_null_and_blank_lines_are_empty(self, tmp_path):
+    def test_null_and_blank_lines_are_empty(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.jsonl", '{"en": "a", "de": null}\n\n')
         assert read(path) == [Pair("a", "", 1), Pair("", "", 2)]
 
@@ -129,7 +139,7 @@ class TestJsonl:
             ('{"en": "a", "de": "\\ud800"}', "'de' has half of a surrogate pair"),
         ],
     )
-    def test_bad_lines_are_placed(self, tmp_path, line, problem):
+    def test_bad_lines_are_placed(self, tmp_path: Path, line: str, problem: str) -> None:
         path = write(tmp_path, "a.jsonl", '{"en": "x", "de": "y"}\n' + line + "\n")
         text = fails(path)
         assert text.startswith(":2: ")
@@ -151,62 +161,64 @@ def tmx(pairs: list[tuple[str, str]], source: str = "en", target: str = "de") ->
 class TestTmx:
     @suffixes
     @given(pairs=pairs_of_cells)
-    def test_round_trip(self, pairs, suffix, tmp_path_factory):
+    def test_round_trip(
+        self, pairs: list[tuple[str, str]], suffix: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         path = write(tmp_path_factory.getbasetemp(), f"a.tmx{suffix}", tmx(pairs))
         assert read(path) == numbered(pairs, first=1)
 
-    def test_the_encoding_is_the_one_declared(self, tmp_path):
+    def test_the_encoding_is_the_one_declared(self, tmp_path: Path) -> None:
         text = tmx([("é", "ß")]).replace("UTF-8", "UTF-16").encode("utf-16")
         assert read(write(tmp_path, "a.tmx", text)) == [Pair("é", "ß", 1)]
 
     @pytest.mark.parametrize("language", ["en", "EN", "en-US", "en_GB", "En-us"])
-    def test_a_language_is_found_with_its_region(self, tmp_path, language):
+    def test_a_language_is_found_with_its_region(self, tmp_path: Path, language: str) -> None:
         assert read(write(tmp_path, "a.tmx", tmx([("a", "b")], source=language)))[0].source == "a"
 
-    def test_a_region_asked_for_is_the_region_got(self, tmp_path):
+    def test_a_region_asked_for_is_the_region_got(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.tmx", tmx([("a", "b")], source="en-US", target="en-GB"))
         assert read(path, "en-GB", "en-US") == [Pair("b", "a", 1)]
         assert "no unit" in fails(path, "en-GB", "e")
 
-    def test_the_language_may_be_an_attribute_without_namespace(self, tmp_path):
+    def test_the_language_may_be_an_attribute_without_namespace(self, tmp_path: Path) -> None:
         text = tmx([("a", "b")]).replace("xml:lang", "lang")
         assert read(write(tmp_path, "a.tmx", text)) == [Pair("a", "b", 1)]
 
-    def test_codes_inside_a_segment_are_no_text(self, tmp_path):
+    def test_codes_inside_a_segment_are_no_text(self, tmp_path: Path) -> None:
         text = tmx([("X", "b")]).replace(
             "X", 'Click <bpt i="1">&lt;b&gt;</bpt><hi>the</hi> button<ept i="1">&lt;/b&gt;</ept>!'
         )
         assert read(write(tmp_path, "a.tmx", text))[0].source == "Click the button!"
 
-    def test_text_that_is_highlighted_without_end_is_text(self, tmp_path):
+    def test_text_that_is_highlighted_without_end_is_text(self, tmp_path: Path) -> None:
         deep = "<hi>x" * 20_000 + "</hi>y" * 20_000
         path = write(tmp_path, "a.tmx", tmx([("X", "b")]).replace("X", deep))
         assert read(path)[0].source == "x" * 20_000 + "y" * 20_000
 
-    def test_units_without_one_of_the_languages_are_passed_over(self, tmp_path):
+    def test_units_without_one_of_the_languages_are_passed_over(self, tmp_path: Path) -> None:
         text = tmx([("a", "b"), ("c", "d")]).replace('lang="de"', 'lang="fr"', 1)
         assert read(write(tmp_path, "a.tmx", text)) == [Pair("c", "d", 2)]
 
-    def test_no_unit_with_both_languages_lists_those_there_are(self, tmp_path):
+    def test_no_unit_with_both_languages_lists_those_there_are(self, tmp_path: Path) -> None:
         text = fails(write(tmp_path, "a.tmx", tmx([("a", "b")])), "en", "ko")
         assert text == ": no unit has both 'en' and 'ko'; languages there: de, en"
 
-    def test_one_cut_short_is_an_error_with_its_line(self, tmp_path):
+    def test_one_cut_short_is_an_error_with_its_line(self, tmp_path: Path) -> None:
         text = tmx([("a", "b"), ("c", "d")])
         assert "the file is empty or ends too early" in fails(write(tmp_path, "a.tmx", text[:-20]))
         assert "the file is empty or ends too early" in fails(write(tmp_path, "b.tmx", ""))
         assert fails(write(tmp_path, "c.tmx", text.replace("</seg>", "", 1))).startswith(":4: ")
 
-    def test_entities_are_refused(self, tmp_path):
+    def test_entities_are_refused(self, tmp_path: Path) -> None:
         bomb = '"tmx14.dtd" [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]'
         text = tmx([("a", "b")]).replace('"tmx14.dtd"', bomb)
         assert "declares XML entities" in fails(write(tmp_path, "a.tmx", text))
 
-    def test_an_unknown_encoding(self, tmp_path):
+    def test_an_unknown_encoding(self, tmp_path: Path) -> None:
         text = tmx([("a", "b")]).replace("UTF-8", "klingon")
         assert "declares an encoding that is not read" in fails(write(tmp_path, "a.tmx", text))
 
-    def test_memory_does_not_grow_with_the_file(self, tmp_path):
+    def test_memory_does_not_grow_with_the_file(self, tmp_path: Path) -> None:
         def peak(units: int) -> int:
             part = CorpusPart(
                 path=write(tmp_path, "a.tmx", tmx([("a" * 100, "b" * 100)] * units)),
@@ -236,7 +248,9 @@ class TestPo:
             st.text(characters, min_size=1), st.text(characters, min_size=1), min_size=1
         )
     )
-    def test_round_trip(self, pairs, suffix, tmp_path_factory):
+    def test_round_trip(
+        self, pairs: dict[str, str], suffix: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         catalogue = polib.POFile(wrapwidth=40)
         catalogue.metadata = {"Content-Type": "text/plain; charset=UTF-8"}
         for source, target in pairs.items():
@@ -245,19 +259,19 @@ class TestPo:
         found = [(pair.source, pair.target) for pair in read(path, None, None)]
         assert found == list(pairs.items())
 
-    def test_the_line_is_the_entry_s(self, tmp_path):
+    def test_the_line_is_the_entry_s(self, tmp_path: Path) -> None:
         path = po(tmp_path, 'msgid "a"\nmsgstr "b"\n\n#: x.c\nmsgid ""\n"c "\n"d"\nmsgstr "e"\n')
         assert read(path, None, None)[0].line == 4
         assert read(path, None, None)[1][:2] == ("c d", "e")
 
-    def test_fuzzy_obsolete_and_untranslated_entries_are_passed_over(self, tmp_path):
+    def test_fuzzy_obsolete_and_untranslated_entries_are_passed_over(self, tmp_path: Path) -> None:
         text = (
             '#, fuzzy\nmsgid "a"\nmsgstr "A"\n\nmsgid "b"\nmsgstr ""\n\n'
             'msgid "c"\nmsgstr "C"\n\n#~ msgid "d"\n#~ msgstr "D"\n'
         )
         assert [pair[:2] for pair in read(po(tmp_path, text), None, None)] == [("c", "C")]
 
-    def test_plural_forms(self, tmp_path):
+    def test_plural_forms(self, tmp_path: Path) -> None:
         entry = 'msgid "%d file"\nmsgid_plural "%d files"\n'
         two = po(tmp_path, entry + 'msgstr[0] "%d Datei"\nmsgstr[1] "%d Dateien"\n')
         assert [pair[:2] for pair in read(two, None, None)] == [
@@ -269,7 +283,7 @@ class TestPo:
         half = po(tmp_path, entry + 'msgstr[0] "%d Datei"\nmsgstr[1] ""\n')
         assert "no translated entries" in fails(half, None, None)
 
-    def test_u2028_inside_a_message_ends_nothing(self, tmp_path):
+    def test_u2028_inside_a_message_ends_nothing(self, tmp_path: Path) -> None:
         path = po(tmp_path, 'msgid "a\u2028b"\nmsgstr "c\x85d"\n')
         assert read(path, None, None)[0][:2] == ("a\u2028b", "c\x85d")
 
@@ -281,5 +295,5 @@ class TestPo:
             ('msgid "a"\nmsgstr ""\n', ": no translated entries"),
         ],
     )
-    def test_bad_catalogues(self, tmp_path, text, problem):
+    def test_bad_catalogues(self, tmp_path: Path, text: str, problem: str) -> None:
         assert fails(po(tmp_path, text), None, None).startswith(problem)

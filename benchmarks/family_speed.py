@@ -1,6 +1,6 @@
 """Every family side by side: how fast it trains and translates, beside fairseq where that has it.
 
-    families.py NAME BATCHES STEPS SENTENCES      one of ours; a JSON line, see :class:`Speed`
+    family_speed.py NAME BATCHES STEPS SENTENCES      one of ours; a JSON line, see :class:`Speed`
 
 All see the same batches and translate the same sentences, weights fresh.  A family is a recipe and
 settings of its model, so that another one is a line in :data:`OURS`.
@@ -113,7 +113,7 @@ def contenders(peers: Path) -> list[Contender]:
     """Each of ours, followed by fairseq's in either number type."""
     found = []
     for name, family in OURS.items():
-        command: tuple[object, ...] = (sys.executable, HERE / "families.py", name)
+        command: tuple[object, ...] = (sys.executable, HERE / "family_speed.py", name)
         found.append(Contender(f"Dragoman, {name}", name, command))
         for precision in ("float32", "bfloat16") if family.peer else ():
             script = HERE / "loops/fairseq_families.py"
