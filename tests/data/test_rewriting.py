@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.data import batches as batches_module
 from dragoman.data.batches import Batch, Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
@@ -111,7 +110,6 @@ def test_an_epoch_goes_on_from_any_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("dragoman.data.batches.POOL_BATCHES", 5)
-    assert batches_module.POOL_BATCHES == 5
     store, parts = made(NOISE)
     batches = Batches(store, 60, seed=1, vocabularies=vocabularies, parts=parts, sampling=sampling)
     whole = [shown([step]) for step in batches.window(1, 0)]
@@ -159,7 +157,11 @@ def test_unknown_pieces_and_what_becomes_too_long_stay(
 ) -> None:
     (tmp_path / "a.tsv").write_text("en\tde\nhaus ☃ baum nie\thaus\n", encoding="utf-8")
     values = {"path": str(tmp_path / "a.tsv"), "source": "en", "target": "de"}
-    for noise in ({"kind": "noise", "drop": 0.9}, {"kind": "case", "to": "upper", "share": 0.999}):
+    noises: list[dict[str, Any]] = [
+        {"kind": "noise", "drop": 0.9},
+        {"kind": "case", "to": "upper", "share": 0.999},
+    ]
+    for noise in noises:
         part = CorpusPart.model_validate({**values, "transforms": [noise]})
         store, _ = prepare(
             tmp_path / noise["kind"], [part], vocabularies, CleaningConfig(), max_pieces=8
