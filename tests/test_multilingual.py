@@ -134,12 +134,15 @@ def test_tags_say_which_language_comes_out(
     assert right_tag(trained, corpus, source, target) > 0.6  # chance is a third
 
 
-def test_a_language_that_is_asked_for_is_its_tag(trained: Path, corpus: Path) -> None:
+def test_a_language_that_is_asked_for_is_its_tag(
+    trained: Path, corpus: Path, tmp_path: Path
+) -> None:
     lines = texts(corpus)["en"]
 
-    def translated(*options: str, tag: str = "") -> list[str]:
+    def translated(*options: object, tag: str = "") -> list[str]:
         text = "".join(f"{tag}{line}\n" for line in lines).encode()
-        found = call("translate", trained, *options, stdin=text)
+        model = [] if "--system" in options else [trained]
+        found = call("translate", *model, *options, stdin=text)
         assert found.code == 0, found.err
         return found.out.splitlines()
 
@@ -147,6 +150,9 @@ def test_a_language_that_is_asked_for_is_its_tag(trained: Path, corpus: Path) ->
     assert len(german) == len(lines)
     assert german == translated(tag="<2de> ") == translated("--tag", "<2de>")
     assert french != german
+    system = tmp_path / "system.yaml"
+    translated("--write-system", system)
+    assert translated("--system", system, "--to", "de") == german
 
 
 def test_scores_come_by_direction(trained: Path) -> None:

@@ -157,7 +157,11 @@ def test_unknown_pieces_and_what_becomes_too_long_stay(
 ) -> None:
     (tmp_path / "a.tsv").write_text("en\tde\nhaus ☃ baum nie\thaus\n", encoding="utf-8")
     values = {"path": str(tmp_path / "a.tsv"), "source": "en", "target": "de"}
-    for noise in ({"kind": "noise", "drop": 0.9}, {"kind": "case", "to": "upper", "share": 0.999}):
+    noises: list[dict[str, Any]] = [
+        {"kind": "noise", "drop": 0.9},
+        {"kind": "case", "to": "upper", "share": 0.999},
+    ]
+    for noise in noises:
         part = CorpusPart.model_validate({**values, "transforms": [noise]})
         store, _ = prepare(
             tmp_path / str(noise["kind"]), [part], vocabularies, CleaningConfig(), max_pieces=8

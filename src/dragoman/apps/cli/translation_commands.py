@@ -142,7 +142,7 @@ def translate(
     _keep_sources(inputs, output)
     with open_translator(models, options, search) as translator, _lines(inputs) as given:
         lines, interactive = given
-        prefix = _tags(models[0], translator, options)
+        prefix = _tags(models, translator, options)
         at_once = 1 if interactive and not options["buffer_lines"] else None
         refused, sources = _Refused(), Remembered(lines)
         with _progress(output, interactive) as progress:
@@ -205,15 +205,19 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     )
 
 
-def _tags(model: Path, translator: Translator, options: dict[str, Any]) -> tuple[str, ...]:
+def _tags(
+    models: tuple[Path, ...], translator: Translator, options: dict[str, Any]
+) -> tuple[str, ...]:
     """What --to and --tag put in front of each line."""
     language, tags = options["language"], options["tags"]
     if language is None and not tags:
         return ()
     from dragoman.saved.directions import tags_for
     from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+    from dragoman.saved.system import read_system
 
-    config = read_config(home_of(model_directory(model)) / CONFIG_FILE)
+    first, *_ = models or read_system(options["system_file"]).models
+    config = read_config(home_of(model_directory(first)) / CONFIG_FILE)
     return tags_for(config, translator.vocabularies.source, language, tags)
 
 
