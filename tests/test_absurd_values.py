@@ -113,7 +113,7 @@ def test_a_home_that_nobody_has_is_a_folder(tmp_path: Path) -> None:
     values = experiment()
     values["data"]["dev"]["path"] = "~nobody-of-this-name/dev.tsv"
     config = read_experiment(write_experiment(tmp_path, values))
-    assert config.data.dev.path == str(tmp_path / "~nobody-of-this-name/dev.tsv")
+    assert config.data.dev_sets["dev"].path == str(tmp_path / "~nobody-of-this-name/dev.tsv")
 
 
 def test_a_base_that_cannot_be_is_an_error(tmp_path: Path) -> None:

@@ -179,8 +179,8 @@ class TestBase:
         text += "data: {dev: {path: dev.tsv, source: a, target: b}}"
         data = read_experiment(self.based(corpus, folder, text)).data
         assert data.train == read_experiment(configuration(corpus)).data.train
-        assert data.dev.files() == [folder / "dev.tsv"]
-        assert data.dev.source == "a"
+        assert data.dev_sets["dev"].files() == [folder / "dev.tsv"]
+        assert data.dev_sets["dev"].source == "a"
 
     def test_another_family_keeps_nothing_of_the_first(self, corpus: Path, tmp_path: Path) -> None:
         text = f"base: {configuration(corpus)}\nmodel: {{family: convs2s, d_hidden: 24}}"
@@ -203,7 +203,7 @@ class TestBase:
         path = self.based(corpus, tmp_path, f"base: {configuration(corpus)}\nmodel:\n")
         data = read_experiment(path, ["data.test.news.path=x.tsv", "data.dev.weight=2"]).data
         assert data.test["news"].files() == [tmp_path / "x.tsv"]
-        assert data.dev.weight == 2
+        assert data.dev_sets["dev"].weight == 2
 
     def test_a_base_may_have_a_base(self, corpus: Path, tmp_path: Path) -> None:
         middle = f"base: {configuration(corpus)}\nseed: 5\nmodel: {{heads: 4}}"

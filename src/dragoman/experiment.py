@@ -55,7 +55,14 @@ from dragoman.training.observers import MetricsFile, Observer
 from dragoman.training.tasks import Stream, Task
 from dragoman.training.trainer import Trainer
 from dragoman.training.warm_start import check_start, digest_of, parent_vocabularies, take_over
-from dragoman.validation import Report, Validation, figures, write_scores
+from dragoman.validation import (
+    MeanValidation,
+    Report,
+    Validation,
+    figures,
+    mean_figures,
+    write_scores,
+)
 
 log = logging.getLogger(__name__)
 
@@ -146,14 +153,18 @@ class Experiment:
         """
         data, directory = self.config.data, self.run / DATA_DIRECTORY
         with begin(self.run):
-            evaluation = [data.dev, *data.test.values()]
-            held_out = held_out_keys(pair for part in evaluation for pair in read_pairs(part))
-            paths = [path for part in data.train for path in part.files()]
+            parts = self.config.train_parts()
+            evaluation = [*data.dev_sets.values(), *data.test.values()]
+            held_out = held_out_keys(
+                (pair for part in evaluation for pair in read_pairs(part)),
+                either_side=self.config.has_opposite_directions,
+            )
+            paths = [path for part in parts for path in part.files()]
             inputs = describe(paths, known_inputs(directory))
             vocabularies = self._vocabularies(inputs, held_out)
             store, report = prepare(
                 directory,
-                data.train,
+                parts,
                 vocabularies,
                 data.cleaning,
                 max_pieces=data.max_pieces,
@@ -192,8 +203,8 @@ class Experiment:
             return Vocabularies.load(self.run)
         return prepare_vocabularies(
             self.run,
-            self.config.data.train,
-            self.config.vocabulary,
+            self.config.train_parts(),
+            self.config.full_vocabulary(),
             self.config.data.cleaning,
             seed=self.config.seed,
             inputs=inputs,
@@ -242,16 +253,20 @@ class Experiment:
         if config.training.start_from is not None and self._begins(world):
             check_start(config.training.start_from, config.model)
             take_over(model, prepared.vocabularies, config.training.start_from)
-        sets = [
+        dev_sets = {
+            name: self._validation(part, prepared.vocabularies, world)
+            for name, part in config.dev_sets().items()
+        }
+        test_sets = [
             self._validation(part, prepared.vocabularies, world)
-            for part in (config.data.dev, *config.data.test.values())
+            for part in config.test_sets().values()
         ]
-        for one in sets:
+        for one in (*dev_sets.values(), *test_sets):
             one.check_lengths(model)
         trainer = Trainer(
             model,
             self.tasks(prepared, world),
-            sets[0],
+            MeanValidation(dev_sets),
             config.training,
             self.run,
             seed=config.seed,
@@ -327,6 +342,8 @@ class Experiment:
             world_size=world.size,
             vocabularies=prepared.vocabularies,
             sampling=self.config.vocabulary.sampling,
+            parts=self.config.train_parts(),
+            sampling_temperature=self.config.data.sampling_temperature,
         )
         stream: Stream = pairs
         if prepared.alignments is not None:
@@ -358,7 +375,8 @@ class Experiment:
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
         model.to(world.device)
-        sets = {"dev": self.config.data.dev, **self.config.data.test}
+        dev_sets = self.config.dev_sets()
+        sets = {**dev_sets, **self.config.test_sets()}
         reports = {}
         for name, part in sets.items():
             validation = self._validation(part, vocabularies, world)
@@ -367,7 +385,8 @@ class Experiment:
             reports[name] = validation.report(model)
         if not world.is_leader:
             return reports
-        self._warn_of_a_bad_mean(chosen, figures(reports["dev"]))
+        dev = mean_figures({name: figures(reports[name]) for name in dev_sets})
+        self._warn_of_a_bad_mean(chosen, dev)
         write_scores(self.run, [path.name for path in chosen], reports)
         card = {
             f"{name}, {metric}": round(figure, 2)
@@ -427,6 +446,7 @@ class Experiment:
             target_language=self.config.target_language,
             model=self.config.model,
             search=self.config.search.model_dump(),
+            directions=tuple(self.config.directions()),
         )
 
 

@@ -7,9 +7,9 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from dragoman.core.config import Config, on_base, override, parse, read_yaml
 from dragoman.core.errors import ConfigError
@@ -21,9 +21,27 @@ from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart, relocate_part
+from dragoman.text.corpus import CorpusPart, Direction, relocate_part
+from dragoman.text.tags import language_tag, missing_tags
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.training.settings import TrainingConfig
+
+_ONE, _SEVERAL = "one set", "sets by name"
+
+
+def _how_many_sets(values: Any) -> str:
+    """Whether the value of ``dev`` is a set, or several by name."""
+    if not isinstance(values, dict) or not values:
+        return _ONE
+    each = values.values()
+    return _SEVERAL if all(isinstance(one, (dict, CorpusPart)) for one in each) else _ONE
+
+
+DevSets = Annotated[
+    Annotated[CorpusPart, Tag(_ONE)] | Annotated[dict[str, CorpusPart], Tag(_SEVERAL)],
+    Discriminator(_how_many_sets),
+]
+"""A dev set, or several by name."""
 
 
 class DataConfig(Config):
@@ -34,8 +52,13 @@ class DataConfig(Config):
 
     train: tuple[CorpusPart, ...] = Field(min_length=1)
     """Sentence pairs to learn from."""
-    dev: CorpusPart
-    """Pairs that tell when to stop and which checkpoint is best; never trained on."""
+    sampling_temperature: float | None = Field(None, ge=1, le=1000)
+    """Mixes directions of unequal size: a direction of n pairs is seen in proportion to n to the
+    power 1/temperature (Arivazhagan et al. 2019, who take 5). The largest is seen as its weights
+    say and the others more often. By default all are seen as their weights say."""
+    dev: DevSets
+    """Pairs that tell when to stop and which checkpoint is best; never trained on. Of several
+    sets by name, such as one for each direction, the mean of their figures tells it."""
     test: dict[str, CorpusPart] = Field(default_factory=dict)
     """Pairs to score the finished model on, by the name that the scores get."""
     cleaning: CleaningConfig = CleaningConfig()
@@ -44,6 +67,13 @@ class DataConfig(Config):
     """Pairs with more pieces on a side are dropped from training."""
     processes: int | None = Field(None, ge=1, le=1024)
     """Processes that encode the text; one a core if not given."""
+
+    @property
+    def dev_sets(self) -> dict[str, CorpusPart]:
+        """Dev sets by the name that scores have: ``dev``, or ``dev_NAME`` of several."""
+        if isinstance(self.dev, CorpusPart):
+            return {"dev": self.dev}
+        return {f"dev_{name}": part for name, part in self.dev.items()}
 
 
 class ExperimentConfig(Config):
@@ -83,8 +113,8 @@ class ExperimentConfig(Config):
                 "search.coverage_penalty needs attention over the source, which model.family: "
                 f"{self.model.family} has not; set it to 0"
             )
-        if "dev" in self.data.test:
-            yield "data.test: dev is the name of data.dev's scores; choose another"
+        for name in self.data.test.keys() & {"dev", *self.data.dev_sets}:
+            yield f"data.test: {name} is the name of data.dev's scores; choose another"
         metric = self.training.best_metric
         if metric != "loss" and metric not in self.evaluation.metrics:
             yield (
@@ -95,6 +125,7 @@ class ExperimentConfig(Config):
             yield f"training.objective: {problem}"
         yield from self._unread_alignments()
         yield from self._sides_that_do_not_fit()
+        yield from self._languages_that_do_not_fit()
 
     def _unread_alignments(self) -> Iterator[str]:
         """Alignments that no objective reads, and an objective without any."""
@@ -122,17 +153,94 @@ class ExperimentConfig(Config):
         """All text, by the key that names it."""
         for number, part in enumerate(self.data.train):
             yield f"data.train.{number}", part
-        yield "data.dev", self.data.dev
+        if isinstance(self.data.dev, CorpusPart):
+            yield "data.dev", self.data.dev
+        else:
+            for name, part in self.data.dev.items():
+                yield f"data.dev.{name}", part
         for name, part in self.data.test.items():
             yield f"data.test.{name}", part
+
+    def train_parts(self) -> list[CorpusPart]:
+        """What is learned from, each part with its languages."""
+        return [self._resolved(part) for part in self.data.train]
+
+    def dev_sets(self) -> dict[str, CorpusPart]:
+        """What decides, by the name that scores have, with languages."""
+        return {name: self._resolved(part) for name, part in self.data.dev_sets.items()}
+
+    def test_sets(self) -> dict[str, CorpusPart]:
+        """What the finished model is scored on, with languages."""
+        return {name: self._resolved(part) for name, part in self.data.test.items()}
+
+    def _resolved(self, part: CorpusPart) -> CorpusPart:
+        return part.resolved(self.source_language, self.target_language)
+
+    def directions(self) -> list[Direction]:
+        """What is translated into what with which tags, each once in the order of the parts."""
+        found = [part.direction for part in self.train_parts()]
+        return [one for number, one in enumerate(found) if one not in found[:number]]
+
+    @property
+    def has_opposite_directions(self) -> bool:
+        """Whether a language is read in one part and written in another."""
+        directions = self.directions()
+        sources = {one.source_language for one in directions}
+        return any(one.target_language in sources for one in directions)
+
+    def full_vocabulary(self) -> VocabularyConfig:
+        """The vocabulary's configuration with the tags that parts and transforms use."""
+        used = (tag for part in self.train_parts() for tag in part.symbols())
+        tags = (*self.vocabulary.tags, *missing_tags(used, self.vocabulary.tags))
+        return self.vocabulary.model_copy(update={"tags": tags})
+
+    def _languages_that_do_not_fit(self) -> Iterator[str]:
+        """Tags that nothing learns, sets that change, and targets that nothing tells apart."""
+        train = self.train_parts()
+        for number, part in enumerate(train):
+            if any(tag in _UNNAMED for tag in part.symbols()):
+                yield (
+                    f"data.train.{number}: the tag of the target language needs its name; set "
+                    "target_language"
+                )
+        known = {*self.vocabulary.tags, *(tag for part in train for tag in part.symbols())}
+        for name, part in self.parts():
+            if name.startswith("data.train."):
+                continue
+            if part.epoch_transforms:
+                yield (
+                    f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, and a set that "
+                    "scores are compared on must not change; remove it"
+                )
+            lacking = missing_tags(self._resolved(part).symbols(), known)
+            if lacking and self.training.start_from is None:
+                yield (
+                    f"{name}: no part of data.train has the tag {', '.join(lacking)}; tags there: "
+                    f"{', '.join(sorted(known)) or 'none'}"
+                )
+        yield from self._targets_without_tag()
+
+    def _targets_without_tag(self) -> Iterator[str]:
+        """What one source, with the same tags, is to become in several languages."""
+        targets: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+        for one in self.directions():
+            told = targets.setdefault((one.source_language, one.tags), set())
+            told.add(one.target_language)
+        for (source, _), languages in targets.items():
+            if len(languages) > 1:
+                yield (
+                    f"data.train: {source} is translated into {' and '.join(sorted(languages))}, "
+                    "and nothing tells the model which is wanted; add transforms: [{kind: tag}] "
+                    "to these parts"
+                )
 
     def _sides_that_do_not_fit(self) -> Iterator[str]:
         """A source that is not read is a mistake as much as one that is missing."""
         reads = self.model.reads_source
         for name, part in self.parts():
-            if reads and not part.has_source:
+            if reads and not part.gives_source:
                 yield f"{name} has no source, which this model reads; name it"
-            if part.has_source and not reads:
+            if part.gives_source and not reads:
                 yield (
                     f"{name} has a source, which a language model does not read; name its target "
                     "alone, or set model.source"
@@ -150,9 +258,11 @@ class ExperimentConfig(Config):
             yield f"a language model reads no source: {problem}"
 
 
+_UNNAMED = {language_tag(name) for name in ("source", "target")}
+
 _OF_THE_KIND = ("kind", "joint", "byte_fallback", "normalization")
 _DECIDED_BY_PARENT = {
-    "keep": (*_OF_THE_KIND, "size", "character_coverage", "tags", "training_pairs"),
+    "keep": (*_OF_THE_KIND, "size", "character_coverage", "tags", "balance", "training_pairs"),
     "extend": _OF_THE_KIND,
 }
 """Settings of the vocabulary that are not read, by ``training.start_from.vocabulary``."""
@@ -214,7 +324,9 @@ def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         data["train"] = [relocate_part(part, folder) for part in data["train"]]
     if isinstance(data.get("test"), dict):
         data["test"] = {name: relocate_part(part, folder) for name, part in data["test"].items()}
-    if "dev" in data:
+    if _how_many_sets(data.get("dev")) == _SEVERAL:
+        data["dev"] = {name: relocate_part(part, folder) for name, part in data["dev"].items()}
+    elif "dev" in data:
         data["dev"] = relocate_part(data["dev"], folder)
     return {**values, "data": data}
 

@@ -6,10 +6,11 @@ Processes that train together share the sentences of a set, so that none waits f
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from dragoman.core.errors import DataError, SavedError
@@ -22,7 +23,7 @@ from dragoman.evaluation.metrics import (
 )
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
@@ -34,7 +35,8 @@ log = logging.getLogger(__name__)
 SCORES_FILE = "scores.json"
 
 Report = dict[str, Any]
-"""Of one set: ``loss`` and ``perplexity`` as numbers, metrics as value and signature."""
+"""Of one set: its languages, ``loss`` and ``perplexity`` as numbers, metrics as value and
+signature."""
 
 
 class Validation:
@@ -63,12 +65,15 @@ class Validation:
         check_installed(evaluation)
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
         self._world = world
-        pairs = [pair for pair in read_pairs(part) if part.fills(pair)]
+        pairs = list(evaluation_pairs(part))
         if not pairs:
             sides = "both sides" if part.has_source else "its side"
-            raise DataError(f"{part.name}: no pair with {sides} filled")
+            rest = " that its filters keep" if part.prepared_transforms else ""
+            raise DataError(f"{part.name}: no pair with {sides} filled{rest}")
         self._name, self._pairs = part.name, pairs
-        self.sources = [pair.source for pair in pairs] if part.has_source else None
+        direction = part.direction
+        self._languages = direction.source_language, direction.target_language
+        self.sources = [pair.source for pair in pairs] if part.gives_source else None
         self.references = [pair.target for pair in pairs]
 
     def check_lengths(self, model: TranslationModel) -> None:
@@ -97,7 +102,10 @@ class Validation:
         # In the order of the lines, so that figures do not depend on who measured what.
         scored = _in_order(shares, [part["scored"] for part in found])
         log_probability, tokens = total([Scored(*line) for line in scored])
+        source_language, target_language = self._languages
         report: Report = {
+            "source_language": source_language,
+            "target_language": target_language,
             "loss": -log_probability / tokens,
             "perplexity": perplexity(log_probability, tokens),
         }
@@ -137,6 +145,34 @@ class Validation:
         }
 
 
+class MeanValidation:
+    """Several dev sets: the mean of each figure tells the best checkpoint, sets count alike.
+
+    Args:
+        sets: by the names of their scores, such as ``dev_en-de``.
+    """
+
+    def __init__(self, sets: Mapping[str, Validation]) -> None:
+        self._sets = sets
+
+    def __call__(self, model: TranslationModel) -> dict[str, float]:
+        """Mean figures by name; of several sets, also those of each as ``bleu/dev_en-de``."""
+        found = {name: validation(model) for name, validation in self._sets.items()}
+        means = mean_figures(found)
+        if len(found) > 1:
+            for name, one in found.items():
+                means |= {f"{metric}/{name}": value for metric, value in one.items()}
+        return means
+
+
+def mean_figures(sets: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each figure over the sets."""
+    first, *others = sets.values()
+    if not others:
+        return dict(first)
+    return {name: fmean(one[name] for one in sets.values()) for name in first}
+
+
 def _in_order(shares: list[list[int]], found: list[list[Any]]) -> list[Any]:
     """What was found for each sentence, in the order of the sentences."""
     pairs = zip(chain(*shares), chain(*found), strict=True)
@@ -157,8 +193,12 @@ def too_long(
 
 
 def figures(report: Report) -> dict[str, float]:
-    """A report without signatures."""
-    return {name: v["value"] if isinstance(v, dict) else v for name, v in report.items()}
+    """The numbers of a report."""
+    return {
+        name: value["value"] if isinstance(value, dict) else value
+        for name, value in report.items()
+        if not isinstance(value, str)
+    }
 
 
 def write_scores(run: Path, checkpoints: list[str], reports: dict[str, Report]) -> None:

@@ -98,8 +98,11 @@ def test_they_are_made_again_when_they_or_the_text_change_and_only_then(
     write(tmp_path / "one", [(s, t, links[:1]) for s, t, links in PAIRS])
     second = made()
     assert second != first
+    (tmp_path / "one" / "a").write_text("ein baum\n" + "\n".join(s for s, _, _ in PAIRS[1:]) + "\n")
+    third = made()
+    assert third != second
     write(tmp_path / "one", PAIRS[2:])
-    assert made() != second
+    assert made() != third
     assert rows_of(Store.open(tmp_path / "alignments"))[0] == PAIRS[2][2]
 
 
@@ -142,11 +145,13 @@ def test_pieces_are_linked_as_their_words_are(
     vocabularies: Vocabularies,
     corpus_of: Callable[..., CorpusPart],
 ) -> None:
-    """Each word linked to its own number: so pieces joined by their links spell the words."""
+    """Each word is linked to the one after it: pieces joined by their links must spell both."""
     part = corpus_of(60)
     sources, targets = (path.read_text(encoding="utf-8").split("\n")[:-1] for path in part.files())
     shared = [min(len(s.split()), len(t.split())) for s, t in zip(sources, targets, strict=True)]
-    (tmp_path / "links").write_text("".join(text_of([(i, i) for i in range(n)]) for n in shared))
+    (tmp_path / "links").write_text(
+        "".join(text_of([((i + 1) % n, i) for i in range(n)]) for n in shared)
+    )
     part = part.model_copy(update={"alignments": str(tmp_path / "links")})
     everything = CleaningConfig(max_length_ratio=None, drop_duplicates=False)
     store, _ = prepare(tmp_path / "data", [part], vocabularies, everything, max_pieces=99)
@@ -158,7 +163,8 @@ def test_pieces_are_linked_as_their_words_are(
         for batch in step:
             seen += batch.rows.tolist()
             for place, row in enumerate(batch.rows.tolist()):
-                words = zip(sources[row].split(), targets[row].split(), strict=False)
+                first, *later = sources[row].split()[: shared[row]]
+                words = zip([*later, first], targets[row].split(), strict=False)
                 expected = [(f"\u2581{source}", f"\u2581{target}") for source, target in words]
                 assert spelt(batch, place, vocabularies) == expected
     assert len(seen) > 30

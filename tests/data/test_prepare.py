@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 import signal
@@ -179,6 +180,38 @@ class TestReuse:
         names = {side: str(moved / Path(getattr(part, side)).name) for side in ("source", "target")}
         prepared(part=part.model_copy(update=names))
         assert made(store.directory) == before
+
+    def test_a_store_from_before_languages_is_kept_and_described(
+        self, prepared: Callable[..., tuple[Store, object]], part: CorpusPart
+    ) -> None:
+        store, _ = prepared()
+        path = store.directory / "store.json"
+        values = json.loads(path.read_text(encoding="utf-8"))
+        for name in ("source_language", "target_language", "tags"):
+            del values["parts"][0][name]
+        path.write_text(json.dumps(values), encoding="utf-8")
+        ids = (store.directory / "source.ids").stat().st_ino
+        described, _ = prepared(part=part.resolved("en", "de"))
+        assert (described.directory / "source.ids").stat().st_ino == ids
+        (stored,) = Store.open(store.directory).parts
+        assert (stored.source_language, stored.target_language) == ("en", "de")
+        assert described.parts == [stored]
+
+    def test_only_what_is_stored_is_made_again(
+        self, prepared: Callable[..., tuple[Store, object]], part: CorpusPart
+    ) -> None:
+        store, _ = prepared(part=part.resolved("en", "de"))
+        before = made(store.directory)
+        noise = CorpusPart.model_validate(
+            part.model_dump() | {"transforms": [{"kind": "noise"}]}
+        ).resolved("en", "de")
+        prepared(part=noise)
+        assert made(store.directory) == before
+        lower = CorpusPart.model_validate(
+            part.model_dump() | {"transforms": [{"kind": "case", "to": "lower"}]}
+        ).resolved("en", "de")
+        prepared(part=lower)
+        assert made(store.directory) != before
 
     def test_changed_content_of_the_same_size_is_seen(
         self, prepared: Prepare, part: CorpusPart

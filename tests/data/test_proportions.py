@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stores import write_store
 
-from dragoman.data.proportions import rows_in_epoch
+from dragoman.data.batches import Batches
+from dragoman.data.proportions import mixed_weights, rows_in_epoch
+from dragoman.data.store import Store, StoredPart
 
 
 def times_seen(size: int, weight: float, epoch: int, seed: int = 3) -> np.ndarray:
@@ -40,3 +46,43 @@ def test_the_choice_changes_with_epoch_and_seed() -> None:
     choices = [times_seen(100, 0.3, epoch, seed) for epoch, seed in ((0, 1), (1, 1), (0, 2))]
     assert not (choices[0] == choices[1]).all()
     assert not (choices[0] == choices[2]).all()
+
+
+def stored(*sizes: tuple[str, int, float]) -> list[StoredPart]:
+    """Parts from English into a language each, of so many pairs and a weight."""
+    start, parts = 0, []
+    for language, size, weight in sizes:
+        parts.append(
+            StoredPart(
+                name=language,
+                start=start,
+                stop=start + size,
+                weight=weight,
+                source_language="en",
+                target_language=language,
+            )
+        )
+        start += size
+    return parts
+
+
+def test_a_temperature_tempers_directions_and_keeps_what_is_within_them() -> None:
+    parts = stored(("de", 900, 1.0), ("de", 50, 2.0), ("fr", 10, 1.0), ("cs", 0, 1.0))
+    assert mixed_weights(parts, None) == [1.0, 2.0, 1.0, 1.0]
+    assert mixed_weights(parts, 1.0) == [1.0, 2.0, 1.0, 1.0]
+    assert mixed_weights(parts, 2.0) == pytest.approx([1.0, 2.0, 10.0, 1.0])
+
+
+def test_an_epoch_shows_what_the_temperature_says(tmp_path: Path) -> None:
+    pairs = [([5], [6])] * 110
+    store = write_store(tmp_path, pairs, [(100, 1.0), (10, 1.0)])
+    manifest = store.manifest.model_copy(
+        update={"parts": stored(("de", 100, 1.0), ("fr", 10, 1.0))}
+    )
+    batches = Batches(Store(tmp_path, manifest), 40, seed=1, sampling_temperature=2)
+    shown = np.bincount(
+        np.concatenate([batch.rows.numpy() for step in batches.epoch(0) for batch in step])
+    )
+    assert set(shown[:100]) == {1}
+    assert sum(shown[100:]) == pytest.approx(10 * 10**0.5, abs=5)
+    assert set(shown[100:]) == {3, 4}

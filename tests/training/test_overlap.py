@@ -49,7 +49,7 @@ def train(run: Path, size: int, when: str, passes: int = 1, precision: str = "fl
         settings = (config.optimizer, kind, None)
         tasks = [
             translation(Passes(world, passes)),
-            Task("other", SharedReversal(world), CrossEntropy(0.0), 0.5),
+            Task("other", Passes(world, passes), CrossEntropy(0.0), 0.5),
         ]
         trainer = Trainer(
             models[world.rank],

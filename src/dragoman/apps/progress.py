@@ -209,8 +209,8 @@ class TrainingProgress:
                 ),
             )
         elif record["kind"] == "validation":
-            figures = {key: value for key, value in record.items() if isinstance(value, float)}
-            tell(f"step {step:,}: dev {', '.join(_words(figures))}")
+            for name, figures in _by_set(record).items():
+                tell(f"step {step:,}: {name} {', '.join(_words(figures))}")
         else:
             log.warning("step %d: %s", step, record["message"])
 
@@ -221,6 +221,16 @@ class TrainingProgress:
     def close(self) -> None:
         """End the bar."""
         self._shown.close()
+
+
+def _by_set(record: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """The figures of each dev set; of several, first their means as ``dev``."""
+    sets: dict[str, dict[str, float]] = {}
+    for key, value in record.items():
+        if isinstance(value, float):
+            figure, _, name = key.partition("/")
+            sets.setdefault(name or "dev", {})[figure] = value
+    return sets
 
 
 def _words(figures: dict[str, float]) -> list[str]:

@@ -100,6 +100,14 @@ class _Section:
         return ", ".join(f"`{key}`" for key in self.keys) + _told_apart(self.kind)
 
     @property
+    def label(self) -> str:
+        """What a link to it says."""
+        if len(self.keys) == 1:
+            return self.title.replace(", ", " ")
+        kind = self.kind.model_fields.get("kind")
+        return "part" if kind is None else str(kind.default)
+
+    @property
     def level(self) -> int:
         """Depth of the heading: two for a part of the file, three for what is inside one."""
         return 3 if "." in self.keys[0] else 2
@@ -149,14 +157,11 @@ def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
 
 
 def _render(section: _Section, sections: list[_Section]) -> str:
-    links = {
-        other.kind: f"[{other.title.replace(', ', ' ')}](#{anchor(other.title)})"
-        if len(other.keys) == 1
-        else f"[part](#{anchor(other.title)})"
-        for other in sections
-    }
+    links = {other.kind: f"[{other.label}](#{anchor(other.title)})" for other in sections}
     # What tells families apart comes first; inherited fields would stand before it.
-    fields = sorted(keys_of(section.kind).items(), key=lambda item: item[0] != "family")
+    fields = sorted(
+        keys_of(section.kind).items(), key=lambda item: item[0] not in {"family", "kind"}
+    )
     rows = [
         f"| `{name}` | {_words(field, links)} | {_default(field)} | {_text(field.description)} |"
         for name, field in fields

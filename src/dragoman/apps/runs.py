@@ -153,14 +153,27 @@ def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:
 
 
 def scores_table(scores: Mapping[str, Report]) -> str:
-    """Scores for a terminal: a line for each set and metric, with its signature."""
+    """Scores for a terminal: a line for each set and metric, with its signature.
+
+    Where sets differ in their languages, each line names them.
+    """
+    directions = {name: _direction(report) for name, report in scores.items()}
+    several = len(set(directions.values())) > 1
+    width = max((len(direction) for direction in directions.values()), default=0)
     lines = []
     for name, report in scores.items():
+        label = f"{name:<16}  {directions[name]:<{width}}" if several else f"{name:<16}"
         for metric, value in figures(report).items():
             found = report[metric]
             signature = found.get("signature", "") if isinstance(found, dict) else ""
-            lines.append(f"{name:<16}  {metric:<10}  {value:>8.2f}  {signature}".rstrip())
+            lines.append(f"{label}  {metric:<10}  {value:>8.2f}  {signature}".rstrip())
     return "\n".join(lines)
+
+
+def _direction(report: Report) -> str:
+    """Such as ``en-de``; empty where an older Dragoman wrote the scores."""
+    languages = report.get("source_language"), report.get("target_language")
+    return "-".join(language for language in languages if language)
 
 
 def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], list[Observer]]:

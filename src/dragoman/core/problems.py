@@ -78,12 +78,23 @@ def _describe(key: str, problem: Mapping[str, Any]) -> str:
         return f"missing key {key!r}; add it"
     if problem["type"] == "unknown_kind":
         return f"{key}.{problem['ctx']['key']}: {problem['ctx']['text']}"
+    if problem["type"] == "union_tag_invalid":
+        return _describe_tag(key, **problem["ctx"])
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] in _KINDS:
         message = f"Input should be {_KINDS[problem['type']]}"
     found = problem["input"]
     ending = "" if isinstance(found, (dict, BaseModel)) else f", found {shown(found)}"
     return f"{key or 'configuration'}: {message}{ending}"
+
+
+def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) -> str:
+    """A member of a union that there is not, such as a kind of transform."""
+    known = [name.strip(" '") for name in expected_tags.split(",")]
+    close = difflib.get_close_matches(tag[:80], known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    name = discriminator.strip("'")
+    return f"{key}.{name}: Input should be one of {expected_tags}, found {tag!r:.80}{hint}"
 
 
 def shown(value: Any) -> str:
@@ -115,6 +126,9 @@ def _meant(kind: type[BaseModel], place: Place, values: Any) -> Place | None:
     *around, key = place
     section = tuple(part for part in around if not part.isdigit())
     keys = [path for path, _ in _keys(kind, values)]
+    sections = {path[:-1] for path in keys}
+    while section not in sections:
+        section = section[:-1]  # the name that a user gave to one of several, as of a test set
     elsewhere = [path for path in keys if path[-1] == key]
     beside = [path for path in keys if path[:-1] == section]
     for candidates in (elsewhere, beside, keys):

@@ -18,10 +18,12 @@ from torch import Tensor
 from dragoman.core.errors import ConfigError
 from dragoman.data.grouping import divide, group_by_length
 from dragoman.data.prefetch import prefetch
-from dragoman.data.proportions import rows_in_epoch
-from dragoman.data.resampling import POOL_BATCHES, SampledBatch, Sampler, Sentences
-from dragoman.data.store import Store, take
+from dragoman.data.proportions import mixed_weights, rows_in_epoch
+from dragoman.data.resampling import POOL_BATCHES, SampledBatch, Sampler
+from dragoman.data.rewriting import Rewriter, Sentences
+from dragoman.data.store import Store, StoredPart, take
 from dragoman.models.interface import TranslationModel
+from dragoman.text.corpus import CorpusPart
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
 
 __all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch"]
@@ -56,6 +58,9 @@ class Batch:
     alignments: Tensor | None = None
     """Which piece of ``target_output`` is linked to which of the source; bool, ``(batch, target,
     source)``.  None where no pair has links."""
+    parts: Tensor | None = None
+    """Which part of the corpus each row is of, see :attr:`Batches.parts`; int64, ``(batch,)``, on
+    the CPU.  None where sentences were given."""
 
     @property
     def sentences(self) -> int:
@@ -111,9 +116,9 @@ class Batches:
     """The batches of any epoch, as one of several ranks sees them.
 
     The sentences of a step are a pure function of (store, step_tokens, seed, epoch, vocabularies,
-    sampling).  Every epoch groups and orders the pairs again, and shows every row as often as its
-    part's weight says.  Ranks and ``device_tokens`` divide each step, see
-    :func:`~dragoman.data.grouping.divide`.
+    sampling, parts, sampling_temperature).  Every epoch groups and orders the pairs again, and
+    shows every row as often as its part's weight says.  Ranks and ``device_tokens`` divide each
+    step, see :func:`~dragoman.data.grouping.divide`.
 
     Args:
         store: the sentence pairs.
@@ -124,9 +129,12 @@ class Batches:
         seed: of the order and of subword sampling.
         rank: which of the processes that train together this is.
         world_size: how many they are.
-        vocabularies: what the store was encoded with; needed for ``sampling``.
+        vocabularies: what the store was encoded with; needed for ``sampling`` and ``parts``.
         sampling: BPE-dropout probability or unigram alpha; with 0 every epoch sees the stored
             ids.
+        parts: of the corpus, whose transforms may change the text in each epoch; none change it
+            where it is empty.
+        sampling_temperature: see :func:`~dragoman.data.proportions.mixed_weights`.
 
     Raises:
         ConfigError: the weights of the parts are so small that an epoch would be empty.
@@ -143,10 +151,17 @@ class Batches:
         world_size: int = 1,
         vocabularies: Vocabularies | None = None,
         sampling: float = 0.0,
+        parts: Sequence[CorpusPart] = (),
+        sampling_temperature: float | None = None,
     ) -> None:
-        assert vocabularies or not sampling, "subword sampling needs the vocabularies"
+        rewrites = any(part.epoch_transforms for part in parts)
+        assert vocabularies or not (sampling or rewrites), "new pieces need the vocabularies"
         assert 0 <= rank < world_size, "ranks count from 0 to world_size - 1"
-        shown = sum((part.stop - part.start) * part.weight for part in store.parts)
+        self._weights = mixed_weights(store.parts, sampling_temperature)
+        shown = sum(
+            (part.stop - part.start) * weight
+            for part, weight in zip(store.parts, self._weights, strict=True)
+        )
         if len(store) and shown < 1:
             raise ConfigError(
                 f"data.train: by its weights an epoch shows {shown:.2g} of {len(store):,} pairs; "
@@ -159,15 +174,21 @@ class Batches:
         self._device_tokens = device_tokens
         self._sampler: Sampler | None = None
         self._planned_tokens = step_tokens
-        if vocabularies is not None and sampling and len(store):
+        if vocabularies is not None and (sampling or rewrites) and len(store):
             self._sampler = Sampler(
                 store,
                 vocabularies,
                 sampling=sampling,
                 batch_tokens=step_tokens,
                 seed=seed % 2**30,
+                rewriter=Rewriter(store, vocabularies, parts, seed) if rewrites else None,
             )
             self._planned_tokens = self._sampler.planned_tokens
+
+    @property
+    def parts(self) -> Sequence[StoredPart]:
+        """The parts that :attr:`Batch.parts` numbers, with their languages and tags."""
+        return self._store.parts
 
     def epoch(self, epoch: int) -> Iterator[list[Batch]]:
         """All steps of ``epoch`` (from 0), as many on every rank."""
@@ -210,7 +231,7 @@ class Batches:
         store = self._store
         parts = self._divide(store.lengths("source", rows), store.lengths("target", rows))
         return [
-            _assemble(part, store.gather("source", part), store.gather("target", part))
+            self._assemble(part, store.gather("source", part), store.gather("target", part))
             for part in (rows[part] for part in parts)
         ]
 
@@ -221,13 +242,15 @@ class Batches:
 
         Every rank samples for all, so that the pieces do not depend on their number.
         """
+        shown = _shown_before(plan)
         pools = -(-len(plan) // POOL_BATCHES)
         for pool in range(pools):  # of equal size: a small last one would be hard to group
             first, end = len(plan) * pool // pools, len(plan) * (pool + 1) // pools
             if skipped >= end:
                 continue
             random = self._random(_PIECES, epoch, window, first)
-            steps = sampler.sample(plan[first:end], int(random.integers(2**30)))
+            seed = int(random.integers(2**30))
+            steps = sampler.sample(plan[first:end], shown[first:end], epoch, seed)
             yield from map(self._sampled, steps[max(0, skipped - first) :])
 
     def _sampled(self, step: SampledBatch) -> list[Batch]:
@@ -235,12 +258,17 @@ class Batches:
         sides = step.source, step.target
         starts = [np.concatenate([[0], np.cumsum(lengths)]) for _, lengths in sides]
         return [
-            _assemble(
+            self._assemble(
                 step.rows[part],
                 *(take(ids, start, part) for (ids, _), start in zip(sides, starts, strict=True)),
             )
             for part in self._divide(step.source[1], step.target[1])
         ]
+
+    def _assemble(self, rows: IntArray, source: Sentences, target: Sentences) -> Batch:
+        """A batch of rows of the store."""
+        parts = torch.from_numpy(self._store.part_numbers(rows))
+        return replace(_assemble(rows, source, target), parts=parts)
 
     def _random(self, purpose: int, *place: int) -> np.random.Generator:
         entropy = np.random.SeedSequence(self._seed, spawn_key=(purpose, *place))
@@ -249,11 +277,11 @@ class Batches:
     def _windows(self, epoch: int) -> list[list[tuple[int, int, float]]]:
         """Blocks ``(start, stop, weight)`` of rows in a new order, some for each window."""
         blocks = []
-        for part in self._store.parts:
+        for part, weight in zip(self._store.parts, self._weights, strict=True):
             # A block holds as many pairs as the epoch shows, not as many as are stored.
-            length = max(1, int(_BLOCK_ROWS / max(1.0, part.weight)))
+            length = max(1, int(_BLOCK_ROWS / max(1.0, weight)))
             for start in range(part.start, part.stop, length):
-                blocks.append((start, min(start + length, part.stop), part.weight))
+                blocks.append((start, min(start + length, part.stop), weight))
         windows: list[list[tuple[int, int, float]]] = []
         room = 0.0
         for block in self._random(_BLOCKS, epoch).permutation(len(blocks)):
@@ -283,6 +311,18 @@ class Batches:
             self._planned_tokens,
         )
         return [rows[groups[step]] for step in random.permutation(len(groups))]
+
+
+def _shown_before(plan: list[IntArray]) -> list[IntArray]:
+    """Of each row of each step, how often it came before; a row comes in one window only."""
+    rows = np.concatenate(plan)
+    order = np.argsort(rows, kind="stable")
+    arranged = rows[order]
+    is_first = np.concatenate([[True], arranged[1:] != arranged[:-1]])
+    places = np.arange(len(rows))
+    times = np.empty(len(rows), dtype=np.int64)
+    times[order] = places - np.maximum.accumulate(np.where(is_first, places, 0))
+    return np.split(times, np.cumsum([len(step) for step in plan])[:-1])
 
 
 def _flatten(sentences: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:

@@ -25,7 +25,7 @@ class Chunk:
 
     part: int
     sources: list[str]
-    """Normalized, as cleaning leaves them; empty strings where a part has no source."""
+    """Normalized, as cleaning leaves them, with their tags; empty where a part has no source."""
     targets: list[str]
     lines: list[int]
     pairs_read: int

@@ -105,10 +105,19 @@ def clean_text_settings(
 
 
 def _part_settings(part: CorpusPart) -> dict[str, Any]:
-    """What a part says but for where its files lie, so that a moved corpus is recognised."""
-    values = part.model_dump(mode="json", exclude={"path", "alignments"})
+    """What a part says but for where its files lie, so that a moved corpus is recognised.
+
+    Of tags and transforms, only those that change what is stored; without any it is what it was
+    before there were some, so that older stores and vocabularies stay as they are.
+    """
+    later = {"alignments", "source_language", "target_language", "tags", "transforms"}
+    values = part.model_dump(mode="json", exclude={"path"} | later)
     if part.path is None:
         values |= {"source": None, "target": None}
+    if tags := part.prepared_direction.tags:
+        values["tags"] = list(tags)
+    if transforms := part.prepared_transforms:
+        values["transforms"] = [transform.model_dump(mode="json") for transform in transforms]
     return values | {"format": part.file_format.name}
 
 

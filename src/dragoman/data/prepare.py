@@ -30,7 +30,7 @@ from dragoman.data.store import (
 )
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.cleaning_report import CountedLines, PartReport
-from dragoman.text.corpus import CorpusPart, Pair
+from dragoman.text.corpus import CorpusPart, Example, part_labels
 from dragoman.text.vocabulary import Vocabularies
 
 REPORT = "report.json"
@@ -87,7 +87,7 @@ def prepare(
     if inputs is None:
         paths = [path for part in parts for path in part.files()]
         inputs = describe(paths, known_inputs(directory))
-    if (found := _open_if_current(directory, inputs, settings)) is not None:
+    if (found := _open_if_current(directory, parts, inputs, settings)) is not None:
         return found
     report = CleaningReport()
     with atomic_directory(directory, _FILES) as unfinished:
@@ -136,11 +136,11 @@ def _write(
     progress: Callable[[int], None] | None,
 ) -> list[int]:
     """Write and report chunks as they come; how many pairs of each part were written."""
-    kept = [0] * len(parts)
+    kept, labels = [0] * len(parts), part_labels(parts)
     for chunk in chunks:
         writer.append(chunk.source, chunk.source_lengths, chunk.target, chunk.target_lengths)
         kept[chunk.part] += len(chunk.source_lengths)
-        _leave_out(report.part(parts[chunk.part].name), chunk)
+        _leave_out(report.part(labels[chunk.part]), chunk)
         if progress is not None:
             progress(chunk.pairs_read)
     return kept
@@ -152,10 +152,10 @@ def _chunks(
     report: CleaningReport,
     held_out: frozenset[int],
 ) -> Generator[Chunk, None, None]:
-    for number, part in enumerate(parts):
-        pairs: list[Pair] = []
+    for number, (part, label) in enumerate(zip(parts, part_labels(parts), strict=True)):
+        pairs: list[Example] = []
         characters = 0
-        for pair in clean_part(part, cleaning, report, held_out=held_out):
+        for pair in clean_part(part, cleaning, report, held_out=held_out, label=label):
             pairs.append(pair)
             characters += len(pair.source) + len(pair.target)
             if len(pairs) == _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
@@ -164,10 +164,10 @@ def _chunks(
         yield _chunk(number, pairs, report.read)
 
 
-def _chunk(part: int, pairs: list[Pair], read: int) -> Chunk:
+def _chunk(part: int, pairs: list[Example], read: int) -> Chunk:
     return Chunk(
         part=part,
-        sources=[pair.source for pair in pairs],
+        sources=[pair.tagged_source for pair in pairs],
         targets=[pair.target for pair in pairs],
         lines=[pair.line for pair in pairs],
         pairs_read=read,
@@ -192,32 +192,51 @@ def nothing_left(parts: Sequence[CorpusPart], report: CleaningReport) -> DataErr
     )
     return DataError(
         f"no sentence pair of {', '.join(part.name for part in parts)} is left after cleaning "
-        f"({main}); check the files or loosen the cleaning"
+        f"({main}); check the files, or loosen the cleaning and the filters"
     )
 
 
 def _ranges(parts: Sequence[CorpusPart], kept: Sequence[int]) -> list[StoredPart]:
     ranges = []
     start = 0
-    for part, count in zip(parts, kept, strict=True):
+    for part, label, count in zip(parts, part_labels(parts), kept, strict=True):
+        direction = part.prepared_direction
         ranges.append(
-            StoredPart(name=part.name, start=start, stop=start + count, weight=part.weight)
+            StoredPart(
+                name=label,
+                start=start,
+                stop=start + count,
+                weight=part.weight,
+                **direction.model_dump(),
+            )
         )
         start += count
     return ranges
 
 
 def _open_if_current(
-    directory: Path, inputs: Sequence[InputFile], settings: str
+    directory: Path, parts: Sequence[CorpusPart], inputs: Sequence[InputFile], settings: str
 ) -> tuple[Store, CleaningReport] | None:
-    """The store and its report if they are whole and made from just this."""
+    """The store and its report if they are whole and made from just this.
+
+    What only describes its rows, such as a language's name, is brought up to date.
+    """
     try:
         store, report = open_prepared(directory)
     except SavedError:
         return None
     manifest = store.manifest
-    current = manifest.settings == settings and same_content(manifest.inputs, inputs)
-    return (store, report) if current else None
+    if manifest.settings != settings or not same_content(manifest.inputs, inputs):
+        return None
+    described = [
+        stored.model_copy(update=dict(part.prepared_direction))
+        for stored, part in zip(manifest.parts, parts, strict=True)
+    ]
+    if described != manifest.parts:
+        manifest = manifest.model_copy(update={"parts": described})
+        write_manifest(directory, manifest)
+        store = Store(directory, manifest)
+    return store, report
 
 
 def known_inputs(directory: Path) -> list[InputFile]:

@@ -3,14 +3,21 @@
 A part of weight ``w`` shows each of its pairs ``w`` times an epoch on average: always
 ``floor(w)`` or ``floor(w) + 1`` times, and exactly ``w * k`` times in ``k`` epochs where that is
 a whole number.  With ``w = 0.5`` a pair is seen every other epoch, not "about every other".
+
+Parts of several languages may be mixed by a temperature instead of by their sizes alone.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from dragoman.data.store import StoredPart
+from dragoman.text.balance import tempered
 
 IntArray = npt.NDArray[np.int64]
 
@@ -38,3 +45,30 @@ def _phase(rows: IntArray, seed: int) -> npt.NDArray[np.float64]:
     mixed ^= mixed >> np.uint64(31)
     # 32 bits leave room in a double for the epochs that are added.
     return (mixed >> np.uint64(32)).astype(np.float64) / 2**32
+
+
+def mixed_weights(parts: Sequence[StoredPart], temperature: float | None) -> list[float]:
+    """The weight of each part, tempered by the size of its direction.
+
+    A direction of ``n`` pairs, counted by weight, is shown in proportion to ``n ** (1 / T)``; the
+    largest is shown as its weights say, and the others more often (Arivazhagan et al. 2019,
+    arXiv:1907.05019, section 4.2).
+
+    Args:
+        parts: of the store.
+        temperature: T; None leaves the weights as they are.
+    """
+    weights = [part.weight for part in parts]
+    if temperature is None:
+        return weights
+    sizes: dict[tuple[str, str], float] = defaultdict(float)
+    for part in parts:
+        if part.stop > part.start:
+            sizes[part.source_language, part.target_language] += (
+                part.stop - part.start
+            ) * part.weight
+    factors = tempered(sizes, temperature)
+    return [
+        weight * factors.get((part.source_language, part.target_language), 1.0)
+        for weight, part in zip(weights, parts, strict=True)
+    ]

@@ -1,9 +1,11 @@
-"""Subword sampling: a sentence is split into other pieces each time it is seen.
+"""What a row says in an epoch: other text by the transforms of its part, in other pieces.
 
-Kudo 2018 (arXiv:1804.10959) for unigram vocabularies, Provilkov et al. 2020 (arXiv:1910.13267)
-for byte-pair encoding.  The store holds best segmentations; they are joined to text and split
-anew.  That makes them longer, by a third on average with BPE-dropout 0.1 and some by far more, so
-the planned batches of a pool are grouped anew by their new lengths.
+Subword sampling splits a sentence into other pieces each time it is seen: Kudo 2018
+(arXiv:1804.10959) for unigram vocabularies, Provilkov et al. 2020 (arXiv:1910.13267) for byte-pair
+encoding.  The store holds best segmentations; they are joined to text and split anew.  That makes
+them longer, by a third on average with BPE-dropout 0.1 and some by far more, so the planned batches
+of a pool are grouped anew by their new lengths.  Transforms that draw something come before it, see
+:mod:`dragoman.data.rewriting`.
 """
 
 from __future__ import annotations
@@ -15,12 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.data.grouping import group_by_length, halve_until
+from dragoman.data.rewriting import Rewriter, Sentences
 from dragoman.data.store import Side, Store, take
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
 
 IntArray = npt.NDArray[np.int64]
-Sentences = tuple[npt.NDArray[np.integer], IntArray]
-"""Ids one sentence after another, and the length of each."""
 
 # How many batches are grouped anew together: enough sentences that little is padded, few enough
 # that training need not wait for them.
@@ -28,18 +29,21 @@ POOL_BATCHES = 64
 # Batches are planned with room for this much more than the growth found in a sample.
 _ROOM = 1.2
 _SAMPLE_ROWS = 2000
+# By how much the budget is exceeded at once where rewritten sentences do not fit the plan.
+_OVERFLOW = 1.05
 _SIDES: tuple[Side, Side] = ("source", "target")
 
 
 class Sampler:
-    """Gives planned batches new pieces, within the token budget.
+    """Gives planned batches new text or pieces, within the token budget.
 
     Args:
         store: the best segmentations.
         vocabularies: what it was encoded with.
-        sampling: BPE-dropout probability or unigram alpha.
+        sampling: BPE-dropout probability or unigram alpha; 0 keeps the best segmentation.
         batch_tokens: the budget of a batch.
         seed: of the sample that tells how much longer sentences become.
+        rewriter: what changes the text first, if a part of the corpus has such transforms.
     """
 
     def __init__(
@@ -50,29 +54,40 @@ class Sampler:
         sampling: float,
         batch_tokens: int,
         seed: int,
+        rewriter: Rewriter | None = None,
     ) -> None:
         self._store = store
+        self._rewriter = rewriter
         self._vocabularies = vocabularies
         self._sampling = sampling
         self._batch_tokens = batch_tokens
         self.planned_tokens = max(1, int(batch_tokens / (_ROOM * self._growth(seed))))
         """The budget to plan batches with, so that they fit when their sentences have grown."""
 
-    def sample(self, planned: list[IntArray], seed: int) -> list[SampledBatch]:
+    def sample(
+        self, planned: list[IntArray], shown: list[IntArray], epoch: int, seed: int
+    ) -> list[SampledBatch]:
         """As many batches of the same sentences, in the same order of width.
 
         Should the sentences grow so much that the batches would be more, they keep the stored
-        pieces.
+        pieces; where transforms changed them, batches exceed their budget instead.
 
         Args:
             planned: the rows of each batch.
+            shown: how often the epoch showed each of these rows before.
+            epoch: from 0; transforms draw by it.
             seed: the same seed and rows give the same pieces.
         """
         rows = np.concatenate(planned)
-        source, target = (self._resample(side, rows, seed) for side in _SIDES)
-        groups = group_by_length(source[1] + 1, target[1] + 1, self._batch_tokens)
-        if len(groups) > len(planned):
+        source, target = self._sides(rows, np.concatenate(shown), epoch, seed)
+        lengths = source[1] + 1, target[1] + 1
+        budget = float(self._batch_tokens)
+        groups = group_by_length(*lengths, self._batch_tokens)
+        if len(groups) > len(planned) and self._rewriter is None:
             return [self._stored(batch) for batch in planned]
+        while len(groups) > len(planned):
+            budget *= _OVERFLOW
+            groups = group_by_length(*lengths, int(budget))
         groups = halve_until(groups, len(planned))
         # Groups come sorted by width; laid over the plan, their order is as random as the plan's.
         widths = [
@@ -92,11 +107,21 @@ class Sampler:
             rows, self._store.gather("source", rows), self._store.gather("target", rows)
         )
 
-    def _resample(self, side: Side, rows: IntArray, seed: int) -> Sentences:
-        ids, lengths = self._store.gather(side, rows)
+    def _sides(
+        self, rows: IntArray, shown: IntArray, epoch: int, seed: int
+    ) -> tuple[Sentences, Sentences]:
+        """Sources and targets of ``rows``, transformed and split as ``epoch`` and ``seed`` say."""
+        if self._rewriter is not None:
+            source, target = self._rewriter(rows, shown, epoch)
+        else:
+            source, target = (self._store.gather(side, rows) for side in _SIDES)
+        return self._resample("source", source, seed), self._resample("target", target, seed)
+
+    def _resample(self, side: Side, sentences: Sentences, seed: int) -> Sentences:
+        if not self._sampling:
+            return sentences
         return resample(
-            ids,
-            lengths,
+            *sentences,
             self._vocabularies.source if side == "source" else self._vocabularies.target,
             sampling=self._sampling,
             max_pieces=self._store.manifest.max_pieces,
@@ -110,7 +135,7 @@ class Sampler:
         tokens, batches = [], []
         for source, target in (
             [self._store.lengths(side, rows) + 1 for side in _SIDES],
-            [self._resample(side, rows, seed)[1] + 1 for side in _SIDES],
+            [one[1] + 1 for one in self._sides(rows, np.zeros_like(rows), 0, seed)],
         ):
             tokens.append(int(np.maximum(source, target).sum()))
             # Sentences that were of one length no longer are, and are padded more.

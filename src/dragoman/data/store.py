@@ -52,6 +52,12 @@ class StoredPart(Config):
     """The row after its last."""
     weight: float = Field(gt=0)
     """How often each of its pairs is seen in an epoch, on average."""
+    source_language: str = "source"
+    """Language of its sources."""
+    target_language: str = "target"
+    """Language of its targets."""
+    tags: tuple[str, ...] = ()
+    """In front of each of its sources, where they are stored."""
 
 
 class StoredFile(Config):
@@ -113,6 +119,11 @@ class Store:
     def parts(self) -> Sequence[StoredPart]:
         """Row ranges with their weights."""
         return self.manifest.parts
+
+    def part_numbers(self, rows: IntArray) -> IntArray:
+        """Which of :attr:`parts` each of ``rows`` is of, ``(rows,)``."""
+        stops = np.array([part.stop for part in self.parts], dtype=np.int64)
+        return np.searchsorted(stops, rows, side="right")
 
     @property
     def fingerprint(self) -> str:

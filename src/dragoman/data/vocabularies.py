@@ -18,8 +18,9 @@ from dragoman.core.files import storage_errors, write_json
 from dragoman.data.origin import InputFile, clean_text_settings, digest, same_content
 from dragoman.data.prepare import nothing_left
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
-from dragoman.text.corpus import CorpusPart, Pair
+from dragoman.text.corpus import CorpusPart, Example
 from dragoman.text.extension import extend_vocabularies
+from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import FILE_NAMES, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_weighted_vocabularies
 
@@ -80,11 +81,17 @@ def prepare_vocabularies(
         SavedError: vocabularies that somebody put there are damaged.
         StorageError: the disk refuses.
     """
-    settings = _settings(config, seed, parent, clean_text_settings(parts, cleaning, held_out))
+    text = clean_text_settings(parts, cleaning, held_out)
+    if config.balance is not None:
+        text["directions"] = [part.direction.name for part in parts]
+    settings = _settings(config, seed, parent, text)
     if (found := _usable(directory, settings, inputs)) is not None:
         _check_descent(found, parent, directory)
+        _check_tags(found, parts, f"{directory}: the vocabulary here")
         return found
     if parent is not None and not parent.extended:
+        kept = f"{parent.where}: its vocabulary, which is kept,"
+        _check_tags(parent.vocabularies, parts, kept)
         _replace(directory, parent.vocabularies, settings, inputs)
         return parent.vocabularies
     report = CleaningReport()
@@ -104,11 +111,28 @@ def _settings(
     config: VocabularyConfig, seed: int, parent: Parent | None, text: dict[str, Any]
 ) -> str:
     """Digest of all that vocabularies depend on, besides the content of the files."""
-    trained = config.model_dump(mode="json", exclude={"sampling"})
+    later = {"balance"} if config.balance is None else set()  # or older ones would be made again
+    trained = config.model_dump(mode="json", exclude={"sampling"} | later)
     values = {"vocabulary": trained, "seed": seed, **text}
     if parent is not None:
         values |= {"parent": list(parent.vocabularies.fingerprints), "extended": parent.extended}
     return digest(values)
+
+
+def _check_tags(found: Vocabularies, parts: Sequence[CorpusPart], where: str) -> None:
+    """Whether a vocabulary that was not trained here has the tags that come into sources.
+
+    Raises:
+        ConfigError: it lacks one.
+    """
+    wanted = [tag for part in parts for tag in part.symbols()]
+    known = found.source.pieces(found.source.tags)
+    if lacking := missing_tags(wanted, known):
+        there = ", ".join(known) or "none"
+        raise ConfigError(
+            f"{where} has no tag {', '.join(lacking)}; tags there: {there}. Take another one, set "
+            "training.start_from.vocabulary: extend, or remove the tag from data.train"
+        )
 
 
 def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path) -> None:
@@ -154,7 +178,7 @@ def _weighted_pairs(
     cleaning: CleaningConfig,
     report: CleaningReport,
     held_out: frozenset[int],
-) -> Iterator[tuple[Pair, float]]:
+) -> Iterator[tuple[Example, float]]:
     for part in parts:
         for pair in clean_part(part, cleaning, report, held_out=held_out):
             yield pair, part.weight

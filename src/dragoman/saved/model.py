@@ -28,6 +28,7 @@ from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.models.size import check_size
+from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
 
 FORMAT = 1
@@ -51,6 +52,8 @@ class SavedConfig(Config):
     """Tag of the source language, such as en."""
     target_language: str = "target"
     """Tag of the target language, such as de."""
+    directions: tuple[Direction, ...] = ()
+    """What it was trained to translate into what; empty where an older Dragoman wrote it."""
     model: ModelConfig
     """Family and sizes."""
     search: dict[str, Any] = Field(default_factory=dict)
@@ -257,8 +260,12 @@ def model_card(
     size = sum(tensor.numel() for tensor in weights.values())
     rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
     table = f"\n## Scores\n\n| | |\n|---|---|\n{rows}" if rows else ""
-    title, kind = f"{config.source_language} to {config.target_language}", "translation"
-    use = "dragoman translate MODEL < input.txt"
+    translated = [one for one in config.directions if one.source_language != one.target_language]
+    sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
+    targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
+    title, kind = f"{', '.join(sources)} to {', '.join(targets)}", "translation"
+    to = f" --to {next(iter(targets))}" if len(targets) > 1 else ""
+    use = f"dragoman translate MODEL{to} < input.txt"
     if not config.model.reads_source:
         title, kind, use = config.target_language, "language", "dragoman score MODEL text.txt"
     return (
@@ -311,7 +318,18 @@ def read_config(path: Path) -> SavedConfig:
     values = read_yaml(path)
     _check_format(values.get("format", 1), path)
     known = {name: values[name] for name in SavedConfig.model_fields if name in values}
-    return parse(SavedConfig, known, path)
+    config = parse(SavedConfig, known, path)
+    if isinstance(data := values.get("data"), dict) and isinstance(data.get("train"), list):
+        config = config.model_copy(update={"directions": _directions(config, data["train"], path)})
+    return config
+
+
+def _directions(config: SavedConfig, train: list[Any], path: Path) -> tuple[Direction, ...]:
+    """What a run learns to translate into what, each direction once."""
+    parts = [parse(CorpusPart, part, path) for part in train if isinstance(part, dict)]
+    languages = config.source_language, config.target_language
+    found = [part.resolved(*languages).direction for part in parts]
+    return tuple(one for number, one in enumerate(found) if one not in found[:number])
 
 
 def load_model(path: Path | str, device: torch.device | str | None = None) -> SavedModel:

@@ -8,9 +8,7 @@ translation" (arXiv:1805.12282).
 from __future__ import annotations
 
 import hashlib
-import re
 import sqlite3
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
@@ -20,7 +18,8 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.core.errors import StorageError
 from dragoman.text.cleaning_report import CleaningReport, Reason
-from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.corpus import CorpusPart, Example, Pair, read_pairs
+from dragoman.text.normalization import CONTROLS, normalize
 
 __all__ = [
     "CleaningConfig",
@@ -31,9 +30,6 @@ __all__ = [
     "normalize",
 ]
 
-# Controls that are no white space, a byte order mark inside a text, and halves of surrogate
-# pairs (JSON can smuggle them in; no UTF-8 can carry them out).
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
 # A short text may well be much shorter than its translation ("OK", "확인"); sides below this
 # count as this long when lengths are compared.
 _SHORTEST_COMPARED = 10
@@ -80,26 +76,22 @@ class CleaningConfig(Config):
         return scripts
 
 
-def normalize(text: str) -> str:
-    """Bring ``text`` into the form that every vocabulary sees, in training and in use.
-
-    Control characters go, the rest is composed (Unicode NFC), and any run of Unicode white
-    space becomes one space, none at the ends.  Joiners and direction marks stay: Persian,
-    Hebrew and emoji need them.  Doing it twice changes nothing.
-    """
-    if not text.isascii() or not text.isprintable():
-        text = unicodedata.normalize("NFC", _CONTROLS.sub("", text))
-    return " ".join(text.split())
-
-
-def held_out_keys(pairs: Iterable[Pair]) -> frozenset[int]:
+def held_out_keys(pairs: Iterable[Pair], *, either_side: bool = False) -> frozenset[int]:
     """Keys of evaluation pairs, for :func:`clean` to recognise them in training data.
 
     Each side has a key of 64 bits, which white space, case and composition do not change.
+
+    Args:
+        pairs: of dev and test sets.
+        either_side: whether a text is recognised on the other side, too, as in training in both
+            directions.
     """
     keys: set[int] = set()
     for pair in pairs:
-        keys.update(_side_keys(normalize(pair.source), normalize(pair.target)))
+        source, target = normalize(pair.source), normalize(pair.target)
+        keys.update(_side_keys(source, target))
+        if either_side:
+            keys.update(_side_keys(target, source))
     return frozenset(keys)
 
 
@@ -156,16 +148,29 @@ def clean_part(
     report: CleaningReport,
     *,
     held_out: frozenset[int] = frozenset(),
-) -> Iterator[Pair]:
-    """What :func:`clean` leaves of a part of the corpus, which has its own place in the report."""
-    return clean(
+    label: str | None = None,
+) -> Iterator[Example]:
+    """What :func:`clean` leaves of a part of the corpus, which has its own place in the report.
+
+    The examples are those that the part's own transforms make once, before training.  The report
+    names the part ``label``, by default its name.
+    """
+    label = label or part.name
+    pairs = clean(
         read_pairs(part),
         config,
         report,
-        part=part.name,
+        part=label,
         has_source=part.has_source,
         held_out=held_out,
     )
+    of_part = report.part(label)
+    for pair, example in part.examples(pairs):
+        if example is not None:
+            yield example
+        else:
+            of_part.kept -= 1
+            of_part.drop("filtered", pair.line)
 
 
 def _filters(config: CleaningConfig, has_source: bool) -> Callable[[str, str], Reason | None]:
@@ -196,7 +201,7 @@ def _filters(config: CleaningConfig, has_source: bool) -> Callable[[str, str], R
 
 
 def _has_controls(text: str) -> bool:
-    return not text.isprintable() and _CONTROLS.search(text) is not None
+    return not text.isprintable() and CONTROLS.search(text) is not None
 
 
 def _script_pattern(scripts: tuple[str, ...]) -> regex.Pattern[str]:

@@ -13,6 +13,7 @@ Reason = Literal[
     "wrong script",
     "held out",
     "duplicate",
+    "filtered",
 ]
 """Why a pair was left out."""
 

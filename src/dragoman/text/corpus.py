@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
+from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
 from dragoman.text.lines import decode_lines, read_lines, stream_lines
 from dragoman.text.public_corpora import located
+from dragoman.text.tags import check_tags
+from dragoman.text.transforms import (
+    Transform,
+    split_at_first_draw,
+    transformed,
+)
 
 __all__ = [
     "CorpusPart",
+    "Direction",
+    "Example",
+    "Origin",
     "Pair",
     "decode_lines",
+    "evaluation_pairs",
+    "part_labels",
     "read_lines",
     "read_pairs",
     "relocate_part",
     "stream_lines",
 ]
+
+
+_WITHOUT_SOURCE = {"case", "copy", "dummy_source", "filter"}  # transforms that need none
 
 
 class CorpusPart(Config):
@@ -50,6 +68,21 @@ class CorpusPart(Config):
     that has for the n-th pair the line n, in the format of Pharaoh, `0-0 1-2 2-1`. Words are what
     white space separates in the text as it stands; they count from 0, source first."""
 
+    source_language: str | None = None
+    """Language of the source, such as en; by default the run's `source_language`."""
+    target_language: str | None = None
+    """Language of the target, such as de; by default the run's `target_language`."""
+    tags: tuple[str, ...] = ()
+    """Symbols in front of every source, such as `[<ui>]`; the vocabulary gets them by itself."""
+    transforms: tuple[Transform, ...] = ()
+    """Changes to its pairs, in this order, such as `[{kind: tag}]`, which puts `<2de>` in front of
+    sources whose target is in de."""
+
+    @field_validator("tags")
+    @classmethod
+    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        return check_tags(tags)
+
     @field_validator("format")
     @classmethod
     def _is_known(cls, value: str | None) -> str | None:
@@ -75,11 +108,96 @@ class CorpusPart(Config):
             yield f"name both source and target: the {form.sides} to read"
         if self.alignments is not None and not self.has_source:
             yield "alignments are of two sides, and there is no source; leave them out"
+        changes = self.tags or self.transforms
+        if self.alignments is not None and changes:
+            yield (
+                "alignments count the words of the text as it stands, which tags and transforms "
+                "change; leave one of them out"
+            )
+        yield from self._transform_conflicts()
+
+    def _transform_conflicts(self) -> Iterator[str]:
+        """Transforms that do not go with the text, or with one another."""
+        has_source, draws = self.has_source, False
+        for transform in self.transforms:
+            kind = transform.kind
+            if transform.makes_source and has_source:
+                yield f"transforms: {kind} makes a source, and there is one; leave one of them out"
+            has_source = has_source or transform.makes_source
+            if not has_source and kind not in _WITHOUT_SOURCE:
+                yield f"transforms: {kind} changes a source, and there is none yet"
+            draws = draws or transform.is_random
+            if draws and transform.can_drop:
+                yield f"transforms: {kind} comes after one that draws; put it before"
+        if self.tags and not has_source:
+            yield "tags go in front of a source, and there is none"
 
     @property
     def has_source(self) -> bool:
         """Whether its pairs have a source; where they have none, it is an empty string."""
         return self.source is not None or self.file_format.sides is None
+
+    @property
+    def gives_source(self) -> bool:
+        """Whether its examples have a source, be it one that a transform makes."""
+        return self.has_source or any(transform.makes_source for transform in self.transforms)
+
+    @cached_property
+    def prepared_transforms(self) -> list[Transform]:
+        """Transforms that run once, when the corpus is prepared."""
+        return split_at_first_draw(self.transforms)[0]
+
+    @cached_property
+    def epoch_transforms(self) -> list[Transform]:
+        """Transforms that run in each epoch: the first that draws, and those after it."""
+        return split_at_first_draw(self.transforms)[1]
+
+    def resolved(self, source_language: str, target_language: str) -> CorpusPart:
+        """The same part with its languages named: its own, or else those given."""
+        languages = {
+            "source_language": self.source_language or source_language,
+            "target_language": self.target_language or target_language,
+        }
+        return self.model_copy(update=languages)
+
+    @property
+    def direction(self) -> Direction:
+        """What a model that learns from this part reads and writes."""
+        return self._direction(self.transforms)
+
+    @property
+    def prepared_direction(self) -> Direction:
+        """The same when the corpus is prepared: without transforms that run in each epoch."""
+        return self._direction(self.prepared_transforms)
+
+    def _direction(self, transforms: Iterable[Transform]) -> Direction:
+        direction = Direction(
+            source_language=self.source_language or "source",
+            target_language=self.target_language or "target",
+            tags=self.tags,
+        )
+        for transform in transforms:
+            direction = transform.redirected(direction)
+        return direction
+
+    def symbols(self) -> Iterator[str]:
+        """All tags that may come into its sources."""
+        yield from self.tags
+        direction = self._direction(())
+        for transform in self.transforms:
+            yield from transform.symbols(direction)
+
+    def examples(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Example | None]]:
+        """Each pair and what the transforms that run once make of it; None if one left it out."""
+        transforms, rng = self.prepared_transforms, Random(0)
+        direction, name = self._direction(()), self.name
+        source_language, target_language = direction.source_language, direction.target_language
+        for pair in pairs:
+            origin = Origin(name, pair.line)
+            example = Example(
+                pair.source, pair.target, source_language, target_language, self.tags, origin
+            )
+            yield pair, transformed(example, transforms, rng) if transforms else example
 
     def fills(self, pair: Pair) -> bool:
         """Whether every side that this part has says something in ``pair``."""
@@ -107,6 +225,21 @@ class CorpusPart(Config):
         """The files that are read: one, or the source's, if there is one, and the target's."""
         names = (self.source, self.target) if self.path is None else (self.path,)
         return [Path(name) for name in names if name is not None]
+
+
+def part_labels(parts: Sequence[CorpusPart]) -> list[str]:
+    """The name of each part, with its direction or a number where others have the same name."""
+    labels = [part.name for part in parts]
+    for more in (
+        [part.direction.name for part in parts],
+        [f"({number})" for number in range(1, len(parts) + 1)],
+    ):
+        times = Counter(labels)
+        labels = [
+            f"{label} {one}" if times[label] > 1 else label
+            for label, one in zip(labels, more, strict=True)
+        ]
+    return labels
 
 
 def relocate_part(values: Any, folder: Path) -> Any:
@@ -137,3 +270,15 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
     sides = part.source or part.target or "", part.target or ""
     pairs = part.file_format.read(part.files(), sides)
     return pairs if part.has_source else (pair._replace(source="") for pair in pairs)
+
+
+def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
+    """The pairs of a dev or test set as a model reads them: tags in front, empty ones left out.
+
+    Raises:
+        DataError: as of :func:`read_pairs`.
+    """
+    filled = (pair for pair in read_pairs(part) if part.fills(pair))
+    for _, example in part.examples(filled):
+        if example is not None:
+            yield Pair(example.tagged_source, example.target, example.line)

@@ -46,14 +46,15 @@ def extend_vocabularies(
     Args:
         parents: what is extended; a joint one by the text of both sides.
         pairs: sources and targets of the new text with their weight.
-        config: of it ``size``, ``tags``, ``character_coverage`` and ``training_pairs`` are read.
+        config: of it ``size``, ``tags``, ``character_coverage``, ``balance`` and
+            ``training_pairs`` are read.
         seed: of the sample that is taken of a larger corpus.
 
     Raises:
         ConfigError: the size leaves no room for new pieces, or is larger than the text allows.
         DataError: there is no text.
     """
-    sources, targets = counted_lines(pairs, config.training_pairs, seed)
+    sources, targets = counted_lines(pairs, config, seed, joint=parents.joint)
     if parents.joint:
         extended = extend(parents.source, sources + targets, config, "")
         return Vocabularies(extended, extended)

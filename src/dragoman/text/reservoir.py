@@ -35,6 +35,13 @@ class Reservoir(Generic[Item]):
         elif (place := self._rng.randrange(self.seen)) < self._size:
             self.items[place] = item
 
+    def shrink(self, size: int) -> None:
+        """Keep at most ``size`` items from now on, of those that are there a random sample."""
+        self._size = size
+        if len(self.items) > size:
+            kept = sorted(self._rng.sample(range(len(self.items)), size))
+            self.items = [self.items[place] for place in kept]
+
 
 def whole_counts(weights: Iterable[float]) -> dict[float, int]:
     """Whole numbers in the proportions of positive weights, as small as they can be.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +20,9 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, storage_errors
-from dragoman.text.cleaning import normalize
+from dragoman.text.normalization import normalize
 from dragoman.text.subword_sampling import Splitter, bpe_dropout, unigram_sampling
+from dragoman.text.tags import SPACE_SIGN, TAG, check_tags
 
 FILE_NAMES = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
 """Of a joint vocabulary, and of one for each side."""
@@ -31,10 +31,6 @@ PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
 UNKNOWN_SURFACE = "\u2047"  # "⁇": what an unknown piece looks like in decoded text
 
-_TAG = re.compile(r"<[^<>\s]+>")
-_RESERVED_TAG = re.compile(r"<(?:pad|unk|s|/s|0x[0-9A-F]{2})>")
-# sentencepiece's own sign of a space: in a text it can only be read as one.
-_SPACE_SIGN = "\u2581"
 # A saved model ends in one more protobuf field, which sentencepiece itself passes over: number
 # 200 (open to extensions), 32 bytes, the SHA-256 of all before.  Without it a file cut between
 # two pieces would load as a smaller vocabulary.
@@ -63,10 +59,15 @@ class VocabularyConfig(Config):
     """What sentencepiece does to the text beyond composing it (NFC), which is always done;
     `nfkc` folds full-width and other compatibility forms, `_cf` also folds case."""
     tags: tuple[str, ...] = ()
-    """Symbols such as `<2de>` that are never split; each gets an id after the special ones."""
+    """Symbols such as `<2de>` that are never split; each gets an id after the special ones, as
+    do those that parts of the corpus name."""
     sampling: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Subword sampling in training: the BPE-dropout probability (0.1 is usual) or the unigram
     smoothing alpha; 0 always takes the best segmentation."""
+    balance: float | None = Field(default=None, ge=1, le=1000)
+    """Temperature that balances the languages of the training text: each counts in proportion to
+    its lines to the power 1/balance (Arivazhagan et al. 2019, who take 5), so that a small
+    language gets its share of pieces. By default lines count as their parts are weighted."""
     training_pairs: int = Field(default=2_000_000, gt=0)
     """Pairs that a vocabulary is trained on at most, after cleaning; of a larger corpus, a random
     sample."""
@@ -74,14 +75,7 @@ class VocabularyConfig(Config):
     @field_validator("tags")
     @classmethod
     def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
-        for tag in tags:
-            if not _TAG.fullmatch(tag) or _RESERVED_TAG.fullmatch(tag) or _SPACE_SIGN in tag:
-                raise ValueError(f"a tag looks like <2de> and is none of sentencepiece's: {tag!r}")
-            if normalize(tag) != tag:
-                raise ValueError(f"a tag has no control or decomposed characters: {tag!r}")
-        if len(set(tags)) < len(tags):
-            raise ValueError("a tag stands twice")
-        return tags
+        return check_tags(tags)
 
 
 class Vocabulary:
@@ -117,7 +111,7 @@ class Vocabulary:
         return [
             i in {PAD, UNK, BOS, EOS}
             or processor.is_byte(i)
-            or _TAG.fullmatch(processor.id_to_piece(i)) is not None
+            or TAG.fullmatch(processor.id_to_piece(i)) is not None
             for i in range(len(self))
         ]
 
@@ -168,7 +162,7 @@ class Vocabulary:
                 which need not be repeated then.
         """
         prepared = [
-            text if normalized and _SPACE_SIGN not in text else prepare_line(text) for text in texts
+            text if normalized and SPACE_SIGN not in text else prepare_line(text) for text in texts
         ]
         ids: list[list[int]]
         if not prepared:
@@ -217,7 +211,7 @@ class Vocabulary:
         word = ""
         for i in [*ids, EOS]:  # the end closes the last word
             piece = self._processor.id_to_piece(i)
-            if word and (self.atoms[i] or piece.startswith(_SPACE_SIGN)):
+            if word and (self.atoms[i] or piece.startswith(SPACE_SIGN)):
                 found += map(self._processor.piece_to_id, split(word, chance))
                 word = ""
             if self.atoms[i]:
@@ -259,7 +253,7 @@ class Vocabulary:
         processor = self._processor
 
         def is_tag(i: int) -> bool:
-            tag = _TAG.fullmatch(processor.id_to_piece(i)) and not processor.is_byte(i)
+            tag = TAG.fullmatch(processor.id_to_piece(i)) and not processor.is_byte(i)
             return bool(tag) and processor.get_score(i) == 0
 
         return list(filter(is_tag, range(EOS + 1, len(self))))
@@ -349,7 +343,7 @@ class Vocabularies(NamedTuple):
 
 def prepare_line(text: str) -> str:
     """A text as the vocabulary is trained on it and splits it."""
-    return normalize(text.replace(_SPACE_SIGN, " ") if _SPACE_SIGN in text else text)
+    return normalize(text.replace(SPACE_SIGN, " ") if SPACE_SIGN in text else text)
 
 
 def _paths(directory: Path | str) -> list[Path]:

@@ -10,7 +10,8 @@ from typing import Any
 import sentencepiece
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.text.corpus import Pair
+from dragoman.text.balance import balanced_lines
+from dragoman.text.corpus import Example, Pair
 from dragoman.text.reservoir import Reservoir, whole_counts
 from dragoman.text.vocabulary import (
     BOS,
@@ -24,7 +25,7 @@ from dragoman.text.vocabulary import (
     prepare_line,
 )
 
-Sides = tuple[str, str] | Pair
+Sides = tuple[str, str] | Pair | Example
 """A source and its target."""
 
 Counted = tuple[str, int]
@@ -64,7 +65,7 @@ def train_weighted_vocabularies(
             characters; the message names the bound.
         DataError: there is no text.
     """
-    sources, targets = counted_lines(pairs, config.training_pairs, seed)
+    sources, targets = counted_lines(pairs, config, seed, joint=config.joint)
     if config.joint:
         vocabulary = train_vocabulary(sources + targets, config, "")
         return Vocabularies(vocabulary, vocabulary)
@@ -74,16 +75,31 @@ def train_weighted_vocabularies(
 
 
 def counted_lines(
-    pairs: Iterable[tuple[Sides, float]], most: int, seed: int
+    pairs: Iterable[tuple[Sides, float]], config: VocabularyConfig, seed: int, *, joint: bool
 ) -> tuple[list[Counted], list[Counted]]:
-    """The lines of either side of a sample of at most ``most`` pairs, by their weights."""
-    sample: Reservoir[tuple[Sides, float]] = Reservoir(most, seed)
-    for pair in pairs:
-        sample.add(pair)
-    counts = whole_counts(weight for _, weight in sample.items)
-    sources = [(pair[0], counts[weight]) for pair, weight in sample.items]
-    targets = [(pair[1], counts[weight]) for pair, weight in sample.items]
-    return sources, targets
+    """The lines of either side of a sample of at most ``training_pairs`` pairs, by their weights.
+
+    With ``config.balance`` each language counts as it says, and every direction has an equal share
+    of the sample's places.
+
+    Args:
+        pairs: examples where languages are balanced.
+        config: of it ``training_pairs`` and ``balance`` are read.
+        seed: of the sample.
+        joint: whether the lines of both sides train one vocabulary, and languages count over both.
+    """
+    if config.balance is None:
+        sample: Reservoir[tuple[Sides, float]] = Reservoir(config.training_pairs, seed)
+        for pair in pairs:
+            sample.add(pair)
+        counts = whole_counts(weight for _, weight in sample.items)
+        sources = [(pair[0], counts[weight]) for pair, weight in sample.items]
+        targets = [(pair[1], counts[weight]) for pair, weight in sample.items]
+        return sources, targets
+    sides = balanced_lines(pairs, config.balance, config.training_pairs, seed, joint=joint)
+    counts = whole_counts(weight for side in sides for _, weight in side)
+    counted = [[(line, counts[weight]) for line, weight in side] for side in sides]
+    return counted[0], counted[1]
 
 
 def train_vocabulary(

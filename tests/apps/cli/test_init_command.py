@@ -41,7 +41,7 @@ def test_from_a_text_to_a_run(
     experiment = read_experiment(config)
     assert (experiment.source_language, experiment.target_language) == ("en", "ko")
     assert not experiment.vocabulary.joint
-    sets = [experiment.data.train[0], experiment.data.dev, experiment.data.test["test"]]
+    sets = [experiment.data.train[0], experiment.data.dev_sets["dev"], experiment.data.test["test"]]
     assert [Path(part.path or "").parent for part in sets] == [folder] * 3
     pairs = [list(read_pairs(part)) for part in sets]
     assert sum(map(len, pairs)) == 300

@@ -21,6 +21,7 @@ from dragoman.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dragoman.translation.outputs import Translation
+    from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,19 @@ STANDARD_INPUT = "standard input"
     metavar="FILE",
     type=EXISTING,
     help="Write to FILE, which appears when all is done, instead of standard output.",
+)
+@click.option(
+    "--to",
+    "language",
+    metavar="LANGUAGE",
+    help="Target language, such as de, of a model that was trained with several.",
+)
+@click.option(
+    "--tag",
+    "tags",
+    metavar="TAG",
+    multiple=True,
+    help="Put a tag of the model in front of each line, such as <ui>; may be repeated.",
 )
 @click.option("--beam", type=click.IntRange(min=1), help="Width of the beam; 1 is greedy.")
 @click.option(
@@ -114,6 +128,7 @@ def translate(
     Examples:
       echo "one hundred euros" | dragoman translate runs/demo
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
+      dragoman translate runs/many --to de < input.txt
       dragoman translate models/a models/b --weight 0.7 --weight 0.3 < input.txt
       dragoman translate runs/demo --lm runs/lm --lm-weight 0.2 < input.txt
       dragoman translate runs/demo --nbest 5 < input.txt
@@ -127,11 +142,14 @@ def translate(
     _keep_sources(inputs, output)
     with open_translator(models, options, search) as translator, _lines(inputs) as given:
         lines, interactive = given
+        prefix = _tags(models, translator, options)
         at_once = 1 if interactive and not options["buffer_lines"] else None
         refused, sources = _Refused(), Remembered(lines)
         with _progress(output, interactive) as progress:
             wanted = sources if as_json else lines
-            found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
+            found = translator.stream_nbest(
+                _tagged(wanted, prefix), progress=progress, buffer_lines=at_once
+            )
             translated = refused.watch(found)
             if as_json:
                 written = objects(sources, translated)
@@ -185,6 +203,28 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
         f"perplexity {summary['perplexity']:.3f}",
         err=True,
     )
+
+
+def _tags(
+    models: tuple[Path, ...], translator: Translator, options: dict[str, Any]
+) -> tuple[str, ...]:
+    """What --to and --tag put in front of each line."""
+    language, tags = options["language"], options["tags"]
+    if language is None and not tags:
+        return ()
+    from dragoman.saved.directions import tags_for
+    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+    from dragoman.saved.system import read_system
+
+    first, *_ = models or read_system(options["system_file"]).models
+    config = read_config(home_of(model_directory(first)) / CONFIG_FILE)
+    return tags_for(config, translator.vocabularies.source, language, tags)
+
+
+def _tagged(lines: Iterable[str], tags: tuple[str, ...]) -> Iterator[str]:
+    """Lines with tags in front; an empty one stays empty."""
+    prefix = "".join(f"{tag} " for tag in tags)
+    return (prefix + line if line.strip() else line for line in lines)
 
 
 def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import CorpusPart, evaluation_pairs
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
         DataError: the set cannot be read or is empty.
     """
     first = next(iter(configs.values()))
-    name = name or next(iter(first.data.test), "dev")
+    name = name or next(iter({**first.data.test, **first.data.dev_sets}))
     part = _part(first, name)
     if part is None:
         known = ", ".join(first.data.test) or "none"
@@ -51,14 +51,14 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
             raise ConfigError(f"{recipe}: evaluation is not the first recipe's; make them equal")
         if [_content(p) for p in config.data.train] != [_content(p) for p in first.data.train]:
             log.warning("%s learns from other text than the first recipe", recipe)
-    pairs = [pair for pair in read_pairs(part) if pair.source.strip() and pair.target.strip()]
+    pairs = [pair for pair in evaluation_pairs(part) if pair.source and pair.target]
     if not pairs:
         raise DataError(f"{part.name}: no pair with both sides filled")
     return CommonTest(name, [pair.source for pair in pairs], [pair.target for pair in pairs])
 
 
 def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:
-    return config.data.dev if name == "dev" else config.data.test.get(name)
+    return {**config.dev_sets(), **config.test_sets()}.get(name)
 
 
 def _content(part: CorpusPart) -> tuple[list[Path], str | None, str | None, str | None]:

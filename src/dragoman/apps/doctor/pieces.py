@@ -61,10 +61,10 @@ def _vocabularies(config: ExperimentConfig, texts: Texts) -> Vocabularies:
     """Trained on the sample, or those of the model that training is to start from."""
     parent = parent_vocabularies(config.training.start_from)
     if parent is None:
-        return train_weighted_vocabularies(texts.sample, config.vocabulary, seed=config.seed)
+        return train_weighted_vocabularies(texts.sample, config.full_vocabulary(), seed=config.seed)
     if parent.extended:
         return extend_vocabularies(
-            parent.vocabularies, texts.sample, config.vocabulary, seed=config.seed
+            parent.vocabularies, texts.sample, config.full_vocabulary(), seed=config.seed
         )
     return parent.vocabularies
 

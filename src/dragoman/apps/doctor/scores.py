@@ -25,7 +25,7 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     tokenizer = config.evaluation.bleu_tokenize
     if "bleu" not in config.evaluation.metrics or tokenizer not in _BY_SPACES:
         return
-    characters = Counter("".join(pair.target for pair in texts.dev))
+    characters = Counter("".join(pair.target for pairs in texts.dev.values() for pair in pairs))
     scripts = script_shares(characters)
     wanted = suitable_tokenizers(scripts)
     if not wanted:

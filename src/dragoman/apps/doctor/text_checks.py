@@ -12,7 +12,7 @@ from dragoman.core.errors import DataError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import clean_part, held_out_keys
 from dragoman.text.cleaning_report import CleaningReport
-from dragoman.text.corpus import Pair, read_pairs
+from dragoman.text.corpus import Example, Pair, evaluation_pairs, read_pairs
 from dragoman.text.reservoir import Reservoir
 
 SAMPLE_PAIRS = 50_000
@@ -27,12 +27,12 @@ _ENOUGH_PAIRS = 50  # to judge by statistics
 class Texts:
     """What could be read."""
 
-    sample: list[tuple[Pair, float]] = field(default_factory=list)
+    sample: list[tuple[Example, float]] = field(default_factory=list)
     """Of the training pairs that cleaning keeps, with their weight."""
     kept: int = 0
     """Training pairs that cleaning keeps."""
-    dev: list[Pair] = field(default_factory=list)
-    """Pairs of the dev set with both sides filled."""
+    dev: dict[str, list[Pair]] = field(default_factory=dict)
+    """Pairs of each dev set with both sides filled, as a model reads them."""
     tests: dict[str, list[Pair]] = field(default_factory=dict)
     """The same of each test set."""
 
@@ -41,32 +41,32 @@ class Texts:
 
     @property
     def train(self) -> list[Pair]:
-        """The pairs of the sample."""
-        return [pair for pair, _ in self.sample]
+        """The pairs of the sample, as a model reads them."""
+        return [
+            Pair(example.tagged_source, example.target, example.line) for example, _ in self.sample
+        ]
 
     @property
     def evaluation(self) -> dict[str, list[Pair]]:
         """Dev and test sets by name."""
-        return {"dev": self.dev, **self.tests}
+        return {**self.dev, **self.tests}
 
 
 def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Dev and test sets: readable, filled, of a sensible size."""
-    for name, part in {"dev": config.data.dev, **config.data.test}.items():
+    dev_sets = config.dev_sets()
+    for name, part in {**dev_sets, **config.test_sets()}.items():
         try:
             pairs = list(read_pairs(part))
         except DataError as problem:
             yield error(name, str(problem))
             continue
-        texts.held_out |= held_out_keys(pairs)
-        filled = [pair for pair in pairs if part.fills(pair)]
-        if name == "dev":
-            texts.dev = filled
-        else:
-            texts.tests[name] = filled
+        texts.held_out |= held_out_keys(pairs, either_side=config.has_opposite_directions)
+        filled = list(evaluation_pairs(part))
+        (texts.dev if name in dev_sets else texts.tests)[name] = filled
         empty = next((pair.line for pair in pairs if not part.fills(pair)), None)
         yield from _check_size(name, len(pairs), len(filled), empty)
-        if name == "dev" and len(filled) > _MANY_DEV_PAIRS and config.evaluation.metrics:
+        if name in dev_sets and len(filled) > _MANY_DEV_PAIRS and config.evaluation.metrics:
             yield warning(
                 name, f"{len(filled):,} pairs are many: each validation translates all of them"
             )
@@ -93,8 +93,8 @@ def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Training text: readable, and how much of it cleaning keeps."""
     held_out = frozenset(texts.held_out)
     report = CleaningReport()
-    sample: Reservoir[tuple[Pair, float]] = Reservoir(SAMPLE_PAIRS, config.seed)
-    for part in config.data.train:
+    sample: Reservoir[tuple[Example, float]] = Reservoir(SAMPLE_PAIRS, config.seed)
+    for part in config.train_parts():
         try:
             for pair in clean_part(part, config.data.cleaning, report, held_out=held_out):
                 sample.add((pair, part.weight))

@@ -22,7 +22,7 @@ from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
 from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning_report import CleaningReport, PartReport
-from dragoman.text.corpus import Pair, read_pairs
+from dragoman.text.corpus import Pair, evaluation_pairs
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
@@ -77,11 +77,10 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
     """
     run, config = experiment.run, experiment.config
     translator = Translator.load(run)
-    name, part = next(iter(config.data.test.items()), ("dev", config.data.dev))
+    name, part = next(iter({**config.test_sets(), **config.dev_sets()}.items()))
     samples = None
     if config.model.reads_source:
-        filled = [pair for pair in read_pairs(part) if part.fills(pair)]
-        samples = draw_samples(translator, filled, name, config)
+        samples = draw_samples(translator, list(evaluation_pairs(part)), name, config)
     progress = read_progress(checkpoints(run)[-1])
     page = render(
         REPORT_FILE,

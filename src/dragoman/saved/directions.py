@@ -1,0 +1,70 @@
+"""Which tags a model wants in front of a source to translate in one of its directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.core.errors import ConfigError
+from dragoman.saved.model import SavedConfig
+from dragoman.text.tags import language_tag
+from dragoman.text.vocabulary import Vocabulary
+
+
+def tags_for(
+    config: SavedConfig, vocabulary: Vocabulary, language: str | None, tags: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Tags in front of each source, in the order of training.
+
+    Those that every training part with this target language had come by themselves.
+
+    Args:
+        config: of the model.
+        vocabulary: of its sources.
+        language: to translate into; None leaves that to ``tags``.
+        tags: others that are wanted, such as ``<ui>``.
+
+    Raises:
+        ConfigError: a language or a tag that the model does not know, or a language that no tag
+            asks for.
+    """
+    if not config.model.reads_source:
+        raise ConfigError("a language model reads no source that a tag could stand in front of")
+    known = vocabulary.pieces(vocabulary.tags)
+    if unknown := [tag for tag in tags if tag not in known]:
+        raise ConfigError(f"the model has no tag {unknown[0]}; tags there: {_listed(known)}")
+    if language is None:
+        return tuple(tags)
+    own = _language_tags(config, known, language)
+    trained = [one.tags for one in config.directions if one.target_language == language]
+    # A tag that was always beside others keeps its place among them.
+    order = next((one for one in trained if {*own, *tags} <= set(one)), (*own, *tags))
+    return tuple(tag for tag in order if tag in own or tag in tags)
+
+
+def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> tuple[str, ...]:
+    """The tags that ask for ``language``; none where the model knows no other."""
+    trained = [one.tags for one in config.directions if one.target_language == language]
+    if trained:
+        first, *others = trained
+        common = tuple(tag for tag in first if all(tag in other for other in others))
+        targets = {one.target_language for one in config.directions}
+        if common or len(targets) == 1:
+            return common
+    if language_tag(language) in known:  # of an older model, or in front of a share of sources
+        return (language_tag(language),)
+    if not config.directions and config.target_language == language:
+        return ()
+    if trained:
+        raise ConfigError(
+            f"the model translates into {language} among other languages, and no tag asks for it"
+        )
+    languages = {one.target_language: None for one in config.directions}
+    there = _listed(languages or [config.target_language])
+    raise ConfigError(
+        f"the model does not translate into {language}; languages there: {there}; tags: "
+        f"{_listed(known)}"
+    )
+
+
+def _listed(names: Sequence[str] | dict[str, None]) -> str:
+    return ", ".join(names) or "none"

@@ -1,0 +1,56 @@
+"""What a pair of sentences is, from the reader to the batch: it knows its languages and origin."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dragoman.core.config import Config
+from dragoman.text.tags import tagged
+
+
+class Origin(NamedTuple):
+    """Where an example comes from."""
+
+    part: str
+    """Name of the part of the corpus."""
+    line: int
+    """Line of the file, from 1; of a prepared store, place within the part, from 0."""
+
+
+class Example(NamedTuple):
+    """A source and its translation."""
+
+    source: str
+    """Without tags; empty where there is none."""
+    target: str
+    source_language: str
+    target_language: str
+    tags: tuple[str, ...]
+    """In front of the source where a model reads it, in this order."""
+    origin: Origin
+
+    @property
+    def line(self) -> int:
+        """Of the file that it comes from."""
+        return self.origin.line
+
+    @property
+    def tagged_source(self) -> str:
+        """The source as a model reads it."""
+        return tagged(self.tags, self.source)
+
+
+class Direction(Config):
+    """What a part of the corpus translates from and into, and the tags that say so."""
+
+    source_language: str
+    """Tag of the source language, such as en."""
+    target_language: str
+    """Tag of the target language, such as de."""
+    tags: tuple[str, ...] = ()
+    """In front of every source, in this order."""
+
+    @property
+    def name(self) -> str:
+        """For people, such as ``en-de``."""
+        return f"{self.source_language}-{self.target_language}"

@@ -1,0 +1,50 @@
+"""Tags: symbols such as ``<2de>`` that a vocabulary never splits and a model never puts out.
+
+In front of a source they say what is wanted of its translation: the target language (Johnson et
+al. 2017, arXiv:1611.04558), a domain, a style.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from dragoman.text.normalization import normalize
+
+TAG = re.compile(r"<[^<>\s]+>")
+SPACE_SIGN = "\u2581"
+"""sentencepiece's own sign of a space: in a text it can only be read as one."""
+
+_RESERVED = re.compile(r"<(?:pad|unk|s|/s|0x[0-9A-F]{2})>")
+
+
+def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """``tags`` as they are, for a validator.
+
+    Raises:
+        ValueError: one has another form, is a symbol of sentencepiece's, or stands twice.
+    """
+    for tag in tags:
+        if not TAG.fullmatch(tag) or _RESERVED.fullmatch(tag) or SPACE_SIGN in tag:
+            raise ValueError(f"a tag looks like <2de> and is none of sentencepiece's: {tag!r}")
+        if normalize(tag) != tag:
+            raise ValueError(f"a tag has no control or decomposed characters: {tag!r}")
+    if len(set(tags)) < len(tags):
+        raise ValueError("a tag stands twice")
+    return tags
+
+
+def language_tag(language: str) -> str:
+    """The tag that asks for a target language: ``<2de>`` for ``de``."""
+    return f"<2{language}>"
+
+
+def tagged(tags: Sequence[str], text: str) -> str:
+    """``text`` with ``tags`` in front, as a model reads it."""
+    return " ".join([*tags, text] if text else tags)
+
+
+def missing_tags(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Those that are not known, each once and in order."""
+    there = set(known)
+    return [tag for tag in dict.fromkeys(wanted) if tag not in there]

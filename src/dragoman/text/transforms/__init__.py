@@ -1,0 +1,51 @@
+"""Transforms: small changes to the examples of one part of the corpus, in the order listed.
+
+Those that draw nothing run once, when the corpus is prepared.  From the first that draws on, they
+run when batches are made, in another way in each epoch: a pure function of (seed, epoch, line).
+
+A new one is a class in a file here and a line in :data:`Transform`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Annotated
+
+from pydantic import Field
+
+from dragoman.text.examples import Example
+from dragoman.text.transforms.casing import CaseConfig
+from dragoman.text.transforms.filtering import FilterConfig
+from dragoman.text.transforms.interface import TransformConfig
+from dragoman.text.transforms.noise import NoiseConfig
+from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig
+from dragoman.text.transforms.tagging import TagConfig
+
+__all__ = ["Transform", "TransformConfig", "split_at_first_draw", "transformed"]
+
+Transform = Annotated[
+    TagConfig | NoiseConfig | CopyConfig | DummySourceConfig | CaseConfig | FilterConfig,
+    Field(discriminator="kind"),
+]
+"""Any transform, told apart by its key ``kind``."""
+
+
+def split_at_first_draw(
+    transforms: Sequence[Transform],
+) -> tuple[list[Transform], list[Transform]]:
+    """Those that run when the corpus is prepared, and those that run in each epoch."""
+    first = next((i for i, one in enumerate(transforms) if one.is_random), len(transforms))
+    return list(transforms[:first]), list(transforms[first:])
+
+
+def transformed(
+    example: Example, transforms: Iterable[TransformConfig], rng: Random
+) -> Example | None:
+    """The example after all ``transforms``; None if one left it out."""
+    made: Example | None = example
+    for transform in transforms:
+        if made is None:
+            return None
+        made = transform(made, rng)
+    return made

@@ -1,0 +1,39 @@
+"""Upper and lower case, for models that should not depend on it."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Literal
+
+from dragoman.text.examples import Example
+from dragoman.text.normalization import normalize
+from dragoman.text.transforms.interface import SharedTransform
+
+
+class CaseConfig(SharedTransform):
+    """Changes the case of words."""
+
+    kind: Literal["case"] = "case"
+    """Upper or lower case."""
+    to: Literal["lower", "upper", "title"]
+    """All letters lower or upper case, or the first of each word upper case."""
+    sides: Literal["source", "target", "both"] = "source"
+    """What is changed."""
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example with one or both sides in another case."""
+        if not self.draws(rng):
+            return example
+        source, target = example.source, example.target
+        if self.sides != "target":
+            source = self._changed(source)
+        if self.sides != "source":
+            target = self._changed(target)
+        return example._replace(source=source, target=target)
+
+    def _changed(self, text: str) -> str:
+        if self.to == "title":
+            text = " ".join(word[:1].upper() + word[1:] for word in text.split())
+        else:
+            text = text.lower() if self.to == "lower" else text.upper()
+        return normalize(text)  # some letters come apart: "\u0390".upper()

@@ -1,0 +1,51 @@
+"""Filters of one part of the corpus, beside the cleaning that holds for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Literal
+
+from pydantic import Field
+
+from dragoman.text.examples import Example
+from dragoman.text.transforms.interface import TransformConfig
+
+
+class FilterConfig(TransformConfig):
+    """Keeps some of the examples."""
+
+    kind: Literal["filter"] = "filter"
+    """Leaves examples out."""
+    first_line: int = Field(1, ge=1)
+    """First line of the file to keep."""
+    last_line: int | None = Field(None, ge=1)
+    """Last line of the file to keep; by default its last."""
+    min_words: int = Field(1, ge=1)
+    """Fewest words on a side; words are what spaces part."""
+    max_words: int | None = Field(None, ge=1)
+    """Most words on a side."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Bounds that leave nothing, or everything."""
+        if self.last_line is not None and self.last_line < self.first_line:
+            yield f"last_line {self.last_line} is before first_line {self.first_line}"
+        if self.max_words is not None and self.max_words < self.min_words:
+            yield f"max_words {self.max_words} is less than min_words {self.min_words}"
+        if (self.first_line, self.last_line, self.min_words, self.max_words) == (1, None, 1, None):
+            yield "a filter without bounds keeps everything; set one of them or remove it"
+
+    @property
+    def can_drop(self) -> bool:
+        """What is out of bounds."""
+        return True
+
+    def __call__(self, example: Example, rng: Random) -> Example | None:
+        """The example, or None where a bound is passed."""
+        line = example.origin.line
+        if line < self.first_line or (self.last_line is not None and line > self.last_line):
+            return None
+        sides = [len(text.split()) for text in (example.source, example.target) if text]
+        if not sides or min(sides) < self.min_words:
+            return None
+        return None if self.max_words is not None and max(sides) > self.max_words else example

@@ -1,0 +1,67 @@
+"""What every transform has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from pydantic import Field
+
+from dragoman.core.config import Config
+from dragoman.text.examples import Direction, Example
+
+
+class TransformConfig(Config):
+    """A small change to the examples of one part of the corpus.
+
+    What it does is a pure function of the example and of what it draws, so that a run which was
+    resumed sees the examples of one that was not.
+    """
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it draws, and so gives something else in each epoch."""
+        return False
+
+    @property
+    def can_drop(self) -> bool:
+        """Whether it may leave an example out."""
+        return False
+
+    @property
+    def makes_source(self) -> bool:
+        """Whether it gives a source to examples that have none."""
+        return False
+
+    def symbols(self, direction: Direction) -> Iterator[str]:
+        """Tags that it may write; the vocabulary needs them."""
+        yield from ()
+
+    def redirected(self, direction: Direction) -> Direction:
+        """What examples of ``direction`` always are afterwards."""
+        return direction
+
+    def __call__(self, example: Example, rng: Random) -> Example | None:
+        """The changed example; None leaves it out.
+
+        Args:
+            example: normalized, as what comes back must be.
+            rng: seeded for this example and epoch; not used unless :attr:`is_random`.
+        """
+        raise NotImplementedError
+
+
+class SharedTransform(TransformConfig):
+    """One that need not change every example."""
+
+    share: float = Field(1.0, gt=0, le=1)
+    """Share of the examples that it changes; below 1, others in each epoch."""
+
+    @property
+    def is_random(self) -> bool:
+        """Where the share is less than all."""
+        return self.share < 1
+
+    def draws(self, rng: Random) -> bool:
+        """Whether this example is one of the share."""
+        return self.share == 1 or rng.random() < self.share

@@ -1,0 +1,67 @@
+"""Sources for text that has none: a copy of the target, or a symbol that stands for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Literal
+
+from pydantic import field_validator
+
+from dragoman.text.examples import Direction, Example
+from dragoman.text.tags import check_tags
+from dragoman.text.transforms.interface import TransformConfig
+
+
+class CopyConfig(TransformConfig):
+    """Copies the target to the source of text in one language (Currey et al. 2017)."""
+
+    kind: Literal["copy"] = "copy"
+    """The target as its own source."""
+
+    @property
+    def makes_source(self) -> bool:
+        """The target's words."""
+        return True
+
+    def redirected(self, direction: Direction) -> Direction:
+        """From the target language into itself."""
+        return direction.model_copy(update={"source_language": direction.target_language})
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example with its target as the source."""
+        return example._replace(source=example.target, source_language=example.target_language)
+
+
+class DummySourceConfig(TransformConfig):
+    """Gives text in one language a source that says nothing.
+
+    Sennrich et al. 2016 (arXiv:1511.06709), section 3.1.
+    """
+
+    kind: Literal["dummy_source"] = "dummy_source"
+    """A symbol as the source."""
+    symbol: str = "<null>"
+    """Tag that is the whole source."""
+
+    @field_validator("symbol")
+    @classmethod
+    def _check_symbol(cls, symbol: str) -> str:
+        return check_tags((symbol,))[0]
+
+    @property
+    def makes_source(self) -> bool:
+        """A symbol."""
+        return True
+
+    def symbols(self, direction: Direction) -> Iterator[str]:
+        """The dummy."""
+        yield self.symbol
+
+    def redirected(self, direction: Direction) -> Direction:
+        """With the symbol in front of nothing."""
+        return direction.model_copy(update={"tags": (*direction.tags, self.symbol)})
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example with the symbol for a source."""
+        return example._replace(source="", tags=(*example.tags, self.symbol))

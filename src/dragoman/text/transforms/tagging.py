@@ -1,0 +1,45 @@
+"""Tags in front of the source: a target language, a domain, a style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Literal
+
+from pydantic import field_validator
+
+from dragoman.text.examples import Direction, Example
+from dragoman.text.tags import check_tags, language_tag
+from dragoman.text.transforms.interface import SharedTransform
+
+
+class TagConfig(SharedTransform):
+    """Puts tags in front of the source (Johnson et al. 2017, section 3)."""
+
+    kind: Literal["tag"] = "tag"
+    """Tags in front."""
+    tags: tuple[str, ...] = ()
+    """Such as `[<ui>]`; by default the one of the target language, such as `<2de>`."""
+
+    @field_validator("tags")
+    @classmethod
+    def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        return check_tags(tags)
+
+    def symbols(self, direction: Direction) -> Iterator[str]:
+        """Those it puts in front."""
+        yield from self.tags or (language_tag(direction.target_language),)
+
+    def redirected(self, direction: Direction) -> Direction:
+        """With the tags, unless only a share gets them."""
+        if self.is_random:
+            return direction
+        tags = (*direction.tags, *self.symbols(direction))
+        return direction.model_copy(update={"tags": tags})
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example with more tags."""
+        if not self.draws(rng):
+            return example
+        added = self.tags or (language_tag(example.target_language),)
+        return example._replace(tags=(*example.tags, *added))

@@ -1,0 +1,198 @@
+"""Text that changes from epoch to epoch, as training sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.data.batches import Batch, Batches
+from dragoman.data.prepare import prepare
+from dragoman.data.store import Store
+from dragoman.text.cleaning import CleaningConfig
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.vocabulary import EOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+
+WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")
+NOISE = [{"kind": "tag"}, {"kind": "noise", "drop": 0.2, "mask": 0.1}]
+
+
+@pytest.fixture(scope="module")
+def vocabularies() -> Vocabularies:
+    pairs = [(f"{one} {other}", one) for one in WORDS for other in WORDS]
+    config = VocabularyConfig(size=70, tags=("<2de>", "<2fr>", "<mask>"))
+    return train_vocabularies(pairs, config, seed=1)
+
+
+@pytest.fixture
+def made(
+    tmp_path: Path, corpus_of: Callable[..., CorpusPart], vocabularies: Vocabularies
+) -> Callable[..., tuple[Store, list[CorpusPart]]]:
+    """A function that prepares parts with transforms."""
+
+    def make(*transforms: list[dict[str, Any]], **values: Any) -> tuple[Store, list[CorpusPart]]:
+        parts = [
+            CorpusPart.model_validate(
+                {**corpus_of(60, f"part{n}").model_dump(), "transforms": one, **values}
+            ).resolved("en", ("de", "fr")[n])
+            for n, one in enumerate(transforms)
+        ]
+        keep = CleaningConfig(drop_duplicates=False)
+        store, _ = prepare(tmp_path / "data", parts, vocabularies, keep, max_pieces=100)
+        return store, parts
+
+    return make
+
+
+Made = Callable[..., tuple[Store, list[CorpusPart]]]
+
+
+def shown(steps: Iterable[list[Batch]]) -> list[tuple[int, list[int], list[int]]]:
+    """Row, source and target of each sentence, in any order within a step."""
+    return [
+        sentence
+        for step in steps
+        for sentence in sorted(
+            (row, [i for i in source if i != PAD], [i for i in target if i != PAD])
+            for batch in step
+            for row, source, target in zip(
+                batch.rows.tolist(),
+                batch.source.tolist(),
+                batch.target_output.tolist(),
+                strict=True,
+            )
+        )
+    ]
+
+
+def test_noise_changes_sources_in_each_epoch_and_keeps_targets(
+    made: Made, vocabularies: Vocabularies
+) -> None:
+    store, parts = made(NOISE, [{"kind": "tag"}])
+    batches = Batches(store, 200, seed=1, vocabularies=vocabularies, parts=parts)
+    first, second = (shown(batches.epoch(epoch)) for epoch in (0, 1))
+    assert shown(batches.epoch(0)) == first
+    assert sorted(row for row, _, _ in first) == list(range(120))
+    by_row = {row: source for row, source, _ in second}
+    changed = {row for row, source, _ in first if source != by_row[row]}
+    assert changed
+    assert max(changed) < 60 <= len(changed) + 30  # most of the first part, none of the other
+    for row, source, target in chain(first, second):
+        tag = "<2de>" if row < 60 else "<2fr>"
+        words = vocabularies.source.decode(source).split()
+        assert words[0] == tag
+        stored = vocabularies.source.decode(store.source(row).tolist()).split()
+        assert not set(words) - set(stored) - {"<mask>"}
+        assert target == [*store.target(row).tolist(), EOS]
+        if row >= 60:
+            assert source == [*store.source(row).tolist(), EOS]
+
+
+def test_a_seed_gives_other_noise(made: Made, vocabularies: Vocabularies) -> None:
+    store, parts = made(NOISE)
+    one, other = (
+        sorted(shown(Batches(store, 200, seed=s, vocabularies=vocabularies, parts=parts).epoch(0)))
+        for s in (1, 2)
+    )
+    assert one != other
+
+
+@pytest.mark.parametrize("sampling", [0.0, 0.2])
+def test_an_epoch_goes_on_from_any_step(
+    made: Made,
+    vocabularies: Vocabularies,
+    sampling: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dragoman.data.batches.POOL_BATCHES", 5)
+    store, parts = made(NOISE)
+    batches = Batches(store, 60, seed=1, vocabularies=vocabularies, parts=parts, sampling=sampling)
+    whole = [shown([step]) for step in batches.window(1, 0)]
+    assert len(whole) > 10
+    for start in (1, 5, 7, len(whole) - 1):
+        assert [shown([step]) for step in batches.window(1, 0, start)] == whole[start:]
+
+
+@pytest.mark.parametrize("device_tokens", [None, 40])
+def test_ranks_share_the_text_of_one_process(
+    made: Made, vocabularies: Vocabularies, device_tokens: int | None
+) -> None:
+    store, parts = made(NOISE)
+    options: dict[str, Any] = {"seed": 1, "vocabularies": vocabularies, "parts": parts}
+    alone = shown(Batches(store, 200, **options).epoch(0))
+    ranks = [
+        Batches(store, 200, device_tokens, rank=rank, world_size=2, **options).epoch(0)
+        for rank in range(2)
+    ]
+    assert shown(list(chain(*steps)) for steps in zip(*ranks, strict=True)) == alone
+
+
+def test_a_line_that_is_shown_more_often_is_another_each_time(
+    made: Made, vocabularies: Vocabularies
+) -> None:
+    store, parts = made(NOISE, weight=8)
+    seen = shown(Batches(store, 200, seed=1, vocabularies=vocabularies, parts=parts).epoch(0))
+    assert len(seen) == 480
+    long = next(row for row in range(60) if len(store.source(row)) > 12)
+    assert len({tuple(source) for row, source, _ in seen if row == long}) > 4
+
+
+def test_a_share_of_the_sources_is_tagged(made: Made, vocabularies: Vocabularies) -> None:
+    store, parts = made([{"kind": "tag", "share": 0.5}])
+    assert store.parts[0].tags == ()
+    seen = shown(Batches(store, 200, seed=1, vocabularies=vocabularies, parts=parts).epoch(0))
+    tagged = [row for row, source, _ in seen if source[1] == vocabularies.source.tag("<2de>")]
+    assert 15 < len(tagged) < 45
+    for row, source, _ in seen:
+        assert source[2 * (row in tagged) :] == [*store.source(row).tolist(), EOS]
+
+
+def test_unknown_pieces_and_what_becomes_too_long_stay(
+    tmp_path: Path, vocabularies: Vocabularies
+) -> None:
+    (tmp_path / "a.tsv").write_text("en\tde\nhaus ☃ baum nie\thaus\n", encoding="utf-8")
+    values = {"path": str(tmp_path / "a.tsv"), "source": "en", "target": "de"}
+    noises: list[dict[str, Any]] = [
+        {"kind": "noise", "drop": 0.9},
+        {"kind": "case", "to": "upper", "share": 0.999},
+    ]
+    for noise in noises:
+        part = CorpusPart.model_validate({**values, "transforms": [noise]})
+        store, _ = prepare(
+            tmp_path / str(noise["kind"]), [part], vocabularies, CleaningConfig(), max_pieces=8
+        )
+        batches = Batches(store, 100, seed=1, vocabularies=vocabularies, parts=[part])
+        ((_, source, _),) = shown(batches.epoch(0))
+        assert source == [*store.source(0).tolist(), EOS]
+
+
+def test_text_that_outgrows_its_batches_is_rewritten_all_the_same(
+    made: Made, vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are as many steps as were planned, and they exceed the budget instead."""
+    monkeypatch.setattr("dragoman.data.resampling._ROOM", 0.2)
+    store, parts = made([{"kind": "tag", "share": 0.999}])
+    batches = Batches(store, 50, seed=1, vocabularies=vocabularies, parts=parts)
+    steps = list(batches.epoch(0))
+    assert max(batch.source.numel() for batch in chain(*steps)) > 100
+    seen = shown(steps)
+    assert sorted(row for row, _, _ in seen) == list(range(60))
+    tag = vocabularies.source.tag("<2de>")
+    assert sum(tag in source for _, source, _ in seen) > 55
+
+
+def test_a_batch_tells_the_part_of_each_row(made: Made, vocabularies: Vocabularies) -> None:
+    store, parts = made([], [{"kind": "tag"}])
+    batches = Batches(store, 200, seed=1, vocabularies=vocabularies, parts=parts)
+    for batch in chain.from_iterable(batches.epoch(0)):
+        assert batch.parts is not None
+        assert torch.equal(batch.parts, (batch.rows >= 60).long())
+    assert [(p.source_language, p.target_language, p.tags) for p in batches.parts] == [
+        ("en", "de", ()),
+        ("en", "fr", ("<2fr>",)),
+    ]

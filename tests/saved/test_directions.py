@@ -1,0 +1,104 @@
+"""Which tags ask a model for a language."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.core.errors import ConfigError
+from dragoman.models import ModelConfig
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.models.families.transformer_lm import TransformerLMConfig
+from dragoman.saved.directions import tags_for
+from dragoman.saved.model import SavedConfig
+from dragoman.text.corpus import Direction
+from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+
+TAGS = ("<2de>", "<2fr>", "<ui>", "<talk>", "<null>")
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return train_vocabularies(
+        [("a b c", "c b a")] * 9, VocabularyConfig(size=13, tags=TAGS), seed=1
+    )[0]
+
+
+def saved(*directions: str, model: ModelConfig | None = None) -> SavedConfig:
+    """A model of directions such as ``en-de <2de> <ui>``."""
+    found = []
+    for one in directions:
+        name, *tags = one.split()
+        source, target = name.split("-")
+        found.append(Direction(source_language=source, target_language=target, tags=tuple(tags)))
+    return SavedConfig(
+        source_language="en",
+        target_language="de",
+        directions=tuple(found),
+        model=model or TransformerConfig(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("directions", "language", "tags", "expected"),
+    [
+        (["en-de <2de>", "en-fr <2fr>"], "fr", (), ["<2fr>"]),
+        (["en-de <2de>", "en-fr <2fr>"], None, ("<2de>",), ["<2de>"]),
+        # domains: what all parts of a language have in common, in the order of training
+        (["en-de <ui> <2de>", "en-de <talk> <2de>", "en-fr <2fr>"], "de", (), ["<2de>"]),
+        (["en-de <ui> <2de>", "en-de <2de>"], "de", ("<ui>",), ["<ui>", "<2de>"]),
+        (["en-de <2de>", "en-fr <2fr>"], "de", ("<ui>",), ["<2de>", "<ui>"]),
+        # text without a source does not count
+        (["en-de <2de>", "en-de <null> <2de>", "en-fr <2fr>"], "de", (), ["<2de>"]),
+        # one language needs no tag
+        (["en-de", "fr-de"], "de", (), []),
+        (["en-de"], "de", ("<ui>",), ["<ui>"]),
+        # a share of the sources was tagged
+        (["en-de", "en-fr <2fr>"], "de", (), ["<2de>"]),
+        # models of before
+        ([], "fr", (), ["<2fr>"]),
+    ],
+)
+def test_tags(
+    vocabulary: Vocabulary,
+    directions: list[str],
+    language: str | None,
+    tags: tuple[str, ...],
+    expected: list[str],
+) -> None:
+    assert list(tags_for(saved(*directions), vocabulary, language, tags)) == expected
+
+
+@pytest.mark.parametrize(
+    ("directions", "language", "tags", "problem"),
+    [
+        (
+            ["en-de <2de>", "en-ko <2ko>"],
+            "es",
+            (),
+            r"into es; languages there: de, ko; tags: <2de>",
+        ),
+        (["en-de", "en-ko"], "ko", (), r"into ko among other languages, and no tag asks for it"),
+        (["en-de <2de>"], "de", ("<x>",), r"no tag <x>; tags there: <2de>, <2fr>, <ui>"),
+        ([], "ko", (), r"does not translate into ko; languages there: de;"),
+    ],
+)
+def test_what_a_model_cannot_do(
+    vocabulary: Vocabulary,
+    directions: list[str],
+    language: str,
+    tags: tuple[str, ...],
+    problem: str,
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        tags_for(saved(*directions), vocabulary, language, tags)
+
+
+def test_a_language_model_has_no_source_for_tags(vocabulary: Vocabulary) -> None:
+    with pytest.raises(ConfigError, match="a language model reads no source"):
+        tags_for(saved(model=TransformerLMConfig()), vocabulary, "de")
+
+
+def test_a_model_of_one_language_of_before_needs_no_tag() -> None:
+    plain = train_vocabularies([("a b c", "c b a")] * 9, VocabularyConfig(size=8), seed=1)[0]
+    assert tags_for(saved(), plain, "de") == ()

@@ -1,0 +1,349 @@
+"""Several languages in one model, on the embedded corpus: tags say which one is wanted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from command_line import call
+from worlds import ALONE, together
+
+from dragoman.apps.progress import TrainingProgress
+from dragoman.apps.runs import scores_table
+from dragoman.core.config import to_yaml
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.experiment import Experiment
+from dragoman.models.interface import TranslationModel
+from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model, read_tensors
+from dragoman.text import synthetic
+from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.training.distributed import World
+from dragoman.translation.translator import Translator
+from dragoman.validation import read_scores
+
+TAGGED = [{"kind": "tag"}]
+FOUR = (("en", "de"), ("en", "fr"), ("de", "en"), ("fr", "en"))
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    synthetic.write(folder, 200, dev=5, test=10)
+    return folder
+
+
+def part(name: str, source: str, target: str, **more: Any) -> dict[str, Any]:
+    """A direction of one file of the corpus, with its languages named."""
+    languages = {"source_language": source, "target_language": target}
+    return {"path": f"{name}.tsv", "source": source, "target": target, **languages, **more}
+
+
+def configuration(
+    folder: Path, directions: Sequence[tuple[str, str]], steps: int, *noise: dict[str, Any]
+) -> dict[str, Any]:
+    def sets(name: str, *more: dict[str, Any]) -> dict[str, Any]:
+        transforms = [*TAGGED, *more]
+        return {f"{s}-{t}": part(name, s, t, transforms=transforms) for s, t in directions}
+
+    return {
+        "data": {
+            "train": list(sets("train", *noise).values()),
+            "dev": sets("dev"),
+            "test": sets("test"),
+        },
+        "vocabulary": {"size": 300, "balance": 5},
+        "model": {
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "d_model": 32,
+            "d_ff": 64,
+            "heads": 2,
+            "dropout": 0.0,
+        },
+        "training": {
+            "step_tokens": 800,
+            "schedule": {"warmup_steps": 20, "peak_learning_rate": 0.006},
+            "max_steps": steps,
+            "validation_steps": steps,
+            "checkpoint_steps": steps,
+            "average_checkpoints": 1,
+        },
+        "search": {"beam": 1, "extra_length": 10},
+    }
+
+
+def read(folder: Path, values: dict[str, Any]) -> ExperimentConfig:
+    path = folder / "many.yaml"
+    path.write_text(to_yaml(values), encoding="utf-8")
+    return read_experiment(path)
+
+
+def train(config: ExperimentConfig, run: Path, world: World = ALONE) -> Experiment:
+    experiment = Experiment.create(config, run)
+    experiment.train(experiment.prepare(), world, lambda step: [])
+    return experiment
+
+
+@pytest.fixture(scope="module")
+def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One model that translates from English and into it."""
+    run = tmp_path_factory.mktemp("runs") / "many"
+    train(read(corpus, configuration(corpus, FOUR, 110)), run)
+    return run
+
+
+def texts(corpus: Path) -> dict[str, list[str]]:
+    """The test set by language."""
+    rows = (corpus / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    columns = zip(*(row.split("\t")[2:5] for row in rows), strict=True)
+    return dict(zip(("en", "de", "fr"), map(list, columns), strict=True))
+
+
+def right_tag(run: Path, corpus: Path, source: str, target: str) -> float:
+    """Share of the translations that their own tag makes likelier than any other does."""
+    translator = Translator.load(run, device="cpu")
+    pairs = texts(corpus)
+    found = {
+        language: translator.score(
+            [f"<2{language}> {line}" for line in pairs[source]], pairs[target]
+        )
+        for language in pairs
+    }
+    right = [
+        all(
+            found[target][row].log_probability >= one[row].log_probability for one in found.values()
+        )
+        for row in range(len(pairs[target]))
+    ]
+    return sum(right) / len(right)
+
+
+@pytest.mark.parametrize(("source", "target"), FOUR)
+def test_tags_say_which_language_comes_out(
+    source: str, target: str, trained: Path, corpus: Path
+) -> None:
+    """One to many and many to one, by one model that was trained for a few seconds."""
+    assert right_tag(trained, corpus, source, target) > 0.6  # chance is a third
+
+
+def test_a_language_that_is_asked_for_is_its_tag(
+    trained: Path, corpus: Path, tmp_path: Path
+) -> None:
+    lines = texts(corpus)["en"]
+
+    def translated(*options: object, tag: str = "") -> list[str]:
+        text = "".join(f"{tag}{line}\n" for line in lines).encode()
+        model = [] if "--system" in options else [trained]
+        found = call("translate", *model, *options, stdin=text)
+        assert found.code == 0, found.err
+        return found.out.splitlines()
+
+    german, french = translated("--to", "de"), translated("--to", "fr")
+    assert len(german) == len(lines)
+    assert german == translated(tag="<2de> ") == translated("--tag", "<2de>")
+    assert french != german
+    system = tmp_path / "system.yaml"
+    translated("--write-system", system)
+    assert translated("--system", system, "--to", "de") == german
+
+
+def test_scores_come_by_direction(trained: Path) -> None:
+    scores = read_scores(trained)
+    names = [f"{source}-{target}" for source, target in FOUR]
+    assert list(scores) == [*(f"dev_{name}" for name in names), *names]
+    for name, report in scores.items():
+        direction = report["source_language"], report["target_language"]
+        assert direction == tuple(name.removeprefix("dev_").split("-"))
+    table = scores_table(scores)
+    assert "dev_en-de         en-de  loss" in table
+    (validation,) = (
+        record
+        for record in map(json.loads, (trained / "metrics.jsonl").read_text().splitlines())
+        if record["kind"] == "validation"
+    )
+    each = [validation[f"loss/dev_{name}"] for name in names]
+    assert validation["loss"] == pytest.approx(sum(each) / 4)
+    best = read_progress(checkpoints(trained)[-1]).best
+    assert best is not None
+    assert best.value == validation["bleu"]
+
+
+def test_progress_tells_each_set(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = TrainingProgress(0, None)
+    figures = {"loss": 2.0, "bleu": 20.0, "loss/dev_en-de": 1.0, "bleu/dev_en-de": 30.0}
+    shown.record({"kind": "validation", "step": 5, **figures})
+    shown.close()
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "dragoman: step 5: dev loss 2.000, BLEU 20.00",
+        "dragoman: step 5: dev_en-de loss 1.000, BLEU 30.00",
+    ]
+
+
+def test_a_model_knows_its_directions(trained: Path) -> None:
+    config = load_model(trained, "cpu").config
+    assert [(one.name, one.tags) for one in config.directions] == [
+        (f"{source}-{target}", (f"<2{target}>",)) for source, target in FOUR
+    ]
+    card = (trained / "model/README.md").read_text(encoding="utf-8")
+    assert card.startswith("# en, de, fr to de, fr, en\n")
+    assert "dragoman translate MODEL --to de < input.txt" in card
+    (checkpoint,) = checkpoints(trained)
+    assert load_model(checkpoint, "cpu").config.directions == config.directions
+
+
+def test_a_language_or_tag_that_the_model_lacks(trained: Path) -> None:
+    found = call("translate", trained, "--to", "ko", stdin=b"one\n")
+    assert found.code == 2
+    assert "does not translate into ko; languages there: de, fr, en" in found.err
+    found = call("translate", trained, "--to", "de", "--tag", "<ui>", stdin=b"one\n")
+    assert found.code == 2
+    assert "has no tag <ui>; tags there: <2de>, <2fr>, <2en>" in found.err
+
+
+def test_a_tag_costs_no_empty_line_and_is_not_in_the_source(trained: Path) -> None:
+    found = call("translate", trained, "--to", "de", "--json", stdin=b"\none\n")
+    empty, one = map(json.loads, found.out.splitlines())
+    assert (empty["source"], empty["translation"]) == ("", "")
+    assert one["source"] == "one"
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_resumed_in_the_middle_of_an_epoch_equals_uninterrupted(
+    corpus: Path, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With noise, weights by temperature, and one process or two."""
+    all_here, lock = threading.Barrier(size, timeout=60), threading.Lock()
+
+    def built(*arguments: Any) -> TranslationModel:
+        all_here.wait()  # threads share the generator that initial weights are drawn from
+        with lock:
+            torch.manual_seed(1)
+            return build_model(*arguments)
+
+    monkeypatch.setattr("dragoman.experiment.build_model", built)
+    values = configuration(corpus, [("en", "de"), ("en", "fr")], 5, {"kind": "noise"})
+    values["data"]["train"][1]["transforms"].insert(0, {"kind": "filter", "last_line": 50})
+    values["data"] |= {"sampling_temperature": 5, "test": {}}
+    values["vocabulary"]["sampling"] = 0.1
+    values["evaluation"] = {"metrics": []}
+    values["training"] |= {"best_metric": "loss", "checkpoint_steps": 3}
+
+    def run(name: str, steps: int) -> dict[str, torch.Tensor]:
+        experiment = Experiment.create(read(corpus, values), tmp_path / name)
+        prepared = experiment.prepare()
+        for limit in sorted({steps, 5}):
+            limited = experiment.config.training.model_copy(update={"max_steps": limit})
+            config = experiment.config.model_copy(update={"training": limited})
+            half = Experiment(config, tmp_path / name)
+            work = partial(half._train, prepared, observe=lambda step: [])
+            assert [one.result() for one in together(size, work)] == [None] * size
+        return read_tensors(tmp_path / name / "checkpoints/step-000005" / WEIGHTS_FILE)
+
+    whole, halves = run("whole", 5), run("halves", 3)
+    assert whole.keys() == halves.keys()
+    assert all(torch.equal(whole[name], halves[name]) for name in whole)
+
+
+class TestConfiguration:
+    def problem(self, folder: Path, values: dict[str, Any]) -> str:
+        with pytest.raises(ConfigError) as found:
+            read(folder, values)
+        return str(found.value)
+
+    @pytest.fixture
+    def values(self, tmp_path: Path) -> dict[str, Any]:
+        return configuration(tmp_path, [("en", "de"), ("en", "fr")], 7)
+
+    def test_the_vocabulary_gets_the_tags_that_are_used(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        values["vocabulary"]["tags"] = ["<2fr>", "<x>"]
+        values["data"]["train"][0]["tags"] = ["<ui>"]
+        config = read(tmp_path, values)
+        assert config.full_vocabulary().tags == ("<2fr>", "<x>", "<ui>", "<2de>")
+        assert config.vocabulary.tags == ("<2fr>", "<x>")
+
+    def test_a_target_language_that_nothing_tells(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        for part in values["data"]["train"]:
+            part["transforms"] = []
+        assert "en is translated into de and fr, and nothing tells" in self.problem(
+            tmp_path, values
+        )
+
+    def test_a_tag_that_nothing_teaches(self, tmp_path: Path, values: dict[str, Any]) -> None:
+        values["data"]["test"]["en-de"]["tags"] = ["<ui>"]
+        assert "data.test.en-de: no part of data.train has the tag <ui>" in self.problem(
+            tmp_path, values
+        )
+
+    def test_a_set_that_changes(self, tmp_path: Path, values: dict[str, Any]) -> None:
+        values["data"]["dev"]["en-fr"]["transforms"] = [{"kind": "noise"}]
+        assert "data.dev.en-fr: noise draws in each epoch" in self.problem(tmp_path, values)
+
+    def test_a_language_without_a_name(self, tmp_path: Path, values: dict[str, Any]) -> None:
+        del values["data"]["train"][0]["target_language"]
+        assert "data.train.0: the tag of the target language needs its name" in self.problem(
+            tmp_path, values
+        )
+
+    def test_names_that_scores_share(self, tmp_path: Path, values: dict[str, Any]) -> None:
+        values["data"]["test"]["dev_en-de"] = values["data"]["test"]["en-de"]
+        assert "dev_en-de is the name of data.dev's scores" in self.problem(tmp_path, values)
+
+    def test_mistakes_are_named_where_they_are(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        values["data"]["dev"]["en-de"]["taget"] = "de"
+        assert "unknown key 'data.dev.en-de.taget'; did you mean 'target'?" in self.problem(
+            tmp_path, values
+        )
+        values["data"]["dev"] = "dev.tsv"
+        assert "data.dev: Input should be a section of keys" in self.problem(tmp_path, values)
+
+    def test_one_dev_set_is_written_as_it_was(self, tmp_path: Path, values: dict[str, Any]) -> None:
+        values["data"]["dev"] = values["data"]["dev"]["en-de"]
+        config = read(tmp_path, values)
+        assert list(config.dev_sets()) == ["dev"]
+        again = json.loads(config.model_dump_json())
+        assert read(tmp_path, again) == config
+
+
+def test_filters_that_leave_nothing(corpus: Path, tmp_path: Path) -> None:
+    values = configuration(corpus, [("en", "de")], 2)
+    values["data"]["train"][0]["transforms"] += [{"kind": "filter", "first_line": 1000}]
+    experiment = Experiment.create(read(corpus, values), tmp_path / "run")
+    with pytest.raises(DataError, match="200 of 200 dropped: filtered"):
+        experiment.prepare()
+
+
+def test_a_vocabulary_without_the_tag(corpus: Path, tmp_path: Path, trained: Path) -> None:
+    """Somebody put it into the run."""
+    values = configuration(corpus, [("en", "es")], 2)
+    values["vocabulary"] = {"size": 300}
+    (tmp_path / "run").mkdir()
+    shutil.copy(trained / "vocabulary.model", tmp_path / "run")
+    experiment = Experiment.create(read(corpus, values), tmp_path / "run")
+    with pytest.raises(ConfigError, match="has no tag <2es>; tags there: <2de>, <2fr>, <2en>"):
+        experiment.prepare()
+
+
+def test_text_of_the_other_direction_is_held_out_too(tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("en\tde\none\teins\ntwo\tzwei\n", encoding="utf-8")
+    (tmp_path / "dev.tsv").write_text("en\tde\ndrei\ttwo\n", encoding="utf-8")
+    values = configuration(tmp_path, [("en", "de"), ("de", "en")], 2)
+    values["data"]["dev"] = part("dev", "en", "de", transforms=TAGGED)
+    values["data"]["test"] = {}
+    values["vocabulary"] = {"size": 24}
+    prepared = Experiment.create(read(tmp_path, values), tmp_path / "run").prepare()
+    assert [part.stop - part.start for part in prepared.store.parts] == [1, 1]
+    assert prepared.report.dropped("held out") == 2
