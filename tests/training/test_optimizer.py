@@ -188,3 +188,23 @@ def test_the_moving_average_is_that_of_the_weights_after_each_step(precision: to
 def averages(optimizer: FlatOptimizer) -> dict[str, torch.Tensor]:
     named = optimizer.moments().items()
     return {name[len(AVERAGE) :]: values for name, values in named if name.startswith(AVERAGE)}
+
+
+def test_what_is_never_learned_is_restored_exactly() -> None:
+    """Such as random features: another model's are replaced, in full precision and in use."""
+
+    class Featured(nn.Module):
+        def __init__(self, seed: int) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 5)
+            features = torch.randn(5, generator=torch.Generator().manual_seed(seed))
+            self.register_buffer("features", features)
+
+    first, second = Featured(1), Featured(2)
+    saved, other = (
+        FlatOptimizer(model, OptimizerConfig(), torch.bfloat16) for model in (first, second)
+    )
+    exact = saved.weights()["features"].clone()
+    other.restore(saved.weights(), {})
+    torch.testing.assert_close(other.weights()["features"], exact, rtol=0, atol=0)
+    torch.testing.assert_close(second.features, first.features, rtol=0, atol=0)

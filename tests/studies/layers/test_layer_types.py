@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from math import ceil
+from math import ceil, log
 from typing import Any
 
 import pytest
@@ -109,3 +110,14 @@ def test_operations_are_those_of_the_formula(kind: LayerType, window: int, kerne
     with flop_counter() as counter:
         layer(x, shared)
     assert counter.get_total_flops() == 2 * batch * BY_HAND[kind.name](n, 6, sizes)
+
+
+@every_type
+@pytest.mark.parametrize("cell", ["complexity", "sequential", "path"])
+def test_formulas_are_what_the_table_says(kind: LayerType, cell: str) -> None:
+    claim = getattr(kind, cell)
+    sizes, n = Sizes(d_model=11, heads=1, window=5, kernel_width=3), 7
+    text = claim.text.removeprefix("O(").removesuffix(")").replace("log_k n", "log(n, k)")
+    products = re.sub(r"(?<=[a-z²]) (?=[a-z])", " * ", text).replace("²", "**2")
+    names = {"n": n, "d": sizes.d_model, "r": sizes.window, "k": sizes.kernel_width, "log": log}
+    assert claim.formula(n, sizes) == pytest.approx(eval(products, names))
