@@ -164,7 +164,7 @@ def test_filters(bounds: dict[str, int], kept: list[int]) -> None:
         ),
         (
             {"alignments": "links.txt", "transforms": [{"kind": "tag"}]},
-            r"alignments count the words of the text as it stands",
+            r"alignments count the words of the original text",
         ),
         ({"transforms": [{"kind": "filter"}]}, r"without bounds keeps everything"),
         (
