@@ -118,8 +118,8 @@ class Batches:
 
     The sentences of a step are a pure function of (store, step_tokens, seed, epoch, vocabularies,
     sampling, parts, sampling_temperature).  Every epoch groups and orders the pairs again, and
-    shows every row as often as the weight of its part says.  Ranks and ``device_tokens`` divide each
-    step, see :func:`~dragoman.data.grouping.divide`.
+    shows every row as often as the weight of its part says.  Ranks and ``device_tokens`` divide
+    each step, see :func:`~dragoman.data.grouping.divide`.
 
     Args:
         store: the sentence pairs.
