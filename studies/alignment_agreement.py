@@ -1,11 +1,11 @@
-"""How often each head of a model looks at the source words that are linked to what it writes.
+"""How often each attention head looks at the source words that are linked to the output.
 
     python studies/alignment_agreement.py runs/guided --source val.en --target val.de \\
         --alignments val.align
 
-Of the target pieces with a link, the share for which the source piece of the largest weight is of a
-linked word, for every layer and head, while the given target is read.  A path in the format of
-Pharaoh for pairs that the model has not learned from; see docs/objectives.md.
+For every layer and head: of the target pieces with a link, the share for which the source piece of
+the largest weight belongs to a linked word, under teacher forcing.  The alignments are in Pharaoh
+format, for pairs that the model was not trained on; see docs/objectives.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EVERYTHING = CleaningConfig(
 
 @torch.no_grad()
 def main() -> None:
-    """Print one line for each head, with its share in percent."""
+    """Print one line per head, with its share in percent."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     for name in ("source", "target", "alignments"):

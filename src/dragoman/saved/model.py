@@ -381,7 +381,7 @@ def load_for_search(
 
 
 def _check_format(found: object, where: Path) -> None:
-    """Check the format before reading anything else, which a newer format may define differently."""
+    """Check the format before reading anything else, which may differ in a newer format."""
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise SavedError(f"{where}: format: expected a whole number from 1 on, found {found!r}")
     if found > FORMAT:
