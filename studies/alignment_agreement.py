@@ -51,14 +51,15 @@ def main() -> None:
             if batch.alignments is None:
                 continue
             memory = saved.model.encode(batch.source, batch.source_mask)
+            # (batch, layers, heads, target, source)
             _, looks = saved.model.decode_attending(batch.target_input, memory)
-            # (batch, layers, heads, target)
+            # (batch, layers, heads, target, 1)
             hits = (
                 batch.alignments[:, None, None]
                 .expand(looks.shape)
                 .gather(-1, looks.argmax(-1, keepdim=True))
             )
-            sums = hits.sum((0, 3, 4)).double()
+            sums = hits.sum((0, 3, 4)).double()  # (layers, heads)
             found = sums if not linked else found + sums
             linked += int(batch.alignments.any(-1).sum())
     for layer, heads in enumerate(found / linked, 1):

@@ -143,12 +143,13 @@ def _depends(output: Tensor, given: Sequence[Tensor]) -> Tensor:
     gradients = torch.autograd.grad(
         (output * weights).sum(), given, retain_graph=True, materialize_grads=True
     )
+    # each (1, positions, d) or (1, d) -> (positions,) or (1,)
     return torch.cat([one.flatten(0, -2).ne(0).any(-1) for one in gradients])
 
 
 def _through(calls: Sequence[Call], distance: Tensor) -> Tensor:
-    """Distances ``(n, n)`` of a layer's outputs from the stack's inputs, from its inputs' ones."""
-    reached = []
+    """Distances of a layer's outputs from the stack's inputs, given those of its inputs."""
+    reached = []  # each (positions, n)
     state = distance.new_empty(0, distance.shape[1])
     positions = distance.split([call.positions for call in calls])
     for call, part in zip(calls, positions, strict=True):

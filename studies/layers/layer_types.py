@@ -118,6 +118,7 @@ class BareAttention(Layer):
         self, x: Tensor, state: list[Tensor], shared: Tensor | None
     ) -> tuple[Tensor, list[Tensor]]:
         """See :meth:`Layer.call`; queries, keys and values are slices of ``x``."""
+        # (batch, heads, positions, d_model / heads)
         parts = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
         context = self.scoring(parts, KeysValues(parts, parts), shared, self.dropout, 0)
         return context.transpose(1, 2).flatten(2), state
@@ -190,8 +191,7 @@ class LayerType:
 
     name: str
     build: Callable[[Sizes, int], Layer]
-    """Builds the layer from sizes and its place in a stack, from 0; only dilation uses the
-    place."""
+    """From sizes and the layer's place in a stack, from 0; only dilation uses the place."""
     complexity: Claim
     """Operations of a layer."""
     sequential: Claim

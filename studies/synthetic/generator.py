@@ -45,7 +45,7 @@ def generate(rows: int, seed: int = 1, *, dev: int = 1000, test: int = 1000) -> 
 
     Args:
         rows: training rows.
-        seed: of the random draws.
+        seed: seed of the random draws.
         dev: rows for choosing a model.
         test: rows for measuring it.
 

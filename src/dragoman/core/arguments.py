@@ -18,8 +18,8 @@ def check_text(text: object, name: str) -> str:
     """Return ``text`` if it is a string.
 
     Args:
-        text: what was passed.
-        name: what it is, for the error.
+        text: the value passed.
+        name: its name in the error.
 
     Raises:
         UsageError: it is something else.
@@ -35,8 +35,8 @@ def check_lines(lines: Iterable[str], name: str = "line") -> Iterator[str]:
     """Iterate over ``lines``, checking that each is a string.
 
     Args:
-        lines: what was passed.
-        name: what each of them is, for the error.
+        lines: the value passed.
+        name: name of each item in the error.
 
     Raises:
         UsageError: at once, if it is a single string or not iterable; later, if an item is not a
@@ -65,8 +65,8 @@ def check_path(path: object, name: str = "model or run") -> Path:
     """Return ``path`` as a path, if it is one.
 
     Args:
-        path: what was passed.
-        name: what it is, for the error.
+        path: the value passed.
+        name: its name in the error.
 
     Raises:
         UsageError: it is not a path, or it is empty.

@@ -59,7 +59,7 @@ class Config(BaseModel):
 
         Args:
             circumstance: when they are not read, such as "without positions: learned".
-            names: of the settings.
+            names: names of the settings.
         """
         for name in names:
             value = getattr(self, name)
@@ -204,7 +204,7 @@ def on_base(
     replaced, as are the sections in ``replaced`` and a section of another ``family``.
 
     Args:
-        values: of the file ``path``.
+        values: values of the file ``path``.
         path: a base is looked up beside it, and otherwise among the installed recipes.
         relocate: makes the paths in values absolute, given the folder of their file.
         replaced: sections that only make sense as a whole, such as ``data.dev``.

@@ -66,7 +66,7 @@ def computes_bfloat16(device: torch.device) -> bool:
 
 
 def decide_precision(wanted: Precision, device: torch.device) -> DecidedPrecision:
-    """What to compute in: ``auto`` is bfloat16 where the hardware has it.
+    """The precision to compute in: ``auto`` is bfloat16 where the hardware has it.
 
     Callers with several processes, or that resume later, decide once and keep the answer.
     """
@@ -108,7 +108,7 @@ def _system_memory() -> float:
 
 
 def _container_memory() -> float:
-    """What is left of a control group's limit; infinity if there is none."""
+    """Bytes left within the limit of the control group; infinity if there is none."""
     group = Path("/sys/fs/cgroup")
     try:
         limit = (group / "memory.max").read_text(encoding="ascii").strip()

@@ -68,7 +68,7 @@ class MissingExtraError(DragomanError):
         """The error for a dependency commonly called ``name``.
 
         Args:
-            name: what it is called.
+            name: name of the dependency.
             packages: packages that provide it, and those used with it.
         """
         return cls(f"{name} is not installed; add it with: {install_command(*packages)}")
@@ -88,7 +88,7 @@ class WorkerError(DragomanError):
 
     Args:
         message: its text.
-        exit_code: of the other process' error, if it is known.
+        exit_code: exit code of the other process' error, if known.
     """
 
     exit_code = 8

@@ -221,7 +221,7 @@ def make_directory(path: Path, wanted: Path | None = None) -> None:
     """Make a directory and its parents; an existing one is left unchanged.
 
     Args:
-        path: of the directory.
+        path: path of the directory.
         wanted: the path that errors name: what is to be written into it.
 
     Raises:
@@ -317,7 +317,7 @@ def _flush_tree(directory: Path) -> None:
 
 
 def _flush_directory(path: Path) -> None:
-    """Make a rename durable; it is no error if the file system cannot flush a directory."""
+    """Make a rename durable; a file system that cannot flush a directory is no error."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

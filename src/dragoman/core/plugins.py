@@ -37,9 +37,9 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
     """The class that a package adds to ``group`` as ``name``.
 
     Args:
-        group: of entry points.
+        group: group of entry points.
         name: one of :func:`installed`.
-        base: what it must be a subclass of.
+        base: required base class.
 
     Raises:
         ConfigError: it cannot be imported, is something else, or two packages add the same name;

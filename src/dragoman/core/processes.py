@@ -69,7 +69,7 @@ class WorkerPool:
         begin: called in each with ``arguments`` before its first task; a function of a module, as
             tasks are, not of a script.
         arguments: for ``begin``; sent once, not with every task.
-        work: what the workers do, for errors, such as "translates".
+        work: what the workers do, as named in errors, such as "translates".
         remedy: what the user can do if a worker is killed.
     """
 

@@ -2,7 +2,7 @@
 
 A flat section is a small configuration beside the layer that it configures.  Where a class has a
 field ``residual: Flat[ResidualConfig]``, code reads ``config.residual.dropout`` and the file says
-``dropout``; the name of the field is no key of the file.
+``dropout``; the name of the field is not a key of the file.
 
 A field that holds one of several configurations, chosen by a key such as ``family``, is annotated
 with an :class:`OneOf`.
@@ -160,8 +160,8 @@ def members(field: FieldInfo, base: type[Model]) -> list[type[Model]]:
     """The configuration classes that a field may hold.
 
     Args:
-        field: of a configuration.
-        base: what they are subclasses of.
+        field: field of a configuration.
+        base: their base class.
     """
     choice = choice_of(field)
     if choice is not None:
@@ -173,8 +173,8 @@ def configs_in(annotation: Any, base: type[Model]) -> list[type[Model]]:
     """The configuration classes that a type annotation mentions, through unions and lists.
 
     Args:
-        annotation: of a field.
-        base: what they are subclasses of.
+        annotation: annotation of a field.
+        base: their base class.
     """
     # Python 3.10 takes dict[str, ...] for a class.
     is_class = isinstance(annotation, type) and get_origin(annotation) is None

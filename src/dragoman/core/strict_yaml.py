@@ -89,7 +89,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def _parts(node: yaml.Node) -> list[yaml.Node]:
-    """What a list or mapping is made of; nothing for a single value."""
+    """The nodes in a list or mapping; none for a single value."""
     if isinstance(node, yaml.MappingNode):
         return [part for pair in node.value for part in pair]
     return node.value if isinstance(node, yaml.SequenceNode) else []

@@ -74,10 +74,10 @@ def prepare_alignments(
     encoding of its line.
 
     Args:
-        directory: where the links are, or will be.
-        store: what :func:`~dragoman.data.prepare.prepare` made of ``parts``.
+        directory: where the links are or will be.
+        store: the store that :func:`~dragoman.data.prepare.prepare` made from ``parts``.
         parts: the corpus; rows of a part without ``alignments`` have no links.
-        vocabularies: what the store was encoded with.
+        vocabularies: vocabularies of the store.
         cleaning: which pairs were dropped.
         held_out: keys of pairs that were also dropped.
 
@@ -243,9 +243,9 @@ class AlignedBatches:
     A target piece is linked to a source piece if a link joins their words.
 
     Args:
-        batches: of the rows of a store.
-        links: what :func:`prepare_alignments` made for that store.
-        vocabularies: what it was encoded with.
+        batches: batches of the rows of a store.
+        links: the links that :func:`prepare_alignments` made for that store.
+        vocabularies: vocabularies of that store.
     """
 
     def __init__(self, batches: Batches, links: Store, vocabularies: Vocabularies) -> None:
@@ -268,7 +268,7 @@ class AlignedBatches:
     def _of(self, batch: Batch) -> Tensor | None:
         """Links between pieces, ``(batch, target, source)``; None if the batch has none."""
         rows = batch.rows.numpy()
-        sources, counts = self._links.gather("source", rows)
+        sources, counts = self._links.gather("source", rows)  # (links,), (batch,)
         targets, _ = self._links.gather("target", rows)
         if not len(sources):
             return None
@@ -279,9 +279,11 @@ class AlignedBatches:
             max(int(words.max()), int(ends.max())) + 2
             for words, ends in ((target_words, targets), (source_words, sources))
         ]
+        # (batch, target words, source words)
         linked = np.zeros((len(rows), *sizes), dtype=np.bool_)
         sentences = np.arange(len(rows))
         linked[np.repeat(sentences, counts), targets, sources] = True
+        # (batch, target, source)
         pieces = linked[sentences[:, None, None], target_words[:, :, None], source_words[:, None]]
         return torch.from_numpy(pieces)
 

@@ -127,12 +127,12 @@ class Batches:
             the number of sentences times the length of the longest.  A single pair that exceeds it
             forms a step by itself.
         device_tokens: maximum padded tokens per batch and side.
-        seed: of the order and of subword sampling.
-        rank: of this process among those that train together.
+        seed: seed of the order and of subword sampling.
+        rank: rank of this process among those that train together.
         world_size: number of these processes.
-        vocabularies: what the store was encoded with; needed for ``sampling`` and ``parts``.
+        vocabularies: vocabularies of the store; needed for ``sampling`` and ``parts``.
         sampling: BPE-dropout probability or unigram alpha; with 0, every epoch sees the stored ids.
-        parts: of the corpus, whose transforms may change the text in each epoch; if empty, the text
+        parts: parts of the corpus, whose transforms may change the text in each epoch; if empty, it
             never changes.
         sampling_temperature: see :func:`~dragoman.data.proportions.mixed_weights`.
 
@@ -338,7 +338,7 @@ def _with_end(
     """Sentences as padded rows, each with an end symbol, and the mask of real tokens."""
     width = int(lengths.max(initial=0)) + 1
     columns = np.arange(width)
-    padded = np.full((len(lengths), width), PAD, dtype=np.int64)
+    padded = np.full((len(lengths), width), PAD, dtype=np.int64)  # (batch, width)
     padded[columns < lengths[:, None]] = ids
     padded[np.arange(len(lengths)), lengths] = EOS
     return padded, columns <= lengths[:, None]

@@ -91,7 +91,7 @@ def encode_chunks(
 
     Args:
         chunks: consumed as results are taken, a few chunks ahead.
-        encoder: what each process does.
+        encoder: encodes one chunk, in each process.
         processes: number of encoding processes in addition to this one; with 1, this one encodes.
 
     Raises:

@@ -61,9 +61,9 @@ def prepare(
     appears whole or not at all.
 
     Args:
-        directory: where the store is, or will be.
+        directory: where the store is or will be.
         parts: the corpus, with absolute paths.
-        vocabularies: what sources and targets are encoded with.
+        vocabularies: vocabularies that encode sources and targets.
         cleaning: which pairs are dropped.
         max_pieces: pairs with more pieces on a side are dropped.
         held_out: keys of pairs that must not be trained on, see

@@ -55,7 +55,7 @@ def mixed_weights(parts: Sequence[StoredPart], temperature: float | None) -> lis
     2019, arXiv:1907.05019, section 4.2).
 
     Args:
-        parts: of the store.
+        parts: parts of the store.
         temperature: T; None leaves the weights as they are.
     """
     weights = [part.weight for part in parts]

@@ -39,10 +39,10 @@ class Sampler:
 
     Args:
         store: the best segmentations.
-        vocabularies: what it was encoded with.
+        vocabularies: vocabularies of the store.
         sampling: BPE-dropout probability or unigram alpha; 0 keeps the best segmentation.
         batch_tokens: the budget of a batch.
-        seed: of the sample that estimates how much longer sentences become.
+        seed: seed of the sample that estimates how much longer sentences become.
         rewriter: changes the text first, if a part of the corpus has random transforms.
     """
 
@@ -75,7 +75,7 @@ class Sampler:
         Args:
             planned: the rows of each batch.
             shown: how often the epoch showed each of these rows before.
-            epoch: from 0; transforms draw by it.
+            epoch: number from 0, which random transforms depend on.
             seed: the same seed and rows give the same pieces.
         """
         rows = np.concatenate(planned)
@@ -169,7 +169,7 @@ def resample(
     Args:
         ids: the sentences one after another.
         lengths: the length of each.
-        vocabulary: what they were encoded with.
+        vocabulary: vocabulary of the ids.
         sampling: BPE-dropout probability or unigram alpha.
         max_pieces: maximum new length of a sentence.
         seed: the same seed and sentences give the same pieces.

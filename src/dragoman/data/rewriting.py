@@ -54,9 +54,9 @@ class Rewriter:
 
     Args:
         store: the rows as they were prepared.
-        vocabularies: what they were encoded with.
-        parts: of the corpus, as many as the store has.
-        seed: of what transforms draw.
+        vocabularies: vocabularies of the store.
+        parts: all parts of the corpus in the store.
+        seed: seed of the random transforms.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Rewriter:
         Args:
             rows: ``(rows,)``.
             shown: how often the epoch showed each of them before, ``(rows,)``.
-            epoch: from 0.
+            epoch: number from 0.
         """
         sources = _lists(self._store.gather("source", rows))
         targets = _lists(self._store.gather("target", rows))

@@ -33,7 +33,7 @@ class Parent:
 
     vocabularies: Vocabularies
     where: str
-    """For messages."""
+    """Its name in messages."""
     extended: bool
     """Whether its vocabulary is extended by pieces of the new text."""
 
@@ -66,14 +66,14 @@ def prepare_vocabularies(
     Vocabularies that the user put there are used unchanged.
 
     Args:
-        directory: of the run.
+        directory: directory of the run.
         parts: the corpus, with absolute paths.
         config: kind, size and so on.
         cleaning: which pairs are dropped.
-        seed: of the sample drawn from a larger corpus.
+        seed: seed of the sample drawn from a larger corpus.
         inputs: the files of the corpus, as they are now.
         held_out: keys of pairs that are not trained on.
-        parent: whose vocabularies are kept or extended.
+        parent: model whose vocabularies are kept or extended.
 
     Raises:
         ConfigError: the vocabulary does not fit the text, or is not that of ``parent``.

@@ -54,7 +54,7 @@ def score_by_length(
     These are corpus scores of parts of the test set, so their mean is not the overall score.
 
     Args:
-        lengths: of the source of each sentence, in any unit.
+        lengths: length of each source sentence, in any unit.
         systems: translations by the name of the system.
         references: sets of reference translations.
         config: the metrics, of which the first counts; ``confidence_samples`` gives intervals.

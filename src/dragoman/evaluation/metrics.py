@@ -108,7 +108,7 @@ def score_corpus(
     Args:
         hypotheses: the translations, one per sentence.
         references: sets of reference translations, each as long as ``hypotheses``.
-        config: which scores; by default BLEU and chrF.
+        config: the scores to compute; by default, BLEU and chrF.
 
     Returns:
         A score for each of ``config.metrics``, in their order.
@@ -142,8 +142,8 @@ def sentence_chrf(
 
     Args:
         hypotheses: the translations, one per sentence.
-        references: as many.
-        config: how chrF counts.
+        references: one reference per translation.
+        config: settings of chrF.
 
     Raises:
         DataError: there are no lines, or their numbers differ.

@@ -18,8 +18,8 @@ def tags_for(
     Tags that every training part with this target language had are added automatically.
 
     Args:
-        config: of the model.
-        vocabulary: of its sources.
+        config: configuration of the model.
+        vocabulary: vocabulary of its sources.
         language: target language; None leaves it to ``tags``.
         tags: further tags, such as ``<ui>``.
 

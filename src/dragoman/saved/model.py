@@ -234,12 +234,12 @@ def save_model(
     """Write a model directory, whole or not at all; a model that is there is replaced.
 
     Args:
-        directory: to write.
-        config: of the model.
-        vocabularies: of the model.
-        weights: by name.
-        scores: for the model card.
-        origin: for the model card, where the weights come from.
+        directory: directory to write.
+        config: configuration of the model.
+        vocabularies: vocabularies of the model.
+        weights: weights by name.
+        scores: scores for the model card.
+        origin: origin of the weights, for the model card.
 
     Raises:
         StorageError: the disk refuses, or ``directory`` holds something else.
@@ -305,7 +305,7 @@ def model_directory(path: Path) -> Path:
 
 
 def home_of(directory: Path) -> Path:
-    """Where configuration and vocabularies lie: a checkpoint shares these with its run."""
+    """The directory of configuration and vocabularies: a checkpoint shares those of its run."""
     return directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
 
 
@@ -365,7 +365,7 @@ def load_for_search(
     Args:
         path: as for :func:`load_model`.
         device: as for :func:`load_model`.
-        precision: of the weights.
+        precision: precision of the weights.
 
     Raises:
         SavedError: as for :func:`load_model`.

@@ -49,7 +49,7 @@ def balanced_lines(
         pairs: examples with their weights; pairs without languages count as one direction.
         temperature: see :func:`tempered`.
         most: maximum number of pairs to keep.
-        seed: of the sample.
+        seed: seed of the sample.
         joint: whether a language is counted over both sides together.
     """
     samples = _sampled(pairs, most, seed)

@@ -82,7 +82,7 @@ def held_out_keys(pairs: Iterable[Pair], *, either_side: bool = False) -> frozen
     Each side has a 64-bit key that ignores white space, case and Unicode composition.
 
     Args:
-        pairs: of dev and test sets.
+        pairs: pairs of dev and test sets.
         either_side: whether a text is recognised on the other side as well, for training in both
             directions.
     """
@@ -107,7 +107,7 @@ def clean(
     """Normalise pairs and drop unfit ones, in order and in constant memory.
 
     Args:
-        pairs: of one part, within which duplicates are found.
+        pairs: pairs of one part, within which duplicates are found.
         config: what to drop.
         report: records every pair that is read, repaired or dropped.
         part: the part's name in the report.

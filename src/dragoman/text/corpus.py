@@ -110,7 +110,7 @@ class CorpusPart(Config):
         elif form.sides is not None and self.target is None:
             yield f"name both source and target: the {form.sides} to read"
         if self.alignments is not None and not self.has_source:
-            yield "alignments are of two sides, and there is no source; leave them out"
+            yield "alignments link two sides, and there is no source; leave them out"
         changes = self.tags or self.transforms
         if self.alignments is not None and changes:
             yield (

@@ -21,7 +21,7 @@ class Example(NamedTuple):
     """A source and its translation."""
 
     source: str
-    """Without tags; empty where there is none."""
+    """The source without tags; empty if there is none."""
     target: str
     source_language: str
     target_language: str

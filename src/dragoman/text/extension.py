@@ -48,7 +48,7 @@ def extend_vocabularies(
         pairs: sources and targets of the new text with their weight.
         config: only ``size``, ``tags``, ``character_coverage``, ``balance`` and ``training_pairs``
             are read.
-        seed: of the sample drawn from a larger corpus.
+        seed: seed of the sample drawn from a larger corpus.
 
     Raises:
         ConfigError: the size leaves no room for new pieces, or is larger than the text allows.
@@ -72,11 +72,11 @@ def extend(
     Args:
         parent: the vocabulary to extend.
         lines: the new text, each line with its count.
-        config: as there.
-        side: for messages, such as "source "; empty for both.
+        config: as for :func:`extend_vocabularies`.
+        side: name of the side in messages, such as "source "; empty for both.
 
     Raises:
-        ConfigError, DataError: as there.
+        ConfigError, DataError: as for :func:`extend_vocabularies`.
     """
     text = [(parent.normalized(line), count) for line, count in lines]
     text = [(line, count) for line, count in text if line]

@@ -62,8 +62,8 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     characters of a line.  A byte order mark at the start is dropped.
 
     Args:
-        stream: what to read.
-        name: what to call it in messages.
+        stream: the stream to read.
+        name: its name in messages.
 
     Raises:
         DataError: a line is not UTF-8, and the message names the line and byte (both from 1); or
@@ -149,7 +149,7 @@ def line_problem(text: str, *, first: bool = False) -> str | None:
     """Why :func:`decode_lines` would not return ``text`` unchanged as one line; None if it would.
 
     Args:
-        text: what is to be a line.
+        text: the intended line.
         first: whether a file begins with it.
     """
     if "\n" in text or text.endswith("\r"):

@@ -23,8 +23,8 @@ def bpe_dropout(scores: Mapping[str, float], probability: float) -> Splitter:
     """Repeatedly merges the best pair, skipping each pair with ``probability``.
 
     Args:
-        scores: of every piece that may come out of a merge; the higher, the earlier.
-        probability: of skipping a pair; 1 leaves single characters.
+        scores: scores of all pieces that a merge may produce; higher ones are merged first.
+        probability: probability of skipping a pair; 1 leaves single characters.
     """
 
     def split(word: str, rng: Random) -> Split:

@@ -157,7 +157,7 @@ class Vocabulary:
             texts: the texts.
             threads: how many threads share the work; sampling uses one.
             sampling: BPE-dropout probability or unigram alpha; 0 is the best segmentation.
-            seed: of the sampling; the same texts and seed give the same ids.
+            seed: seed of the sampling; the same texts and seed give the same ids.
             normalized: whether ``texts`` came from :func:`~dragoman.text.cleaning.normalize`,
                 which is then skipped.
         """
@@ -174,7 +174,7 @@ class Vocabulary:
         return [self._split_anew(sentence, split, rng) for sentence in ids]
 
     def _splitter(self, sampling: float) -> Splitter:
-        """What draws splits of words into pieces of this vocabulary."""
+        """The function that draws splits of words into pieces of this vocabulary."""
         if sampling not in self._splitters:
             kind = unigram_sampling if self.is_unigram else bpe_dropout
             self._splitters[sampling] = kind(self.scores, sampling)

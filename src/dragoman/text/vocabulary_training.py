@@ -58,7 +58,7 @@ def train_weighted_vocabularies(
         pairs: sources and targets with their weight, read once; at most ``config.training_pairs``
             are kept, each with the same probability.
         config: kind, size and so on.
-        seed: of the sample drawn from a larger corpus.
+        seed: seed of the sample drawn from a larger corpus.
 
     Raises:
         ConfigError: the vocabulary is larger than the text allows or too small for its
@@ -85,7 +85,7 @@ def counted_lines(
     Args:
         pairs: examples where languages are balanced.
         config: only ``training_pairs`` and ``balance`` are read.
-        seed: of the sample.
+        seed: seed of the sample.
         joint: whether the lines of both sides train one vocabulary, and languages count over both.
     """
     if config.balance is None:
@@ -110,7 +110,7 @@ def train_vocabulary(
     Args:
         lines: the text.
         config: kind, size and so on.
-        side: for messages, such as "source "; empty for both.
+        side: name of the side in messages, such as "source "; empty for both.
         exact_size: whether a text that does not give ``config.size`` pieces is an error.
 
     Raises:

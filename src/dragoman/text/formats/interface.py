@@ -66,8 +66,8 @@ class Format(ABC):
         Reading the files again gives the same pairs.
 
         Args:
-            files: as for :meth:`read`; a suffix of compression compresses.
-            sides: what to call the two sides.
+            files: as for :meth:`read`; compressed if the suffix says so.
+            sides: names of the two sides.
 
         Raises:
             ConfigError: it cannot be written, or has no place for these names.

@@ -35,7 +35,7 @@ Transform = Annotated[
 def split_at_first_draw(
     transforms: Sequence[Transform],
 ) -> tuple[list[Transform], list[Transform]]:
-    """Those that run when the corpus is prepared, and those that run in each epoch."""
+    """The transforms that run when the corpus is prepared, and those that run in each epoch."""
     first = next((i for i, one in enumerate(transforms) if one.is_random), len(transforms))
     return list(transforms[:first]), list(transforms[first:])
 

@@ -37,7 +37,7 @@ class FilterConfig(TransformConfig):
 
     @property
     def can_drop(self) -> bool:
-        """What is out of bounds."""
+        """True: examples out of bounds are dropped."""
         return True
 
     def __call__(self, example: Example, rng: Random) -> Example | None:

@@ -49,7 +49,7 @@ class NoiseConfig(SharedTransform):
         return True
 
     def symbols(self, direction: Direction) -> Iterator[str]:
-        """What masked words become."""
+        """The mask symbol, if words are masked."""
         if self.mask:
             yield self.mask_symbol
 

@@ -59,7 +59,7 @@ class DummySourceConfig(TransformConfig):
         yield self.symbol
 
     def redirected(self, direction: Direction) -> Direction:
-        """With the symbol in front of nothing."""
+        """The direction with the symbol as a tag."""
         return direction.model_copy(update={"tags": (*direction.tags, self.symbol)})
 
     def __call__(self, example: Example, rng: Random) -> Example:

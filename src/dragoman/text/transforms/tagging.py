@@ -27,11 +27,11 @@ class TagConfig(SharedTransform):
         return check_tags(tags)
 
     def symbols(self, direction: Direction) -> Iterator[str]:
-        """Those it puts in front."""
+        """The tags that it puts in front."""
         yield from self.tags or (language_tag(direction.target_language),)
 
     def redirected(self, direction: Direction) -> Direction:
-        """With the tags, unless only a share gets them."""
+        """The direction with the tags, unless only a share gets them."""
         if self.is_random:
             return direction
         tags = (*direction.tags, *self.symbols(direction))
