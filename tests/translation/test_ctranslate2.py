@@ -162,9 +162,9 @@ def test_command_line(model: Path, dragoman: CommandLine) -> None:
     ("arguments", "message"),
     [
         (("--sample",), "does not sample"),
-        (("--early-end", "exact"), "early_end exact is pytorch's"),
+        (("--early-end", "exact"), "early_end exact needs engine pytorch"),
         (("--coverage-penalty", "0.2"), "no coverage penalty"),
-        (("--precision", "auto"), "precision auto is pytorch's"),
+        (("--precision", "auto"), "precision auto needs engine pytorch"),
         (("--device", "cuda"), "runs on the cpu"),
         (("--prefix", "a"), "no forced prefix"),
         (("--lm", "lm"), "no language model"),

@@ -121,7 +121,7 @@ class WorkerPool:
             while pending:
                 yield self._result(pending.popleft())
         except BrokenProcessPool as error:
-            # The executor ends what is left; a cancelled task would end its thread, too, in
+            # The executor ends the remaining tasks; cancelling one would also end its thread in
             # Python before 3.12.1.
             pending.clear()
             self._let_end()

@@ -107,7 +107,7 @@ class OneOf(ABC):
         """The names of all that are installed."""
 
     def chosen(self, values: Any) -> Sequence[type[BaseModel]]:
-        """The class that ``values`` name, or all at hand if they name no usable one."""
+        """The class that ``values`` name, or all built-in ones if they name no usable one."""
         if not isinstance(values, dict):
             return self.at_hand()
         try:

@@ -121,7 +121,7 @@ def prepare_alignments(
         write_manifest(unfinished, manifest)
     if left_out:
         log.warning(
-            "%d pairs are learned from without their alignments: normalization splits or joins "
+            "%d pairs are trained on without their alignments: normalisation splits or joins "
             "their words",
             left_out,
         )
@@ -177,7 +177,7 @@ def _joined(part: CorpusPart, alignments: str) -> Iterator[tuple[Pair, list[Link
             counts = (longer, number - 1) if pair is None else (number - 1, longer)
             raise DataError(
                 f"{alignments} has {counts[0]} lines and {part.name} has {counts[1]} pairs; each "
-                "pair needs its line, which may be empty"
+                "pair needs a line, which may be empty"
             )
         for place, (side, text) in enumerate((("source", pair.source), ("target", pair.target))):
             words, linked = len(text.split()), max((link[place] for link in links), default=-1)

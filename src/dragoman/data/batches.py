@@ -164,7 +164,7 @@ class Batches:
         )
         if len(store) and shown < 1:
             raise ConfigError(
-                f"data.train: by its weights an epoch shows {shown:.2g} of {len(store):,} pairs; "
+                f"data.train: by these weights an epoch shows {shown:.2g} of {len(store):,} pairs; "
                 "raise them until it shows at least one"
             )
         self._store = store

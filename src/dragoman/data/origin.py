@@ -89,7 +89,7 @@ def _identity_of(status: os.stat_result) -> tuple[int | None, ...]:
 
 
 def same_content(files: Sequence[InputFile], others: Sequence[InputFile]) -> bool:
-    """Whether these are the same texts in the same order, wherever they lie."""
+    """Whether these are the same texts in the same order, wherever they are stored."""
     return [file.sha256 for file in files] == [file.sha256 for file in others]
 
 

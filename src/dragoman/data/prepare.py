@@ -192,7 +192,7 @@ def nothing_left(parts: Sequence[CorpusPart], report: CleaningReport) -> DataErr
     )
     return DataError(
         f"no sentence pair of {', '.join(part.name for part in parts)} is left after cleaning "
-        f"({main}); check the files, or loosen the cleaning and the filters"
+        f"({main}); check the files, or relax the cleaning and the filters"
     )
 
 

@@ -231,7 +231,7 @@ def save_model(
     *,
     origin: str = "",
 ) -> None:
-    """Write a model directory, whole or not at all; a model that is there is replaced.
+    """Write a model directory, whole or not at all; an existing model is replaced.
 
     Args:
         directory: directory to write.
@@ -288,7 +288,7 @@ def model_directory(path: Path) -> Path:
     """The model directory that ``path`` means: itself, or that of a run.
 
     Raises:
-        SavedError: nothing is there, or a run that has no model yet.
+        SavedError: nothing is there, or it is a run that has no model yet.
     """
     if has_model(path):
         return path / MODEL_DIRECTORY
@@ -296,7 +296,7 @@ def model_directory(path: Path) -> Path:
         return path
     if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
         raise SavedError(
-            f"{path}: this run has no finished model; end it with 'dragoman resume {path}', or "
+            f"{path}: this run has no finished model; finish it with 'dragoman resume {path}', or "
             f"make one of its checkpoints with 'dragoman average {path}'"
         )
     if not os.path.exists(path):

@@ -69,7 +69,7 @@ class TranslationSystem(Config):
             yield from self.unread("by one model", "weights", "ensemble")
         elif self.weights is not None and len(self.weights) != len(self.models):
             yield (
-                f"weights: one for each of the {len(self.models)} models is needed, found "
+                f"weights: expected one for each of the {len(self.models)} models, found "
                 f"{len(self.weights)}"
             )
         yield from self._beyond_ctranslate2() if self.engine == "ctranslate2" else ()
@@ -78,7 +78,7 @@ class TranslationSystem(Config):
 
     def _beyond_ctranslate2(self) -> Iterator[str]:
         if len(self.models) > 1:
-            yield "engine ctranslate2 has no ensembles; name one model"
+            yield "engine ctranslate2 does not support ensembles; name one model"
         if self.language_model is not None:
             yield "engine ctranslate2 has no language model; remove it, or choose engine pytorch"
         if self.prefix:
@@ -86,9 +86,9 @@ class TranslationSystem(Config):
         if self.device not in {None, "cpu"}:
             yield f"engine ctranslate2 runs on the cpu here, not on {self.device}"
         if self.precision in {"auto", "bfloat16"}:
-            yield f"precision {self.precision} is pytorch's; name float32 or int8 for ctranslate2"
+            yield f"precision {self.precision} needs engine pytorch; ctranslate2 has float32, int8"
         if self.search.get("early_end") == "exact":
-            yield "early_end exact is pytorch's; engine ctranslate2 ends by its own rule"
+            yield "early_end exact needs engine pytorch; ctranslate2 ends by its own rule"
 
     def directories(self) -> list[Path]:
         """All directories that are needed to build it."""

@@ -26,7 +26,7 @@ Scored = tuple[str, float]
 """A piece and its score in the vocabulary."""
 
 _LONGEST_PIECE = 16  # characters, as in sentencepiece
-_FEWEST = 2  # a pair of pieces that occurs once is no pattern
+_FEWEST = 2  # a pair of pieces that occurs once is not a pattern
 _USER_DEFINED = 4  # sentencepiece's type of a tag
 _SPACE = "\u2581"
 _JAPANESE = {"HIRAGANA", "KATAKANA", "CJK"}
@@ -98,7 +98,7 @@ def extend(
         largest = len(parent) + len(tags) + len(pieces)
         raise ConfigError(
             f"vocabulary.size {config.size} is larger than the {side}text allows: it has "
-            f"{len(pieces)} pieces beside the {len(parent)} that are extended; set it to "
+            f"{len(pieces)} pieces beyond the {len(parent)} existing ones; set it to "
             f"{largest} or less"
         )
     added = b"".join(_piece(tag, 0.0, _USER_DEFINED) for tag in tags)
@@ -218,7 +218,7 @@ class _Merging:
         while self._heap and len(found) < most:
             count, pair = heapq.heappop(self._heap)
             if -count != self._counts[pair]:
-                continue  # another merge has changed it, and it is there again with its number
+                continue  # another merge changed it; the heap also has it with its new count
             merged = "".join(pair)
             if merged not in self._symbols:  # an old merge has it once its parts are neighbours
                 if -count < _FEWEST:

@@ -202,7 +202,7 @@ class Vocabulary:
         return processor
 
     def normalized(self, text: str) -> str:
-        """``text`` as it is split: "▁" for spaces and at the front, none at the end."""
+        """``text`` before it is split: "▁" for spaces and at the front, none at the end."""
         return str(self._processor.normalize(prepare_line(text)))
 
     def _split_anew(self, ids: list[int], split: Splitter, rng: random.Random) -> list[int]:

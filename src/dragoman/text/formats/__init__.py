@@ -81,7 +81,7 @@ def format_named(name: str) -> Format:
         return loaded
     known = instead(name[:80], format_names(), "formats")
     raise FormatError(
-        f"no format {name!r:.80}{known} (one of another package is there where that is installed)"
+        f"no format {name!r:.80}{known} (formats of other packages must be installed)"
     )
 
 
