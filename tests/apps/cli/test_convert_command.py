@@ -92,7 +92,7 @@ def test_a_device_is_written_to(dragoman: CommandLine) -> None:
         ("many.tsv dangling.tsv", 2, "dangling.tsv: is there already"),
         ("many.tsv train.en train.fr", 2, "train.en: is there already"),
         ("many.tsv b.en b.en", 2, "b.en: is named for either side"),
-        ("many.tsv out.tmx", 2, "out.tmx: files of the format tmx can be read, not written"),
+        ("many.tsv out.tmx", 2, "out.tmx: files of the format tmx are read and not written"),
         ("many.tsv out --output-format tvs", 2, "no format 'tvs'; did you mean 'tsv'?"),
         ("many.tsv b.en b.de --names x y", 2, "--names: a plain file names no sides"),
         ("many.tsv out.tsv --names x x", 2, "both sides would be called 'x'"),

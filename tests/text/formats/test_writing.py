@@ -129,8 +129,8 @@ def test_half_a_surrogate_pair_is_told(compression: str, tmp_path: Path) -> None
         ("tsv", ("e\tn", "de"), "which has a tab"),
         ("tsv", ("en", "d\ne"), "which has a line break"),
         ("tsv", ("\ufeffen", "de"), "which has a byte order mark"),
-        ("tmx", SIDES, "tmx can be read, not written; choose another format"),
-        ("po", SIDES, "po can be read, not written"),
+        ("tmx", SIDES, "tmx are read and not written; choose another format"),
+        ("po", SIDES, "po are read and not written"),
     ],
 )
 def test_what_cannot_be_written_at_all(name: str, sides: Sides, said: str, tmp_path: Path) -> None:

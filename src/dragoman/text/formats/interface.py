@@ -75,7 +75,7 @@ class Format(ABC):
             StorageError: the disk refuses.
         """
         raise ConfigError(
-            f"{files[0]}: files of the format {self.name} can be read, not written; choose another "
+            f"{files[0]}: files of the format {self.name} are read and not written; choose another "
             "format, such as tsv or jsonl"
         )
 
