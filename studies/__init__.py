@@ -1,1 +1,1 @@
-"""Measurements and generators that no user's run needs; see README.md."""
+"""Measurements and generators that are not needed to use Dragoman; see README.md."""

@@ -1,11 +1,11 @@
-"""How often each head of a model looks at the source words that are linked to what it writes.
+"""How often each attention head looks at the source words that are linked to the output.
 
     python studies/alignment_agreement.py runs/guided --source val.en --target val.de \\
         --alignments val.align
 
-Of the target pieces with a link, the share for which the source piece of the largest weight is of a
-linked word, for every layer and head, while the given target is read.  A path in the format of
-Pharaoh for pairs that the model has not learned from; see docs/objectives.md.
+For every layer and head: of the target pieces with a link, the share for which the source piece of
+the largest weight belongs to a linked word, under teacher forcing.  The alignments are in Pharaoh
+format, for pairs that the model was not trained on; see docs/objectives.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EVERYTHING = CleaningConfig(
 
 @torch.no_grad()
 def main() -> None:
-    """Print one line for each head, with its share in percent."""
+    """Print one line per head, with its share in percent."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     for name in ("source", "target", "alignments"):
@@ -51,14 +51,15 @@ def main() -> None:
             if batch.alignments is None:
                 continue
             memory = saved.model.encode(batch.source, batch.source_mask)
+            # (batch, layers, heads, target, source)
             _, looks = saved.model.decode_attending(batch.target_input, memory)
-            # (batch, layers, heads, target)
+            # (batch, layers, heads, target, 1)
             hits = (
                 batch.alignments[:, None, None]
                 .expand(looks.shape)
                 .gather(-1, looks.argmax(-1, keepdim=True))
             )
-            sums = hits.sum((0, 3, 4)).double()
+            sums = hits.sum((0, 3, 4)).double()  # (layers, heads)
             found = sums if not linked else found + sums
             linked += int(batch.alignments.any(-1).sum())
     for layer, heads in enumerate(found / linked, 1):

@@ -1,4 +1,4 @@
-"""How a study is called: ``python -m studies.NAME`` from a checkout."""
+"""How a study is run: ``python -m studies.NAME`` from a checkout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.core.errors import DragomanError
 
 
 class _RefusedError(click.ClickException):
-    """An error for people, with its exit code."""
+    """An error for the user, with its exit code."""
 
     def __init__(self, error: DragomanError) -> None:
         super().__init__(" ".join(str(error).split()))
@@ -23,10 +23,10 @@ class _RefusedError(click.ClickException):
 
 
 class StudyCommand(click.Command):
-    """A command whose errors for people are one line and an exit code, as those of ``dragoman``."""
+    """A command whose errors are one line and an exit code, like those of ``dragoman``."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it, and let click tell what Dragoman refused."""
+        """Run it; click reports what Dragoman refuses."""
         try:
             return super().invoke(ctx)
         except DragomanError as error:

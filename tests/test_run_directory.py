@@ -78,7 +78,7 @@ class TestUsable:
     def test_names_that_cannot_be(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         for path, error, said in (
-            (tmp_path / "file", StorageError, "a file stands where a directory should"),
+            (tmp_path / "file", StorageError, "a file is where a directory should be"),
             (tmp_path / ("x" * 300), StorageError, "the name is too long"),
             (Path(os.fsdecode(b"run\xff")), ConfigError, "not UTF-8"),
         ):

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from studies.layers.result import Result
 
 _FEWEST = 3
-"""Sizes: a line through two of them has no standard error."""
+"""Minimum number of sizes: a line through two has no standard error."""
 _LARGEST = 1_000_000
-"""Of any size."""
+"""Maximum of any size."""
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def _sizes(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
-    """Several numbers that were separated by commas."""
+    """Several numbers, separated by commas."""
     numbers = rising_numbers(context, option, value)
     if len(numbers) < _FEWEST or numbers[0] < 2 or numbers[-1] > _LARGEST:
         raise click.BadParameter(
@@ -37,7 +37,7 @@ def _sizes(context: click.Context, option: click.Parameter, value: str) -> tuple
 
 
 def _centred(context: click.Context, option: click.Parameter, value: int) -> int:
-    """A number of positions that has one in the middle."""
+    """An odd number of positions, so that one is in the middle."""
     if value % 2 == 0:
         raise click.BadParameter(f"{value} is even and has no centre")
     return value
@@ -75,7 +75,7 @@ def _odd(option: str, default: int, text: str) -> Callable[[Function], Function]
 @_odd("--kernel", 3, "Positions that a convolution sees (k).")
 @_number("--heads", 8, "Heads of attention; they divide every width.")
 @_number("--batch", 4, "Sentences.")
-@_number("--rounds", 11, "Samples of each time, of which the median is taken.")
+@_number("--rounds", 11, "Samples of each time; their median is reported.")
 @click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads.  [default: PyTorch's]")
 @device_option
 @click.option(
@@ -120,7 +120,7 @@ def layers(
     sizes = Sizes(d_model=fixed_width, heads=heads, window=window, kernel_width=kernel)
     plan = Plan(sizes, lengths, widths, fixed_length, path_lengths, batch, rounds)
     if output is not None:
-        import dragoman.apps.reports.plots  # noqa: F401 - what is missing is said at once
+        import dragoman.apps.reports.plots  # noqa: F401 - reports a missing package at once
     result = _run(plan, device, threads)
     if as_json:
         print_json(result.values())

@@ -1,10 +1,10 @@
-"""How far apart positions are, and what must wait for what: counted on running layers.
+"""Path lengths and sequential operations, counted on running layers.
 
-Vaswani et al. 2017, section 4: the "maximum path length" is that of the paths that signals travel
-between any two positions of input and output, and "sequential operations" are those that cannot
-run beside one another.  Neither is computed from a formula here.  Which values depend on which is
-asked of gradients: one that is exactly zero means no dependence (masked weights are exact zeros),
-and in float64, call by call, none vanishes that should not.
+Vaswani et al. 2017, section 4: the "maximum path length" is the longest of the paths that signals
+travel between any two positions of input and output, and "sequential operations" are those that
+cannot run in parallel.  Neither is computed from a formula here.  Gradients show which values
+depend on which: one that is exactly zero means no dependence (masked weights are exact zeros), and
+in float64, call by call, none vanishes by underflow.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _UNREACHED = float("inf")
 
 @dataclass(frozen=True)
 class Call:
-    """What one call of a layer makes of what it is given."""
+    """How the outputs of one call of a layer depend on its inputs."""
 
     positions: int
-    """How many it reads."""
+    """Number of positions that it reads."""
     depends: Tensor
     """Whether an output depends on an input, ``(outputs, inputs)``; on either side the positions
     come first, then the parts of the state."""
 
     def distances(self, known: Tensor) -> Tensor:
-        """From those of its inputs, ``(inputs, n)``, to those of its outputs, ``(outputs, n)``."""
+        """Distances of its outputs, ``(outputs, n)``, from those of its inputs, ``(inputs, n)``."""
         unreached = known.new_full((1, known.shape[1]), _UNREACHED)
         return torch.cat([known, unreached])[self._inputs].amin(1) + 1
 
     @cached_property
     def _inputs(self) -> Tensor:
-        """Which inputs each output depends on; where there are fewer, one beyond the last."""
+        """Which inputs each output depends on, padded by one beyond the last."""
         most = int(self.depends.sum(1).max())
         first, which = self.depends.to(torch.int8).sort(dim=1, descending=True)
         return which.masked_fill(first == 0, self.depends.shape[1])[:, : max(most, 1)]
@@ -47,22 +47,22 @@ class Call:
 
 @dataclass(frozen=True)
 class Paths:
-    """Shortest ways between all pairs of an input and an output position."""
+    """Shortest paths between all pairs of an input and an output position."""
 
     maximum: int
-    """Calls on the longest of them; a call is a layer, or one step of a recurrent layer."""
+    """Number of calls on the longest; a call is a layer, or one step of a recurrent layer."""
     connected: float
-    """Share of the pairs that are connected at all; a recurrent layer never looks ahead."""
+    """Share of the pairs that are connected; a recurrent layer never looks ahead."""
 
 
 def shortest_paths(kind: LayerType, sizes: Sizes, n: int) -> Paths:
-    """Stack layers until every output depends on every input, or one more reaches nothing new.
+    """Stack layers until every output depends on every input, or another layer adds no connection.
 
-    A pair counts with the first depth that connects it, by the shortest way.
+    A pair counts with the first depth that connects it, by the shortest path.
 
     Args:
-        kind: of all layers of the stack.
-        sizes: of a layer; d_model does not matter and may be small.
+        kind: type of all layers of the stack.
+        sizes: sizes of a layer; d_model does not matter and may be small.
         n: positions.
     """
     distance = torch.full((n, n), _UNREACHED)
@@ -81,14 +81,14 @@ def shortest_paths(kind: LayerType, sizes: Sizes, n: int) -> Paths:
 
 
 def longest_chain(kind: LayerType, sizes: Sizes, n: int) -> int:
-    """The most operations of a layer that wait for one another, for n positions.
+    """The longest chain of operations of a layer that depend on each other, for n positions.
 
     They are the nodes of PyTorch's own graph for the backward pass, views of memory among them.
-    A layer that computes positions one after another is called so: the loop within PyTorch's LSTM
-    would hide its steps.
+    A layer that computes positions one after another is called once per position: the loop within
+    PyTorch's LSTM would hide its steps.
 
     Args:
-        kind: of layer.
+        kind: type of layer.
         sizes: d_model does not matter.
         n: positions.
     """
@@ -102,7 +102,7 @@ def longest_chain(kind: LayerType, sizes: Sizes, n: int) -> int:
 
 
 def trace(layer: Layer, sizes: Sizes, n: int) -> list[Call]:
-    """Run a layer over n positions and see, call by call, what depends on what."""
+    """Run a layer over n positions and find, call by call, what depends on what."""
     x = _random_input(sizes, n)
     shared, state, calls = layer.shared(x), layer.start(x), []
     for part in x.split(layer.positions_per_call or n, dim=1):
@@ -114,7 +114,7 @@ def trace(layer: Layer, sizes: Sizes, n: int) -> list[Call]:
 
 
 def _stack(kind: LayerType, sizes: Sizes, n: int) -> Iterator[list[Call]]:
-    """The calls of one layer after the other, without end."""
+    """The calls of one layer after another, endlessly."""
     place = 0
     calls = trace(_layer(kind, sizes, place), sizes, n)
     while True:
@@ -143,12 +143,13 @@ def _depends(output: Tensor, given: Sequence[Tensor]) -> Tensor:
     gradients = torch.autograd.grad(
         (output * weights).sum(), given, retain_graph=True, materialize_grads=True
     )
+    # each (1, positions, d) or (1, d) -> (positions,) or (1,)
     return torch.cat([one.flatten(0, -2).ne(0).any(-1) for one in gradients])
 
 
 def _through(calls: Sequence[Call], distance: Tensor) -> Tensor:
-    """Calls from the stack's inputs to a layer's outputs, ``(n, n)``, from those to its inputs."""
-    reached = []
+    """Distances of a layer's outputs from the stack's inputs, given those of its inputs."""
+    reached = []  # each (positions, n)
     state = distance.new_empty(0, distance.shape[1])
     positions = distance.split([call.positions for call in calls])
     for call, part in zip(calls, positions, strict=True):
@@ -162,7 +163,7 @@ def _through(calls: Sequence[Call], distance: Tensor) -> Tensor:
 
 
 def _depth(output: Tensor) -> int:
-    """Nodes on the longest way from a tensor to a leaf, which itself is no operation."""
+    """Nodes on the longest path from a tensor to a leaf, which is not an operation itself."""
     depths: dict[Any, int] = {}
     waiting: list[Any] = [output.grad_fn]
     while waiting:

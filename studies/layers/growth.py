@@ -14,14 +14,14 @@ class Growth:
 
     exponent: float
     standard_error: float
-    """From the residuals; of a count, how far it is from a pure power."""
+    """From the residuals; for a count, how far it is from a pure power."""
 
 
 def fit(sizes: Sequence[int], values: Sequence[float]) -> Growth:
-    """The straight line through the logarithms of both, by least squares, over the upper range.
+    """Fit a straight line to the logarithms of both, by least squares, over the upper range.
 
     Args:
-        sizes: rising, at least 3 of them.
+        sizes: ascending, at least 3 of them.
         values: positive, one for each size.
     """
     first = upper(sizes)

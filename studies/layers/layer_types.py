@@ -1,7 +1,7 @@
-"""The layer types of Table 1 (Vaswani et al. 2017, section 4), each as this project has it.
+"""The layer types of Table 1 (Vaswani et al. 2017, section 4), as implemented in this project.
 
-The table compares what maps a sequence of n vectors of width d to another one.  Its formulas stand
-here beside the modules that they are about; what measures and counts these is elsewhere.
+The table compares what maps a sequence of n vectors of width d to another one.  Its formulas are
+listed here beside the modules that they describe; measuring and counting is elsewhere.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Sizes:
     """Sizes of a layer."""
 
     d_model: int = 256
-    """d: width of what comes in and goes out."""
+    """d: width of input and output."""
     heads: int = 8
-    """Of attention; they divide d_model."""
+    """Attention heads; they divide d_model."""
     window: int = 33
     """r: positions that restricted self-attention sees, odd."""
     kernel_width: int = 3
@@ -43,10 +43,10 @@ class Layer(nn.Module, ABC):
     """A layer that reads a sentence in calls; the positions of one call are computed at once."""
 
     positions_per_call: int | None = None
-    """How many can be computed at once; None: all."""
+    """How many positions can be computed at once; None for all."""
 
     def shared(self, x: Tensor) -> Tensor | None:
-        """What the layers of a stack are all given, made once for them; nothing if not overridden.
+        """What all layers of a stack share, made once for them; nothing unless overridden.
 
         Args:
             x: ``(batch, n, d_model)``, without padding.
@@ -73,12 +73,12 @@ class Layer(nn.Module, ABC):
         """
 
     def forward(self, x: Tensor, shared: Tensor | None) -> Tensor:
-        """``(batch, n, d_model)`` to the same shape, as a model would do it: in one call."""
+        """``(batch, n, d_model)`` to the same shape in one call, as in a model."""
         return self.call(x, self.start(x), shared)[0]
 
 
 class Mixed(Layer):
-    """What stands first in an encoder layer of a Transformer."""
+    """The first sublayer of an encoder layer of a Transformer."""
 
     def __init__(self, sizes: Sizes, window: int | None = None, **choices: Any) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Mixed(Layer):
 
 
 class BareAttention(Layer):
-    """Self-attention without projections: what the paper's formula is about, and no layer."""
+    """Self-attention without projections: what the paper's formula describes, but not a layer."""
 
     def __init__(self, sizes: Sizes, neighbourhood: Neighbourhood) -> None:
         super().__init__()
@@ -118,6 +118,7 @@ class BareAttention(Layer):
         self, x: Tensor, state: list[Tensor], shared: Tensor | None
     ) -> tuple[Tensor, list[Tensor]]:
         """See :meth:`Layer.call`; queries, keys and values are slices of ``x``."""
+        # (batch, heads, positions, d_model / heads)
         parts = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
         context = self.scoring(parts, KeysValues(parts, parts), shared, self.dropout, 0)
         return context.transpose(1, 2).flatten(2), state
@@ -128,7 +129,7 @@ def _mask(x: Tensor) -> Tensor:
 
 
 class Recurrence(Layer):
-    """An LSTM: a position needs the state after the one before."""
+    """An LSTM: a position needs the state after the previous one."""
 
     positions_per_call = 1
 
@@ -148,7 +149,7 @@ class Recurrence(Layer):
 
 
 class Convolutional(Layer):
-    """A convolution that is centred at each position."""
+    """A convolution centred at each position."""
 
     def __init__(self, sizes: Sizes, dilation: int = 1) -> None:
         super().__init__()
@@ -166,14 +167,14 @@ def dilation(kernel_width: int, place: int) -> int:
     """Distance between the positions of a window, by the layer's place in a stack, from 0.
 
     It grows by ``(k + 1) / 2``, the positions of a window from its middle on: doubled where k is
-    3, as in ByteNet.  Were it to grow by k, some positions near either end would never meet: the
-    way of a signal between them would lead outside of the sentence.
+    3, as in ByteNet.  If it grew by k, some positions near either end would never meet: the path of
+    a signal between them would lead outside the sentence.
     """
     return ((kernel_width + 1) // 2) ** place
 
 
 Formula = Callable[[int, Sizes], float]
-"""What stands within an O(), as a function of n and the sizes."""
+"""The term inside an O(), as a function of n and the sizes."""
 
 
 @dataclass(frozen=True)
@@ -190,13 +191,13 @@ class LayerType:
 
     name: str
     build: Callable[[Sizes, int], Layer]
-    """From sizes and the layer's place in a stack, from 0; only dilation asks for the place."""
+    """From sizes and the layer's place in a stack, from 0; only dilation uses the place."""
     complexity: Claim
     """Operations of a layer."""
     sequential: Claim
-    """Least number of operations one after another."""
+    """Minimum number of sequential operations."""
     path: Claim
-    """Longest way of a signal between two positions, in layers or steps."""
+    """Maximum path length between two positions, in layers or steps."""
     uniform: bool = True
     """Whether all layers of a stack see the same positions."""
 
@@ -270,5 +271,5 @@ LAYER_TYPES: tuple[LayerType, ...] = (
         _BY_KERNEL,
     ),
 )
-"""The rows of Table 1.  "Bare" leaves out the projections, which the paper's formula does, too;
-its convolutional row is two here, since its text tells contiguous and dilated kernels apart."""
+"""The rows of Table 1.  "Bare" leaves out the projections, as the paper's formula does; its
+convolutional row is two here, since its text distinguishes contiguous and dilated kernels."""

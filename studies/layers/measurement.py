@@ -1,4 +1,4 @@
-"""Measuring layers of every type at several sizes, in turn, so that noise falls on all alike."""
+"""Measuring layers of every type at several sizes, in turn, so that noise affects all equally."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from studies.layers.layer_types import Layer, LayerType, Sizes
 from studies.layers.peak import peak_bytes
 
 _PLACE = 1
-"""In a stack: where dilated convolutions begin to leave something out."""
+"""Place in a stack where dilated convolutions begin to skip positions."""
 _TRACED_WIDTH, _TRACED_HEADS = 8, 2
-"""What depends on what is the same at any width."""
+"""Width for tracing dependences, which are the same at any width."""
 _SHORTEST = 2e-3
-"""Seconds that a sample of time takes at least, by repetition."""
+"""Minimum seconds of a time sample, reached by repetition."""
 
 Advance = Callable[[], object]
 """Called after each step of the work, for a progress bar."""
@@ -43,43 +43,43 @@ class Plan:
     batch: int
     """Sentences."""
     rounds: int
-    """Samples of each time, after one that is thrown away."""
+    """Samples of each time, after one that is discarded."""
 
     @property
     def points(self) -> list[tuple[int, int]]:
-        """All (n, d), each once."""
+        """All pairs (n, d), each once."""
         over_n = [(n, self.sizes.d_model) for n in self.lengths]
         return list(dict.fromkeys(over_n + [(self.length, d) for d in self.widths]))
 
 
 @dataclass(frozen=True)
 class LayerCost:
-    """What one layer takes at one size, for the whole batch."""
+    """The cost of one layer at one size, for the whole batch."""
 
     n: int
     d: int
     forward_seconds: float
-    """Of a pass that keeps nothing for gradients."""
+    """Seconds of a forward pass that keeps nothing for gradients."""
     seconds: float
-    """Forward and backward."""
+    """Seconds of forward and backward pass."""
     forward_flops: int
     flops: int
-    """Forward and backward: products of matrices, a multiplication and an addition being two."""
+    """Operations of the matrix products, forward and backward; a multiply-add counts as two."""
     activation_bytes: int
-    """Kept by the forward pass for the backward pass, without input and weights."""
+    """Bytes kept by the forward pass for the backward pass, without input and weights."""
     peak_bytes: int
-    """Most at any time in forward and backward pass, with gradients."""
+    """Peak bytes in forward and backward pass, with gradients."""
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """What must wait for what, and how far signals travel."""
+    """How many operations are sequential, and how far signals travel."""
 
     n: int
     chain: int
-    """The most operations of one layer that wait for one another."""
+    """Length of the longest chain of operations of one layer that depend on each other."""
     path: int
-    """Layers or steps between the two positions that are furthest apart."""
+    """Layers or steps between the two positions that are farthest apart."""
     connected: float
     """Share of pairs of positions that any number of layers connects."""
 
@@ -106,8 +106,8 @@ def measure(
 ) -> dict[str, list[LayerCost]]:
     """Costs by the layer type's name, in the order of the plan's points.
 
-    A round goes through all sizes, and at each through all types, so that whatever else the
-    machine does falls on all of them alike; times are medians over the rounds.
+    A round goes through all sizes, and at each through all types, so that other load on the machine
+    affects all of them equally; times are medians over the rounds.
     """
     trials = {
         (kind.name, point): _Trial(plan, kind, point, device)
@@ -139,7 +139,7 @@ class _Trial:
         self.times: list[tuple[float, float]] = []
 
     def count(self) -> None:
-        """Count what does not vary, and find how often a pass is to be repeated in a sample."""
+        """Count what does not vary, and find how often a pass must be repeated per sample."""
         given = [self.x, *self.layer.parameters()]
         if self.shared is not None:
             given.append(self.shared)
@@ -179,10 +179,10 @@ class _Trial:
         self._output().sum().backward()
 
     def _flops(self) -> tuple[int, int]:
-        """Forward, and with backward, where no fused kernel hides what is multiplied.
+        """Operations forward, and with backward, without fused kernels that hide the products.
 
-        That is without data for attention (see models.cost), and in float64 for an LSTM, which
-        takes long without data.  Sentences cost alike, so one is counted.
+        They are counted without data for attention (see models.cost), and in float64 for an LSTM,
+        which is slow without data.  All sentences cost the same, so one is counted.
         """
         device = torch.device("meta" if self.layer.positions_per_call is None else "cpu")
         batch, n, d = self.shape

@@ -1,4 +1,4 @@
-"""The result as tables in Markdown, for the terminal and for ``layers.md``."""
+"""The results as Markdown tables, for the terminal and for ``layers.md``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ BEGIN = "<!-- written by studies.layers: begin -->"
 END = "<!-- written by studies.layers: end -->"
 _TITLE = "# Table 1, measured"
 _SHOWN = 3
-"""Path lengths in the table, from the largest down."""
+"""Number of path lengths in the table, from the largest down."""
 
 
 def tables(result: Result) -> str:
-    """All tables, each with a line that says of what."""
+    """All tables, each with a caption."""
     plan = result.plan
     n, d = plan.lengths[upper(plan.lengths) :], plan.widths[upper(plan.widths) :]
     parts = [
@@ -40,12 +40,12 @@ def tables(result: Result) -> str:
 
 
 def write_page(path: Path, result: Result, picture: str) -> None:
-    """Write the tables; in a page that has the markers, what stands around them stays.
+    """Write the tables; in a page with the markers, only the text between them is replaced.
 
     Args:
         path: of the page.
         result: to show.
-        picture: file name, beside the page.
+        picture: name of a file beside the page.
     """
     alternative = "Operations, memory, time and dependences of each layer type over n and d"
     block = f"{BEGIN}\n\n{tables(result)}\n\n![{alternative}]({picture})\n\n{END}"

@@ -27,7 +27,7 @@ class Panel:
 
     title: str
     size: str
-    """What the sizes are of."""
+    """Name of the quantity on the horizontal axis."""
     curves: Sequence[Curve]
 
 

@@ -1,7 +1,7 @@
-"""The most memory that tensors take at any time, counted byte by byte.
+"""Peak memory of tensors, counted byte by byte.
 
-Counted are whole blocks of memory ("storages"), each once, as in ``dragoman.models.footprint``.
-What a single operation takes for itself and gives back before it returns is not seen.
+Whole blocks of memory ("storages") are counted, each once, as in ``dragoman.models.footprint``.
+Temporary memory of a single operation, freed before it returns, is not seen.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 
 def peak_bytes(run: Callable[[], object]) -> int:
-    """Most bytes at any time in tensors that ``run`` makes, those of its backward pass included."""
+    """Peak bytes of the tensors that ``run`` creates, including those of its backward pass."""
     with _LiveBytes() as live:
         run()
     return live.peak

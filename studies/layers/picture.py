@@ -1,4 +1,4 @@
-"""The result as a picture: every quantity over n and over d, both axes logarithmic."""
+"""The results as a picture: every quantity over n and over d, both axes logarithmic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured and what follows from it, as it stands in ``layers.json``."""
+"""The measurements and what follows from them, as in ``layers.json``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studies.layers.layer_types import LAYER_TYPES, Claim, LayerType
 from studies.layers.measurement import Advance, Dependence, LayerCost, Plan, measure, trace
 
 QUANTITIES = tuple(one.name for one in fields(LayerCost) if one.name not in {"n", "d"})
-"""Of a :class:`LayerCost`, whose growth is fitted."""
+"""Quantities of a :class:`LayerCost` whose growth is fitted."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Measured:
     over_d: list[LayerCost]
     dependences: list[Dependence]
     growth: dict[str, dict[str, Growth]]
-    """In ``n`` and in ``d``: of each quantity, and of the paper's ``formula`` at the same sizes.
-    Of ``sequential`` operations and of the ``path`` in n: what was ``counted``, and ``formula``."""
+    """By ``n`` and ``d``: the growth of each quantity, and of the paper's ``formula`` at the same
+    sizes.  For ``sequential`` operations and the ``path``, by n: ``counted``, and ``formula``."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Result:
     layers: list[Measured]
 
     def values(self) -> dict[str, Any]:
-        """For JSON."""
+        """Plain values, for JSON."""
         return asdict(self)
 
 
 def produce(plan: Plan, device: torch.device, advance: Advance) -> Result:
     """Trace, measure and fit all layer types."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # dependences are of many tiny tensors
+    torch.set_num_threads(1)  # dependences are traced on many tiny tensors
     try:
         dependences = {kind.name: trace(plan, kind, advance) for kind in LAYER_TYPES}
     finally:

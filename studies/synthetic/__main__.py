@@ -20,7 +20,7 @@ def synthetic() -> None:
 @click.option("--rows", default=20_000, show_default=True, help="Training rows.")
 @click.option("--dev", default=1000, show_default=True, help="Rows for choosing a model.")
 @click.option("--test", default=1000, show_default=True, help="Rows for measuring it.")
-@click.option("--seed", default=1, show_default=True, help="Of the random draws.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the random draws.")
 def write(directory: Path, rows: int, dev: int, test: int, seed: int) -> None:
     """Write train.tsv, dev.tsv and test.tsv, of any size and seed.
 
@@ -35,7 +35,7 @@ def write(directory: Path, rows: int, dev: int, test: int, seed: int) -> None:
 
 
 @synthetic.command(cls=StudyCommand)
-@click.option("--check", is_flag=True, help="Write nothing; compare what is there.")
+@click.option("--check", is_flag=True, help="Write nothing; check the installed corpus.")
 def pack(check: bool) -> None:
     """Write the corpus that is installed with Dragoman.
 

@@ -1,7 +1,7 @@
-"""Names and patterns out of the Unicode Common Locale Data Repository, by way of Babel.
+"""Names and patterns from the Unicode Common Locale Data Repository, through Babel.
 
-CLDR formats figures; the verbalisers put words where the figures were.  So templates come back
-with ``{}`` in the place of the number, and no-break spaces become plain ones.
+CLDR formats digits; the verbalisers replace these by words.  So templates have ``{}`` in the place
+of the number, and no-break spaces become plain ones.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def _plain(text: str) -> str:
 
 @cache
 def month(language: str, number: int) -> str:
-    """The name of a month (1 is January) as it stands in a date."""
+    """The name of a month (1 is January) as used in a date."""
     return str(_locale(language).months["format"]["wide"][number])
 
 
 @cache
 def weekday(language: str, number: int) -> str:
-    """The name of a weekday (0 is Monday) as it stands in a date."""
+    """The name of a weekday (0 is Monday) as used in a date."""
     return str(_locale(language).days["format"]["wide"][number])
 
 
@@ -74,7 +74,7 @@ def plural(language: str, count: int) -> str:
 
 
 def unit(language: str, unit_name: str, count: int) -> str:
-    """How ``count`` of a unit of time are said: ``"{} hours"``."""
+    """The pattern for ``count`` of a unit of time: ``"{} hours"``."""
     return _unit(language, unit_name, plural(language, count))
 
 
@@ -93,7 +93,7 @@ def _unit(language: str, unit_name: str, category: str) -> str:
 
 
 def currency(language: str, code: str, count: int) -> str:
-    """The name of a currency as it stands after ``count``: "euros"."""
+    """The name of a currency as used after ``count``: "euros"."""
     return _currency(language, code, plural(language, count))
 
 
@@ -103,7 +103,7 @@ def _currency(language: str, code: str, category: str) -> str:
 
 
 def enumeration(language: str, items: list[str]) -> str:
-    """Items joined as in a running text: "two days, three hours, and one minute"."""
+    """Items joined as in running text: "two days, three hours, and one minute"."""
     joined = format_list(
         items, style="unit-short" if language == "ko" else "standard", locale=language
     )

@@ -18,13 +18,13 @@ from studies.synthetic.spanish import Spanish
 _VERBALISERS = (English(), German(), French(), Spanish(), Korean())
 
 MOST_ROWS = 200_000
-"""As many different rows can be drawn quickly; beyond them most draws would be repetitions."""
+"""This many different rows can be drawn quickly; beyond that, most draws would be repetitions."""
 
 _TRIES = 20  # draws of one kind before another has its turn
 
 
 def sayings(seed: int) -> Iterator[Saying]:
-    """Draw without end, kinds in equal shares.
+    """Draw endlessly, kinds in equal shares.
 
     No meaning comes twice, and in no language does a text.  The same seed gives the same sayings
     (for the same releases of Babel and num2words).
@@ -32,7 +32,7 @@ def sayings(seed: int) -> Iterator[Saying]:
     random, new = Random(seed), _New()
     while True:
         kind = random.choice(KINDS)
-        # A kind that runs out of new meanings leaves its place to the others.
+        # A kind that runs out of new meanings gives way to the others.
         for _ in range(_TRIES):
             texts = new.texts(draw(kind, random))
             if texts is not None:
@@ -45,7 +45,7 @@ def generate(rows: int, seed: int = 1, *, dev: int = 1000, test: int = 1000) -> 
 
     Args:
         rows: training rows.
-        seed: of the random draws.
+        seed: seed of the random draws.
         dev: rows for choosing a model.
         test: rows for measuring it.
 

@@ -43,7 +43,7 @@ class German(Verbaliser):
             month=cldr.month("de", meaning.date.month),
             year=numeral("de", meaning.date.year, "year"),
         )
-        # In figures the full stop makes the ordinal; in words the ending does.
+        # With digits, the full stop makes the ordinal; in words, the ending does.
         return text.replace(". ", " ")
 
     def time(self, meaning: Time) -> str:
@@ -54,7 +54,7 @@ class German(Verbaliser):
         return f"am {cldr.weekday('de', meaning.weekday)} um {clock}"
 
     def currency(self, code: str, count: int) -> str:
-        """The currency; CLDR's capital belongs to the adjective of a name that stands alone."""
+        """The currency; CLDR's capital belongs to the adjective of a name by itself."""
         name = super().currency(code, count)
         return re.sub(r"\b[A-Z](?=\w+isch\w* )", lambda capital: capital[0].lower(), name)
 

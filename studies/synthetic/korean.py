@@ -8,11 +8,11 @@ from studies.synthetic import cldr
 from studies.synthetic.meanings import Date, Time
 from studies.synthetic.verbaliser import Verbaliser, joined_numeral, numeral
 
-# Native numerals as they stand before a counter; num2words has only the Sino-Korean ones.
+# Native numerals as used before a counter; num2words has only the Sino-Korean ones.
 _ONES = ("", "한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉")
 _TENS = ("", "열", "스물", "서른", "마흔", "쉰", "예순", "일흔", "여든", "아흔")
 
-# June and October lose a final consonant that their figures do not show.
+# June and October lose a final consonant that their digits do not show.
 _MONTHS = {6: "유월", 10: "시월"}
 
 _ORDINAL_UNITS = {"day": "날", "week": "주", "month": "달", "hour": "시간", "minute": "분"}
@@ -33,7 +33,7 @@ class Korean(Verbaliser):
         return _native(value) if thing == "hour" and value < 100 else self.cardinal(value)
 
     def quantity(self, count: int, unit: str) -> str:
-        """A number of units of time; spelling in words parts the number from its unit."""
+        """A number of units of time; in words, a space separates the number from its unit."""
         return cldr.unit("ko", unit, count).format(f"{self.counting(count, unit)} ")
 
     def ordinal(self, value: int) -> str:
@@ -47,7 +47,7 @@ class Korean(Verbaliser):
     def date(self, meaning: Date) -> str:
         """A date, the year first."""
         month = meaning.date.month
-        # CLDR's month is a figure and a word, such as 3월.
+        # CLDR's month is a number and a word, such as 3월.
         said = cldr.month("ko", month).replace(str(month), self.cardinal(month))
         return self.fill_date(
             meaning,

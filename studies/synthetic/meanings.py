@@ -53,7 +53,7 @@ class Duration:
 
 @dataclass(frozen=True)
 class Amount:
-    """Money: whole units of an ISO 4217 currency, and hundredths where people say "cents"."""
+    """Money: whole units of an ISO 4217 currency, and hundredths if it has "cents"."""
 
     value: int
     cents: int
@@ -68,7 +68,7 @@ WITH_CENTS = frozenset({"EUR", "USD", "CAD"})
 
 FIRST_YEAR, LAST_YEAR = 1900, 2049
 
-# Which units follow one another, and up to which count a unit goes when another precedes it.
+# Which units follow one another, and the maximum count of a unit after another.
 _DURATIONS = (
     ("year", "month"),
     ("week", "day"),
@@ -83,7 +83,7 @@ _UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
 
 
 def _magnitude(random: Random, digits: int) -> int:
-    """A number of 1 to ``digits`` digits, each length as likely, one in four of them round."""
+    """A number of 1 to ``digits`` digits, each length equally likely, one in four of them round."""
     length = random.randint(1, digits)
     value = random.randrange(10 ** (length - 1), 10**length)
     if random.random() < 0.25:
@@ -119,7 +119,7 @@ def _date(random: Random) -> Date:
 
 
 def _time(random: Random) -> Time:
-    # People name the quarters most, and languages have words of their own for them.
+    # The quarters are the most common, and languages have special words for them.
     minute = random.choice((0, 15, 30, 45)) if random.random() < 0.3 else random.randrange(60)
     weekday = random.randrange(7) if random.random() < 0.8 else None
     return Time(random.randrange(24), minute, weekday)

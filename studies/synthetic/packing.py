@@ -17,11 +17,11 @@ from studies.synthetic.generator import sayings
 SEED = 1
 PLACE = Path(synthetic.__file__).with_name(PACKED)
 DIGEST = Path(__file__).with_name("corpus.sha256")
-"""SHA-256 of the unpacked text, which does not depend on who compressed it."""
+"""SHA-256 of the unpacked text, which does not depend on the compressor."""
 
 
 def packed_text(packed: Path) -> bytes:
-    """What is in a packed corpus.
+    """The text of a packed corpus.
 
     Raises:
         DataError: it is missing or damaged.
@@ -33,7 +33,7 @@ def packed_text(packed: Path) -> bytes:
 
 
 def drawn_text(rows: int = ROWS) -> bytes:
-    """What it should be, from the generator: a header, and a line for each of the first rows."""
+    """The expected text, from the generator: a header, and a line for each of the first rows."""
     return "".join(_lines(islice(sayings(SEED), rows))).encode()
 
 
@@ -46,7 +46,7 @@ def pack(packed: Path = PLACE, recorded: Path = DIGEST) -> None:
     """Draw the corpus and write it, and its digest.
 
     Raises:
-        StorageError: there it cannot be written.
+        StorageError: it cannot be written there.
     """
     text = drawn_text()
     with atomic_write(packed, "wb") as stream:

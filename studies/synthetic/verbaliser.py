@@ -29,7 +29,7 @@ except ImportError as error:
 def numeral(language: str, value: int, form: str = "cardinal") -> str:
     """num2words' words for a number; ``form`` is "cardinal", "ordinal" or "year".
 
-    What it gets wrong is put right in the verbaliser of the language.
+    Its mistakes are corrected in the verbaliser of the language.
     """
     return str(num2words(value, lang=language, to=form))
 
@@ -37,7 +37,7 @@ def numeral(language: str, value: int, form: str = "cardinal") -> str:
 def joined_numeral(language: str, value: int, base: int, between: str) -> str:
     """The words for the multiples of ``base`` in a number, then those for the rest.
 
-    num2words takes its time over every new number; in two parts there are few new ones.
+    num2words is slow for every new number; in two parts there are few new ones.
     """
     high, low = divmod(value, base)
     if not high or not low:
@@ -120,7 +120,7 @@ class Verbaliser(ABC):
         return cldr.enumeration(self.language, parts)
 
     def fill_date(self, meaning: Date, *, day: str, month: str, year: str) -> str:
-        """CLDR's pattern for the date with words in the places of its figures."""
+        """CLDR's pattern for the date with words in place of its digits."""
         pattern = cldr.date_pattern(self.language, meaning.with_weekday)
         weekday = cldr.weekday(self.language, meaning.date.weekday())
         return pattern % {"EEEE": weekday, "d": day, "MMMM": month, "y": year}

@@ -213,7 +213,7 @@ def test_options_of_opening_are_told(path: Path, given: dict[str, Any], message:
         ),
         (b"model", r"expected the path of a model or run .*, found b'model' \(bytes\)"),
         (None, "expected the path of a model or run .*, found None"),
-        ("", "an empty name is no path"),
+        ("", "an empty name is not a path"),
     ],
 )
 def test_what_is_no_path_is_said(given: Any, message: str) -> None:

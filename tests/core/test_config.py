@@ -266,8 +266,8 @@ class TestReadYaml:
     @pytest.mark.parametrize(
         ("content", "problem"),
         [
-            (b"a: 1\na: 2\n", r"run.yaml:2: .*'a' stands twice"),
-            (b"a:\n  b: 1\n  b: 2\n", r"run.yaml:3: .*'b' stands twice"),
+            (b"a: 1\na: 2\n", r"run.yaml:2: .*'a' occurs twice"),
+            (b"a:\n  b: 1\n  b: 2\n", r"run.yaml:3: .*'b' occurs twice"),
             (b"a: [1\nb: 2\n", r"run.yaml:2: not valid YAML"),
             (b"a: \x01\n", r"run.yaml: not valid YAML"),
             (b"a: \xe9\n", r"run.yaml: not UTF-8 at byte 4"),
@@ -288,7 +288,7 @@ class TestReadYaml:
 
     def test_what_yaml_can_do_to_a_reader_is_refused_with_its_line(self, tmp_path: Path) -> None:
         content = b"a: 1\nb: &b [*b]\n"
-        with pytest.raises(ConfigError, match=r"run.yaml:2: not valid YAML: an alias stands ins"):
+        with pytest.raises(ConfigError, match=r"run.yaml:2: not valid YAML: an alias is inside"):
             self.read(tmp_path, content)
 
     def test_missing_and_unreadable(self, tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ class TestOverride:
             ("a=[1", "not valid YAML"),
             ("a=99999999999999999999", "not valid YAML: a whole number that does not fit"),
             ("data.parts.0.path=x", "data.parts=VALUE"),
-            ("training.steps.x=1", "steps is no section"),
+            ("training.steps.x=1", "steps is not a section"),
         ],
     )
     def test_settings_that_make_no_sense(self, setting: str, problem: str) -> None:
@@ -339,7 +339,7 @@ class TestOverride:
     def test_all_that_make_no_sense_are_named(self) -> None:
         with pytest.raises(ConfigError) as caught:
             override({"a": 1}, ["a.b=1", "seed=7", "steps", "c=[1"])
-        assert str(caught.value).startswith("3 problems: (1) --set a.b=1: a is no section")
+        assert str(caught.value).startswith("3 problems: (1) --set a.b=1: a is not a section")
         for said in ("(2) --set steps: expected KEY=VALUE", "(3) --set c=[1: not valid YAML"):
             assert said in str(caught.value)
 

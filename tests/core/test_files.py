@@ -126,12 +126,12 @@ class TestAtomicWrite:
     def test_a_file_in_the_place_of_a_directory(self, tmp_path: Path) -> None:
         (tmp_path / "run").write_text("")
         with (
-            refused("a file stands where a directory should"),
+            refused("a file is where a directory should be"),
             atomic_write(tmp_path / "run" / "config.yaml"),
         ):
             pass
         with (
-            refused("a file stands where a directory should"),
+            refused("a file is where a directory should be"),
             atomic_write(tmp_path / "run" / "data" / "x"),
         ):
             pass
@@ -139,7 +139,7 @@ class TestAtomicWrite:
     def test_a_directory_in_the_place_of_the_file(self, tmp_path: Path) -> None:
         (tmp_path / "run").mkdir()
         with (
-            refused("a directory stands where the file should"),
+            refused("a directory is where the file should be"),
             atomic_write(tmp_path / "run") as stream,
         ):
             stream.write("x")
@@ -151,7 +151,7 @@ class TestAtomicWrite:
     ) -> None:
         (tmp_path / "run").mkdir()
         monkeypatch.chdir(tmp_path)
-        with refused("a directory stands where the file should"), atomic_write(name):
+        with refused("a directory is where the file should be"), atomic_write(name):
             pass
         assert names(tmp_path) == {"run"}
 
@@ -274,7 +274,7 @@ class TestAtomicDirectory:
     def test_a_file_at_its_place_is_never_removed(self, tmp_path: Path) -> None:
         (tmp_path / "model").write_text("precious")
         with (
-            refused("a file stands where a directory should"),
+            refused("a file is where a directory should be"),
             atomic_directory(tmp_path / "model"),
         ):
             pytest.fail("the work would be in vain")

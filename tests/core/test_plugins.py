@@ -30,8 +30,8 @@ def test_what_is_installed_is_found_and_loaded_when_asked_for(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("zoo_of_mistakes:Stone", "no subclass of builtins.dict"),
-        ("zoo_of_mistakes:broken", "no subclass of builtins.dict"),
+        ("zoo_of_mistakes:Stone", "not a subclass of builtins.dict"),
+        ("zoo_of_mistakes:broken", "not a subclass of builtins.dict"),
         ("zoo_of_mistakes:Missing", "AttributeError"),
         ("zoo_that_is_not:Animal", "ModuleNotFoundError: No module named 'zoo_that_is_not'"),
     ],

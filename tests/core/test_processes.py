@@ -76,7 +76,7 @@ def test_a_worker_that_is_killed_is_one_clear_error(
     task: object, pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "_WATCH_SECONDS", 0.1)
-    with pytest.raises(WorkerError, match=r"a process that counts was ended .*; count less"):
+    with pytest.raises(WorkerError, match=r"a process that counts was killed.*; count less"):
         list(pool.in_order(task, range(20), ahead=8))  # type: ignore[arg-type]
     with pytest.raises(WorkerError, match="count less"):
         list(pool.in_order(times, [2], ahead=1))

@@ -45,7 +45,7 @@ def test_aliases_and_merges_in_measure() -> None:
 
 @pytest.mark.parametrize("text", ["a: 1\nb: &b [*b]", "a: 1\nb: &b {c: [{d: *b}]}"])
 def test_an_alias_of_what_it_stands_in(text: str) -> None:
-    assert refused(text) == ("an alias stands inside what it stands for", 2)
+    assert refused(text) == ("an alias is inside what it refers to", 2)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_nesting_in_measure() -> None:
         ("!!bool 3", "'3' cannot be read as bool"),
         ("!!float x", "'x' cannot be read as float"),
         ("!!timestamp x", "'x' cannot be read as timestamp"),
-        ('"\\ud800"', "U+D800 is no character of a text"),
-        ('"a\\0"', "U+0000 is no character of a text"),
+        ('"\\ud800"', "U+D800 is not a character of text"),
+        ('"a\\0"', "U+0000 is not a character of text"),
     ],
 )
 def test_values_that_are_none(value: str, problem: str) -> None:

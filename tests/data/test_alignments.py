@@ -82,7 +82,7 @@ def test_rows_keep_the_links_of_their_lines(
     expected = [PAIRS[number][2] if number != 4 else [] for number in KEPT]
     assert rows_of(links) == [[], *expected]
     assert len(store) == len(links)
-    assert "1 pairs are learned from without their alignments" in caplog.text
+    assert "1 pairs are trained on without their alignments" in caplog.text
 
 
 def test_they_are_made_again_when_they_or_the_text_change_and_only_then(

@@ -286,7 +286,7 @@ class TestBadInput:
         part = corpus_of(3)
         with pytest.raises(StorageError, match=r"corpus: holds train\.de.*another directory"):
             prepare(Path(str(part.source)).parent, [part], vocabularies, ALL, max_pieces=100)
-        with pytest.raises(StorageError, match="a file stands where a directory should"):
+        with pytest.raises(StorageError, match="a file is where a directory should be"):
             prepare(Path(str(part.source)), [part], vocabularies, ALL, max_pieces=100)
         assert len(list(read_pairs(part))) == 3
 

@@ -173,7 +173,7 @@ class Named(TranslationModel): Config = TransformerConfig
 BROKEN = {
     "gone_elsewhere:Model": "cannot be loaded: ModuleNotFoundError: No module named 'gone_elsew",
     "half_family:Gone": "cannot be loaded: AttributeError: module 'half_family' has no attribute",
-    "half_family:Half": "is no subclass of dragoman.models.interface.TranslationModel",
+    "half_family:Half": "is not a subclass of dragoman.models.interface.TranslationModel",
     "half_family:Bare": "must have a subclass of FamilyConfig as its attribute Config",
     "half_family:Named": "its Config must have the family 'half', not 'transformer'",
 }

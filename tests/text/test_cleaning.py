@@ -173,7 +173,7 @@ class TestFilters:
 
     @pytest.mark.parametrize("script", ["Hangeul", "Latn]", "", "L}|.", "ko"])
     def test_an_unknown_script_is_a_config_error(self, script: str) -> None:
-        with pytest.raises(ConfigError, match=r"source_scripts: .* is no Unicode script"):
+        with pytest.raises(ConfigError, match=r"source_scripts: .* is not a Unicode script"):
             parse(CleaningConfig, {"source_scripts": [script]}, "run.yaml")
 
     @given(st.lists(st.tuples(any_text, any_text)))

@@ -154,7 +154,7 @@ def test_filters(bounds: dict[str, int], kept: list[int]) -> None:
         ({"transforms": [{"kind": "noize"}]}, r"transforms\.0\.kind.*did you mean 'noise'"),
         ({"transforms": [{"kind": "tag", "tag": "<x>"}]}, r"did you mean 'tags'"),
         ({"transforms": [{"kind": "tag", "tags": ["x"]}]}, r"a tag looks like <2de>"),
-        ({"tags": ["<s>"]}, r"none of sentencepiece's: '<s>'"),
+        ({"tags": ["<s>"]}, r"not one of sentencepiece's: '<s>'"),
         ({"transforms": [{"kind": "copy"}]}, r"copy makes a source, and there is one"),
         ({"source": None, "transforms": [{"kind": "noise"}]}, r"noise changes a source"),
         ({"source": None, "tags": ["<ui>"]}, r"tags go in front of a source"),
@@ -164,7 +164,7 @@ def test_filters(bounds: dict[str, int], kept: list[int]) -> None:
         ),
         (
             {"alignments": "links.txt", "transforms": [{"kind": "tag"}]},
-            r"alignments count the words of the text as it stands",
+            r"alignments count the words of the original text",
         ),
         ({"transforms": [{"kind": "filter"}]}, r"without bounds keeps everything"),
         (

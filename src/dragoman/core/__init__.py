@@ -1,1 +1,1 @@
-"""What every room may use: errors, files, configuration, device, processes."""
+"""What every package may use: errors, files, configuration, device, processes."""

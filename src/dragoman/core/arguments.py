@@ -1,7 +1,7 @@
-"""What programs pass to Dragoman's functions: a value of the wrong kind is one clear error.
+"""Checks of arguments from programs: a value of the wrong kind is one clear error.
 
-Python would take a string for a list of its characters, and tell of a number among lines only from
-deep inside, in words of another library.
+Python would take a string for a list of its characters, and report a number among lines only from
+deep inside, in terms of another library.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dragoman.core.problems import shown
 
 
 def check_text(text: object, name: str) -> str:
-    """``text``, which is a string.
+    """Return ``text`` if it is a string.
 
     Args:
-        text: what was passed.
-        name: what it is, for the error.
+        text: the value passed.
+        name: its name in the error.
 
     Raises:
         UsageError: it is something else.
@@ -32,15 +32,15 @@ def check_text(text: object, name: str) -> str:
 
 
 def check_lines(lines: Iterable[str], name: str = "line") -> Iterator[str]:
-    """The strings of ``lines``, each checked when its turn comes.
+    """Iterate over ``lines``, checking that each is a string.
 
     Args:
-        lines: what was passed.
-        name: what each of them is, for the error.
+        lines: the value passed.
+        name: name of each item in the error.
 
     Raises:
-        UsageError: at once, if it is no iterable of strings but one string, or anything else;
-            later, if one of them is no string.
+        UsageError: at once, if it is a single string or not iterable; later, if an item is not a
+            string.
     """
     given: object = lines
     if isinstance(given, str):
@@ -62,20 +62,20 @@ def check_lines(lines: Iterable[str], name: str = "line") -> Iterator[str]:
 
 
 def check_path(path: object, name: str = "model or run") -> Path:
-    """``path``, which names something.
+    """Return ``path`` as a path, if it is one.
 
     Args:
-        path: what was passed.
-        name: what it is, for the error.
+        path: the value passed.
+        name: its name in the error.
 
     Raises:
-        UsageError: it is no path, or an empty one.
+        UsageError: it is not a path, or it is empty.
     """
     if isinstance(path, (str, os.PathLike)):
         given = os.fspath(path)
         if isinstance(given, str):
             if not given:
-                raise UsageError(f"an empty name is no path; name a {name}")
+                raise UsageError(f"an empty name is not a path; name a {name}")
             return Path(given)
     several = "; give several one by one: load('one', 'two')" if _is_list(path) else ""
     raise UsageError(

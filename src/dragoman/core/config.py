@@ -1,9 +1,9 @@
-"""What every part's configuration has in common: frozen, typed, and strict about its keys.
+"""The base of all configurations: frozen, typed, and strict about keys.
 
 A part declares ``class PartConfig(Config)`` beside the class that it configures.  Values come
 from YAML or from ``--set a.b=value``; unknown keys, values of the wrong type or out of range and
-values that contradict one another are a :class:`~dragoman.core.errors.ConfigError` of one line that
-names each with its key and the remedy.
+values that contradict one another raise a :class:`~dragoman.core.errors.ConfigError` of one line
+that names each with its key and the remedy.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from dragoman.core.strict_yaml import INTEGER_LIMIT, load_yaml
 
 ConfigType = TypeVar("ConfigType", bound="Config")
 
-# A thousand corpora take a tenth of it; what is larger is no configuration, or has no end.
+# A thousand corpora take a tenth of this; a larger file is not a configuration, or is endless.
 _LARGEST_FILE = 1 << 20  # bytes
 
 
 class Config(BaseModel):
-    """Base of all configurations: immutable, finite; keys that nobody reads are refused."""
+    """Base of all configurations: immutable, finite; unknown keys are refused."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
     )
 
     def conflicts(self) -> Iterator[str]:
-        """What is wrong with values that are right by themselves; a line each.  To be overridden.
+        """What is wrong with values that are valid by themselves, one line each; to be overridden.
 
-        It is asked once all values are of their type and within their range, and every line
-        becomes a problem that the user is told.
+        It is called once all values have their type and are within their range; every line is
+        reported to the user as a problem.
         """
         yield from ()
 
     def unread(self, circumstance: str, *names: str) -> Iterator[str]:
-        """Conflicts of settings that nothing reads: they must stay as they are by default.
+        """Conflicts of settings that are not read: they must keep their defaults.
 
-        A default may stand there, so that a resolved configuration can be read again.
+        Their defaults may be given, so that a resolved configuration can be read again.
 
         Args:
             circumstance: when they are not read, such as "without positions: learned".
-            names: of the settings.
+            names: names of the settings.
         """
         for name in names:
             value = getattr(self, name)
@@ -87,13 +87,13 @@ class Config(BaseModel):
 class ComposedConfig(Config):
     """A configuration some of whose fields are flat sections, see :mod:`dragoman.core.sections`.
 
-    It is made from, and dumped as, the keys that the file has.
+    It is made from the keys of the file, and dumped as these.
     """
 
     def model_copy(
         self: ConfigType, *, update: Mapping[str, Any] | None = None, deep: bool = False
     ) -> ConfigType:
-        """A copy with other values, which are named as in the file; they are not checked."""
+        """A copy with changed values, by their keys in the file; they are not validated."""
         changes = gathered(type(self), update or {})
         for name in flat_sections(type(self)):
             if isinstance(changes.get(name), dict):
@@ -106,7 +106,7 @@ class ComposedConfig(Config):
         if not isinstance(values, dict):
             return values
         named = [name for name in flat_sections(cls) if isinstance(values.get(name, cls), dict)]
-        if named:  # of the code, and not of the file
+        if named:  # as in the code, not as in the file
             raise ValidationError.from_exception_data(
                 cls.__name__,
                 [{"type": "extra_forbidden", "loc": (name,), "input": 0} for name in named],
@@ -151,11 +151,11 @@ def read_yaml(path: Path | str) -> dict[str, Any]:
 def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
     """Apply ``a.b=value`` settings to nested ``values``; each value is read as YAML.
 
-    Returns a new mapping; ``values`` stays as it was.
+    Returns a new mapping; ``values`` does not change.
 
     Raises:
-        ConfigError: settings have no ``=``, or their path runs through something not a mapping;
-            all of them are named.
+        ConfigError: settings have no ``=``, or their path runs through something that is not a
+            mapping; the message names all of them.
     """
     result = _copy(values)
     problems = []
@@ -182,7 +182,7 @@ def _set(values: dict[str, Any], setting: str) -> None:
         place = place[parent]
         if not isinstance(place, dict):
             whole = ".".join(parents[:depth])
-            problem = f"{parent} is no section; set it as a whole: {whole}=VALUE"
+            problem = f"{parent} is not a section; set it as a whole: {whole}=VALUE"
             raise ConfigError(f"--set {setting:.200}: {problem}")
     try:
         place[last] = load_yaml(text)
@@ -198,27 +198,28 @@ def on_base(
     replaced: Collection[str] = (),
     families: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """``values`` laid over those of the file that their key ``base`` names, and of its base.
+    """``values`` merged onto those of the file that their key ``base`` names, and of its base.
 
-    Sections are laid over one another key by key, and an empty one says nothing; lists and single
-    values replace, and so do the sections in ``replaced`` and one of another ``family``.
+    Sections are merged key by key, and an empty one changes nothing; lists and single values are
+    replaced, as are the sections in ``replaced`` and a section of another ``family``.
 
     Args:
-        values: of the file ``path``.
-        path: a base is looked for beside it, and otherwise among the recipes that come along.
-        relocate: from values and the folder of their file to values whose paths are absolute.
+        values: values of the file ``path``.
+        path: a base is looked up beside it, and otherwise among the installed recipes.
+        relocate: makes the paths in values absolute, given the folder of their file.
         replaced: sections that only make sense as a whole, such as ``data.dev``.
-        families: sections with a ``family``, and which is meant where none is named.
+        families: sections with a ``family``, and the default family of each.
 
     Raises:
-        ConfigError: a base is missing, wrong in itself, or based on a file that it is a base of.
+        ConfigError: a base is missing, invalid, or part of a circle.
     """
     seen = [Path(os.path.realpath(path))]
     whole = relocate(values, seen[-1].parent)
     while (base := whole.pop("base", None)) is not None:
         if not isinstance(base, str):
             raise ConfigError(f"{seen[-1]}: base: expected the name of a file, found {base!r:.80}")
-        # Unlike pathlib, os.path leaves an unknown user's ~ and a circle of links to the reader.
+        # Unlike pathlib, os.path keeps an unknown user's ~ and a circle of links, for reading to
+        # fail.
         file = Path(os.path.realpath(seen[-1].parent / os.path.expanduser(base)))
         if not os.path.exists(file) and (known := known_recipe(base)):
             file = Path(os.path.realpath(known))
@@ -235,7 +236,7 @@ def on_base(
 def _drop_other_family(
     below: dict[str, Any], above: dict[str, Any], section: str, default: str
 ) -> None:
-    """Forget a section whose keys are of another family than the one that is laid over it."""
+    """Drop a section whose family differs from that of the section merged onto it."""
     present, new = below.get(section), above.get(section)
     if isinstance(present, dict) and isinstance(new, dict):
         family = present.get("family", default)
@@ -267,7 +268,7 @@ def parse(kind: type[ConfigType], values: dict[str, Any], where: Path | str) -> 
         where: the file or place they came from, for error messages.
 
     Raises:
-        ConfigError: one line that names every problem; "did you mean" for an unknown key.
+        ConfigError: one line that names every problem, with "did you mean" for an unknown key.
     """
     try:
         return kind.model_validate(values)
@@ -286,7 +287,7 @@ def _copy(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes Unicode's line ends, which PyYAML would write bare and read as spaces."""
+    """Quotes Unicode's line ends, which PyYAML would write unquoted and read as spaces."""
 
     def represent_str(self, data: str) -> yaml.ScalarNode:
         style = '"' if any(sign in data for sign in "\x85\u2028\u2029") else None

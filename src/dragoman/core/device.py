@@ -1,4 +1,4 @@
-"""What the machine offers: device, precision, memory."""
+"""What the machine provides: device, precision, memory."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def best_device() -> torch.device:
 
 
 def find_device(wanted: torch.device | str | None) -> torch.device:
-    """The device that is asked for, such as ``cuda:1``; a GPU if there is one where none is.
+    """The requested device, such as ``cuda:1``; by default, a GPU if there is one.
 
     Raises:
-        ConfigError: it is not there, or cannot hold numbers.
-        UsageError: ``wanted`` is no string.
+        ConfigError: it does not exist, or cannot hold numbers.
+        UsageError: ``wanted`` is not a string.
     """
     if wanted is None:
         return best_device()
@@ -66,9 +66,9 @@ def computes_bfloat16(device: torch.device) -> bool:
 
 
 def decide_precision(wanted: Precision, device: torch.device) -> DecidedPrecision:
-    """What to compute in: ``auto`` is bfloat16 where the hardware has it.
+    """The precision to compute in: ``auto`` is bfloat16 where the hardware has it.
 
-    Whoever has several processes, or goes on later, decides once and keeps the answer.
+    Callers with several processes, or that resume later, decide once and keep the answer.
     """
     if wanted == "auto":
         return "bfloat16" if computes_bfloat16(device) else "float32"
@@ -81,17 +81,17 @@ def is_emulated(precision: DecidedPrecision, device: torch.device) -> bool:
 
 
 def working_precision(wanted: Precision, device: torch.device) -> torch.dtype:
-    """The type that a model computes in; ``auto`` as :func:`decide_precision` has it."""
+    """The type that a model computes in; ``auto`` is resolved by :func:`decide_precision`."""
     return torch.bfloat16 if decide_precision(wanted, device) == "bfloat16" else torch.float32
 
 
 def machine_memory() -> float:
-    """Bytes of the whole machine."""
+    """Bytes of memory of the whole machine."""
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 def available_memory(device: torch.device) -> float:
-    """Bytes that a run may use: the GPU's, or the system's within the limit of its container."""
+    """Bytes of memory available on a GPU, or on the system within the container's limit."""
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
     return min(_system_memory(), _container_memory())
@@ -108,7 +108,7 @@ def _system_memory() -> float:
 
 
 def _container_memory() -> float:
-    """What is left of a control group's limit; infinity if there is none."""
+    """Bytes left within the limit of the control group; infinity if there is none."""
     group = Path("/sys/fs/cgroup")
     try:
         limit = (group / "memory.max").read_text(encoding="ascii").strip()
@@ -119,11 +119,11 @@ def _container_memory() -> float:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep freed memory instead of returning it to the system each step.
+    """Make the C library keep freed memory instead of returning it to the system each step.
 
-    A step of training or of search frees and takes the same large blocks again; fetching them
-    anew costs a page fault for each 4 KiB, a fifth of the time of searching with a small model.
-    Only glibc has this setting; elsewhere nothing happens.
+    A step of training or of search frees and allocates the same large blocks; fetching them from
+    the system again costs a page fault per 4 KiB, a fifth of the time of searching with a small
+    model.  Only glibc has this setting; elsewhere nothing happens.
     """
     try:
         library = ctypes.CDLL("libc.so.6")

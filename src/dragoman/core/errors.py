@@ -1,8 +1,8 @@
-"""The errors that Dragoman raises for its users: one readable line each, with an exit code.
+"""The errors that Dragoman raises for its users: one readable line with an exit code.
 
 A message says what was found, where (file and line, or configuration key), what was expected,
-and what to do about it.  ``docs/exit-codes.md`` lists the codes.  Mistakes of our own stay
-assertions; they are never a :class:`DragomanError`.
+and what to do about it.  ``docs/exit-codes.md`` lists the codes.  Our own bugs are assertions,
+never a :class:`DragomanError`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class DragomanError(Exception):
 class ConfigError(DragomanError):
     """A configuration, an override or a command-line value does not make sense.
 
-    So does a directory for a run that holds something else.
+    It is also raised for a run directory that holds something else.
     """
 
     exit_code = 2
 
 
 class UsageError(ConfigError, TypeError):
-    """A program passed something of the wrong kind, or used what it had closed.
+    """A program passed a value of the wrong kind, or used something that it had closed.
 
     It is a ``TypeError`` too, as Python would raise one.  No command ends with it.
     """
@@ -47,13 +47,13 @@ class SavedError(DragomanError):
 
 
 class TrainingError(DragomanError):
-    """Training cannot go on: the loss stayed non-finite, or nothing is learned."""
+    """Training cannot continue: the loss stayed non-finite, or nothing is learned."""
 
     exit_code = 5
 
 
 class StorageError(DragomanError):
-    """The disk refused a write: full, read-only, or not permitted; or it would cost other files."""
+    """The disk refused a write: full, read-only, or not permitted; or other files would be lost."""
 
     exit_code = 6
 
@@ -65,11 +65,11 @@ class MissingExtraError(DragomanError):
 
     @classmethod
     def of(cls, name: str, *packages: str) -> MissingExtraError:
-        """The error of a dependency that people call ``name``.
+        """The error for a dependency commonly called ``name``.
 
         Args:
-            name: what it is called.
-            packages: what brings it, and what is used beside it.
+            name: name of the dependency.
+            packages: packages that provide it, and those used with it.
         """
         return cls(f"{name} is not installed; add it with: {install_command(*packages)}")
 
@@ -77,18 +77,18 @@ class MissingExtraError(DragomanError):
 def install_command(*packages: str) -> str:
     """The command that adds ``packages`` to the environment of this process.
 
-    It names them and not an extra of Dragoman's, which pip finds only where Dragoman is installed
-    from; and it names the interpreter, since another environment may be the active one.
+    It names them instead of an extra of Dragoman's, which pip finds only where Dragoman is
+    installed from; and it names the interpreter, since another environment may be active.
     """
     return shlex.join([sys.executable or "python", "-m", "pip", "install", *packages])
 
 
 class WorkerError(DragomanError):
-    """Another of the processes that work together failed, was killed or cannot be reached.
+    """Another of the cooperating processes failed, was killed or cannot be reached.
 
     Args:
         message: its text.
-        exit_code: that of the other process' error, if it is known.
+        exit_code: exit code of the other process' error, if known.
     """
 
     exit_code = 8
@@ -100,7 +100,7 @@ class WorkerError(DragomanError):
 
 
 class BusyError(DragomanError):
-    """More requests wait than are allowed to; later there may be room.  No command ends with it."""
+    """Too many requests are waiting; a later one may succeed.  No command ends with it."""
 
 
 class DeadlineError(DragomanError):
@@ -114,11 +114,11 @@ class DownloadError(DragomanError):
 
 
 class InterruptedRunError(DragomanError):
-    """A signal stopped the work; everything is saved, and the message says how to go on.
+    """A signal stopped the work; everything is saved, and the message says how to continue.
 
     Args:
         message: its text.
-        received: which signal, if it came to this process; Ctrl-C's unless told otherwise.
+        received: the signal, if this process received it; by default, that of Ctrl-C.
     """
 
     exit_code = 128 + signal.SIGINT
@@ -126,4 +126,4 @@ class InterruptedRunError(DragomanError):
     def __init__(self, message: str, received: signal.Signals | None = None) -> None:
         super().__init__(message)
         if received is not None:
-            self.exit_code = 128 + received  # as the shell says of a process that it ended
+            self.exit_code = 128 + received  # as a shell reports a process killed by it

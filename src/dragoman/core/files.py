@@ -1,11 +1,11 @@
-"""Writing so that a reader never sees half a file, whatever happens in between.
+"""Atomic writing: a reader never sees a partial file, whatever happens.
 
 A file or directory is made under a temporary name beside its target, flushed to the disk and
 renamed, which is atomic within one file system.  A crash leaves the old version or none.
 
 What a killed process leaves under temporary names is removed by the next one that writes to the
-same target, or by :func:`sweep`.  A temporary file is locked while its writer lives, so that
-nobody removes what is still being written.
+same target, or by :func:`sweep`.  A temporary file is locked while its writer lives, so that it is
+not removed while it is being written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dragoman.core.locks import lock
 
 _DIGESTED_BYTES = 2**20  # at once
 
-# Names that _beside makes; ".old" is a directory on its way out, complete and of the last version.
+# Names that _beside makes; ".old" is a directory being replaced: the last version, complete.
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}(?P<old>\.old)?", re.DOTALL)
 
 _REFUSALS = {
@@ -38,9 +38,9 @@ _REFUSALS = {
     errno.EROFS: "the file system is read-only; choose another directory",
     errno.EACCES: "permission denied; choose another directory or change its permissions",
     errno.EPERM: "not permitted; choose another directory or change its permissions",
-    errno.ENOTDIR: "a file stands where a directory should; choose another path",
-    errno.EEXIST: "a file stands where a directory should; choose another path",
-    errno.EISDIR: "a directory stands where the file should; choose another path",
+    errno.ENOTDIR: "a file is where a directory should be; choose another path",
+    errno.EEXIST: "a file is where a directory should be; choose another path",
+    errno.EISDIR: "a directory is where the file should be; choose another path",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter path",
     errno.ELOOP: "its symbolic links lead in a circle; choose another path",
 }
@@ -60,7 +60,7 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary file for writing that becomes ``path`` when the block ends well.
+    """Open a temporary file for writing that becomes ``path`` when the block succeeds.
 
     Text is UTF-8 with ``\\n`` line ends.  If the block raises, ``path`` keeps its old content.
     A device or a pipe cannot be replaced and is written to directly.
@@ -89,18 +89,18 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
 
 @contextmanager
 def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[Path]:
-    """Give an empty directory to fill, which becomes ``path`` when the block ends well.
+    """Give an empty directory to fill, which becomes ``path`` when the block succeeds.
 
     An existing directory at ``path`` is replaced, provided that it holds nothing but ``ours``.
     If the block raises, it stays as it was.
 
     Args:
-        path: the directory; where it is a symbolic link, what that leads to is replaced.
+        path: the directory; if it is a symbolic link, its target is replaced.
         ours: names of files and directories that an earlier call may have left there.
 
     Raises:
-        StorageError: the disk is full, read-only or not permitted; or something of another name
-            is in the directory.
+        StorageError: the disk is full, read-only or not permitted; or the directory holds anything
+            else.
     """
     path = Path(path)
     with storage_errors(path):
@@ -116,7 +116,7 @@ def atomic_directory(path: Path | str, ours: Collection[str] = ()) -> Iterator[P
 
 
 def check_replaceable(path: Path, ours: Collection[str]) -> None:
-    """Refuse to replace a directory that holds what is not ours; see :func:`atomic_directory`.
+    """Refuse to replace a directory that holds foreign files; see :func:`atomic_directory`.
 
     Raises:
         StorageError: something else is there.
@@ -136,17 +136,17 @@ def sweep(directory: Path, name: str | None = None) -> None:
     """Remove what killed processes left in ``directory`` under temporary names.
 
     A directory that was about to be replaced when its process was killed gets its name back.
-    What a living process is writing stays, and so does everything on file systems without locks.
+    What a living process is writing is kept, as is everything on file systems without locks.
 
     Args:
-        directory: is not descended into.
-        name: look only for what was to become this file or directory.
+        directory: where to look, without its subdirectories.
+        name: remove only what was to become this file or directory.
     """
     with suppress(OSError):
         for leftover in os.listdir(directory):
             found = _TEMPORARY.fullmatch(leftover)
             if found and name in (None, found["name"]):
-                with suppress(OSError):  # one that cannot be removed keeps no other
+                with suppress(OSError):  # one that cannot be removed does not stop the others
                     _sweep_one(directory / leftover, directory / found["name"], bool(found["old"]))
 
 
@@ -161,7 +161,7 @@ def remove_directory(path: Path) -> None:
 def _sweep_one(leftover: Path, target: Path, old: bool) -> None:
     is_directory = leftover.is_dir()
     if leftover.is_symlink() or not (is_directory or leftover.is_file()):
-        return  # nothing that is made here
+        return  # not made here
     descriptor = _open(leftover)
     try:
         if not lock(descriptor):
@@ -180,12 +180,12 @@ def _sweep_one(leftover: Path, target: Path, old: bool) -> None:
 
 def absolute(name: str, folder: Path) -> Path:
     """A path that may begin with ``~`` or be relative to ``folder``."""
-    # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
+    # Unlike pathlib's, this keeps the ~ of an unknown user, for opening the file to fail.
     return (folder / os.path.expanduser(name)).absolute()
 
 
 def content_digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal figures.
+    """SHA-256 of a file, in hexadecimal digits.
 
     Raises:
         OSError: it cannot be read.
@@ -202,7 +202,7 @@ def read_json(path: Path | str) -> Any:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no JSON, or deeper than anything that is written here.
+        ValueError: it is not JSON, or nested deeper than anything that is written here.
     """
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
@@ -218,19 +218,19 @@ def write_json(path: Path | str, value: Any) -> None:
 
 
 def make_directory(path: Path, wanted: Path | None = None) -> None:
-    """Make a directory and those that it lies in; one that is there stays as it is.
+    """Make a directory and its parents; an existing one is left unchanged.
 
     Args:
-        path: of the directory.
-        wanted: what errors name: what is to be in it.
+        path: path of the directory.
+        wanted: the path that errors name: what is to be written into it.
 
     Raises:
-        StorageError: none can be made there.
+        StorageError: it cannot be made.
     """
     with storage_errors(wanted or path):
         try:
             path.mkdir(parents=True, exist_ok=True)
-        except FileNotFoundError as error:  # below /proc, or in a directory that was removed
+        except FileNotFoundError as error:  # below /proc, or in a removed directory
             raise _no_place(wanted or path) from error
 
 
@@ -240,7 +240,7 @@ def _no_place(path: Path) -> StorageError:
 
 @contextmanager
 def _temporary(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
-    """Something new under a temporary name beside ``path``, locked, and gone after the block."""
+    """A new, locked file or directory with a temporary name beside ``path``, for the block."""
     sweep(path.parent, path.name)
     temporary, descriptor = _make_locked(path, make)
     try:
@@ -254,12 +254,12 @@ def _temporary(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
 
 
 def _make_locked(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
-    """As often as it takes: another process may sweep what is made before it is locked."""
+    """Retry as often as necessary: another process may sweep the new file before it is locked."""
     while True:
         temporary = _beside(path)
         try:
             make(temporary)
-        except FileNotFoundError as error:  # in /proc, or in a directory that was removed
+        except FileNotFoundError as error:  # in /proc, or in a removed directory
             raise _no_place(path) from error
         with suppress(FileNotFoundError):
             descriptor = _open(temporary)
@@ -271,20 +271,20 @@ def _make_locked(path: Path, make: Callable[[Path], None]) -> tuple[Path, int]:
 
 
 def _open(path: Path) -> int:
-    """A descriptor to lock; a file's is writable, which the locks of NFS ask for."""
+    """A descriptor to lock; a file's is writable, as the locks of NFS require."""
     return os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
 
 
 def _beside(path: Path, suffix: str = "") -> Path:
-    """A hidden name in the same directory, that nothing has yet.
+    """An unused hidden name in the same directory.
 
-    Made here and not by ``tempfile``, whose files deny others what the umask would grant.
+    Not made by ``tempfile``, whose files are less accessible to others than the umask permits.
     """
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}{suffix}")
 
 
 def _replace_directory(new: Path, path: Path) -> None:
-    """Rename ``new`` to ``path``; what was there goes away, or comes back if that fails.
+    """Rename ``new`` to ``path``; what was there is removed, or restored if that fails.
 
     rename(2) does not replace a directory that has content.  A process that is killed between
     the two renames leaves none at ``path``, and :func:`sweep` brings back the old one.
@@ -296,7 +296,7 @@ def _replace_directory(new: Path, path: Path) -> None:
     descriptor = _open(path)
     try:
         with suppress(BlockingIOError):
-            lock(descriptor)  # so that nobody sweeps it meanwhile
+            lock(descriptor)  # so that no process sweeps it meanwhile
         os.replace(path, old)
         try:
             os.replace(new, path)
@@ -317,7 +317,7 @@ def _flush_tree(directory: Path) -> None:
 
 
 def _flush_directory(path: Path) -> None:
-    """Make a rename durable; some file systems cannot flush a directory, which is no error."""
+    """Make a rename durable; a file system that cannot flush a directory is no error."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

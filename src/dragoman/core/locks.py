@@ -1,4 +1,4 @@
-"""Advisory locks, which the operating system releases when a process ends, however it ends."""
+"""Advisory locks, which the operating system releases whenever and however a process ends."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ A package names them in its ``pyproject.toml``::
     [project.entry-points."dragoman.formats"]
     mine = "my_package.module:MyFormat"
 
-Nothing of a package is imported before its name is asked for, and one that is broken does no harm
-to the others.
+A package is imported only when its name is requested, and a broken one does not affect the others.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ Base = TypeVar("Base")
 
 @cache
 def installed(group: str) -> Mapping[str, Sequence[EntryPoint]]:
-    """What installed packages add to ``group``, by name; one, unless two packages disagree.
+    """What installed packages add to ``group``, by name; one entry unless packages conflict.
 
-    What is installed while this process runs is not seen.
+    Packages installed while this process runs are not seen.
     """
     found: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=group):
@@ -38,13 +37,13 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
     """The class that a package adds to ``group`` as ``name``.
 
     Args:
-        group: of entry points.
+        group: group of entry points.
         name: one of :func:`installed`.
-        base: what it must be a subclass of.
+        base: required base class.
 
     Raises:
-        ConfigError: it cannot be imported, is something else, or two packages add one of that
-            name; the message names the packages.
+        ConfigError: it cannot be imported, is something else, or two packages add the same name;
+            the message names the packages.
     """
     entry, *others = installed(group)[name]
     if others:
@@ -60,8 +59,8 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
         ) from error
     if not (isinstance(found, type) and issubclass(found, base)):
         raise ConfigError(
-            f"{what} is no subclass of {base.__module__}.{base.__qualname__}; update or uninstall "
-            "the package"
+            f"{what} is not a subclass of {base.__module__}.{base.__qualname__}; update or "
+            "uninstall the package"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in words: every problem, and none that only follows from one.
+"""Messages about a configuration: every problem, but none that only follows from another.
 
 pydantic finds the problems; here they are named by the keys of the file, with "did you mean".
 """
@@ -15,9 +15,9 @@ from pydantic.fields import FieldInfo
 from dragoman.core.sections import choice_of, configs_in, keys_of
 
 Place = tuple[str, ...]
-"""A key of a file and those of the sections around it, from the outside in."""
+"""A key of a file after the keys of the sections around it, outermost first."""
 
-# What pydantic says of these in words of Python.
+# Replaces pydantic's messages about these types, which use terms of Python.
 _KINDS = {
     "model_type": "a section of keys",
     "model_attributes_type": "a section of keys",
@@ -31,9 +31,9 @@ def explain(kind: type[BaseModel], values: dict[str, Any], error: ValidationErro
     """One line that names every problem; several are numbered.
 
     Args:
-        kind: the configuration class that ``values`` are not of.
+        kind: the configuration class that ``values`` do not fit.
         values: nested plain values, as YAML gives them.
-        error: what pydantic said of them.
+        error: what pydantic reported about them.
     """
     return listed(list(dict.fromkeys(_each(kind, values, error))))
 
@@ -56,13 +56,13 @@ def _each(kind: type[BaseModel], values: dict[str, Any], error: ValidationError)
         for place, problem in problems
         if problem["type"] == "extra_forbidden"
     }
-    # A section whose family is misspelt is read as another family's, whose keys are not meant.
+    # A section with a misspelt family is read as another family's, whose keys do not apply.
     families = {path for path, field in _keys(kind, values) if field is None}
     astray = [place[:-1] for place, meant in misspelt.items() if meant in families]
     around = {place[:end] for place, _ in problems for end in range(len(place))}
     for place, problem in problems:
         if problem["type"] == "too_short" and place in around:
-            continue  # what is wrong with its items left too few of them
+            continue  # invalid items left too few valid ones
         if place in misspelt:
             meant = misspelt[place]
             if meant in families or place[:-1] not in astray:
@@ -89,7 +89,7 @@ def _describe(key: str, problem: Mapping[str, Any]) -> str:
 
 
 def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) -> str:
-    """A member of a union that there is not, such as a kind of transform."""
+    """An unknown member of a union, such as a kind of transform."""
     known = [name.strip(" '") for name in expected_tags.split(",")]
     close = difflib.get_close_matches(tag[:80], known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -98,17 +98,17 @@ def _describe_tag(key: str, discriminator: str, tag: str, expected_tags: str) ->
 
 
 def shown(value: Any) -> str:
-    """``value`` as Python writes it, on one line and cut where it is long; whatever it is."""
+    """``value`` as Python writes it, on one line and cut if it is long; it may be anything."""
     try:
         return " ".join(line.strip() for line in f"{value!r:.80}".splitlines())
-    except Exception:  # of a foreign class anything, of lists in lists a RecursionError
-        if isinstance(value, int):  # Python writes out none of more than some thousand digits
+    except Exception:  # anything from a foreign class, RecursionError from nested lists
+        if isinstance(value, int):  # Python refuses to write more than a few thousand digits
             return "a number of thousands of digits"
         return f"a {type(value).__name__} that cannot be shown"
 
 
 def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
-    """The keys in ``parts`` that stand in the file: not flat sections, nor members of unions."""
+    """The keys in ``parts`` that are in the file: not flat sections, nor members of unions."""
     place: list[str] = []
     for part in parts:
         in_list = isinstance(values, list) and isinstance(part, int)
@@ -119,16 +119,16 @@ def _place(values: Any, parts: Sequence[int | str], *, missing: bool) -> Place:
 
 
 def _meant(kind: type[BaseModel], place: Place, values: Any) -> Place | None:
-    """The key that an unknown one in ``values`` is probably meant for.
+    """The key that an unknown one in ``values`` was probably meant to be.
 
-    It is of the same name in another section, or of a similar one in its own or else in any.
+    It has the same name in another section, or a similar name in the same or else in any section.
     """
     *around, key = place
     section = tuple(part for part in around if not part.isdigit())
     keys = [path for path, _ in _keys(kind, values)]
     sections = {path[:-1] for path in keys}
     while section not in sections:
-        section = section[:-1]  # the name that a user gave to one of several, as of a test set
+        section = section[:-1]  # a name that the user chose, such as that of a test set
     elsewhere = [path for path in keys if path[-1] == key]
     beside = [path for path in keys if path[:-1] == section]
     for candidates in (elsewhere, beside, keys):
@@ -148,9 +148,9 @@ def _hint(place: Place, meant: Place | None) -> str:
 def _keys(
     kind: type[BaseModel], values: Any, section: Place = ()
 ) -> Iterator[tuple[Place, FieldInfo | None]]:
-    """All keys and their fields; where there is one of several, those of what ``values`` choose.
+    """All keys and their fields; for one of several sections, those of the one ``values`` choose.
 
-    The key that tells them apart comes once more, without a field.
+    The key that chooses is repeated, without a field.
     """
     for name, field in keys_of(kind).items():
         yield (*section, name), field

@@ -1,7 +1,7 @@
-"""The pool of processes that share work on one machine: encoding text, translating.
+"""A pool of processes that share work on one machine: encoding text, translating.
 
-Nothing waits for a process that is gone: a worker that was killed is one clear error, and a worker
-whose parent was killed ends, too.
+Nothing waits for a dead process: a killed worker raises one clear error, and a worker whose parent
+was killed also ends.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ Result = TypeVar("Result")
 _hidden = threading.Lock()
 
 _WATCH_SECONDS = 1.0
-"""How often a process that waits for a result looks whether the workers are alive."""
+"""How often a process that waits for a result checks whether the workers are alive."""
 _failure: Exception | None = None
-"""In a worker: why it could not begin."""
+"""In a worker: why it could not start."""
 
 
 class _Worker(SpawnProcess):
     """A fresh interpreter that does not run the program's own script again.
 
-    Python would, under another name, to find what the script defines.  Of ours nothing is there;
-    and a script that opens a translator with workers and does not do so below ``if __name__ ==
-    "__main__"``, or that came through standard input, would fail in each of them.
+    Python would run it under another name, to find what it defines.  Nothing of ours is in it; and
+    a script that opens a translator with workers outside of ``if __name__ == "__main__"``, or that
+    is read from standard input, would fail in each of them.
     """
 
     def start(self) -> None:
-        """Start it while no script is to be found."""
+        """Start it while the script is hidden."""
         with _hidden:
             script = sys.modules["__main__"]
             sys.modules["__main__"] = ModuleType("__main__")
@@ -56,7 +56,7 @@ class _Worker(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """Of such processes."""
+    """Starts such processes."""
 
     Process = _Worker
 
@@ -65,11 +65,11 @@ class WorkerPool:
     """Processes that carry out tasks.
 
     Args:
-        processes: how many.
-        begin: called in each with ``arguments`` before its first task; of a module, as tasks are,
-            not of a script.
-        arguments: of ``begin``; sent once, not with every task.
-        work: what the workers do, for errors, such as "translates".
+        processes: number of processes.
+        begin: called in each with ``arguments`` before its first task; a function of a module, as
+            tasks are, not of a script.
+        arguments: for ``begin``; sent once, not with every task.
+        work: what the workers do, as named in errors, such as "translates".
         remedy: what the user can do if a worker is killed.
     """
 
@@ -82,7 +82,7 @@ class WorkerPool:
         work: str,
         remedy: str,
     ) -> None:
-        # A fresh interpreter each: a forked copy of a process that has threads may hang.
+        # Fresh interpreters: a forked copy of a process with threads may hang.
         self._executor = ProcessPoolExecutor(
             processes,
             mp_context=_Context(),
@@ -93,7 +93,7 @@ class WorkerPool:
         self._closed = False
 
     def start(self) -> None:
-        """Start all processes now; otherwise each starts when a task finds no other idle."""
+        """Start all processes now; otherwise each starts when a task finds no idle one."""
         with suppress(BrokenProcessPool):  # which the first task will find too
             for _ in range(self._processes):
                 self._submit(_nothing)
@@ -105,12 +105,12 @@ class WorkerPool:
 
         Args:
             task: a function of a module.
-            items: consumed as results are taken, at most ``ahead`` of them before their turn.
-            ahead: tasks that wait or are at work at once.
+            items: consumed as results are taken, at most ``ahead`` of them in advance.
+            ahead: maximum number of tasks that wait or run at a time.
 
         Raises:
-            WorkerError: a worker was ended from outside, or the pool was closed meanwhile.
-            Exception: what a task raises, or ``begin`` before it, whatever that is.
+            WorkerError: a worker was killed, or the pool was closed meanwhile.
+            Exception: whatever a task, or ``begin`` before it, raises.
         """
         pending: deque[Future[Result]] = deque()
         try:
@@ -121,28 +121,28 @@ class WorkerPool:
             while pending:
                 yield self._result(pending.popleft())
         except BrokenProcessPool as error:
-            # The executor ends what is left; a cancelled task would end its thread, too, in
+            # The executor ends the remaining tasks; cancelling one would also end its thread in
             # Python before 3.12.1.
             pending.clear()
             self._let_end()
             raise WorkerError(
-                f"a process that {self._work} was ended from outside, perhaps for want of memory; "
+                f"a process that {self._work} was killed, perhaps for lack of memory; "
                 f"{self._remedy}"
             ) from error
         except CancelledError as error:  # by another thread
             raise self._ended() from error
 
     def close(self) -> None:
-        """End the processes, after the tasks at hand; a second time there is nothing to end."""
+        """End the processes after their current tasks; closing twice does no harm."""
         self._closed = True
         self._break_if_a_worker_is_gone()
         self._executor.shutdown(cancel_futures=True)
 
     def _submit(self, task: Callable[..., Result], *arguments: Any) -> Future[Result]:
-        """Hand over a task, for which the executor may start a process.
+        """Submit a task, for which the executor may start a process.
 
-        That inherits which signals are blocked: Ctrl-C, which reaches every process of a terminal,
-        would otherwise print a traceback of each that is still importing.
+        The new process inherits the blocked signals: Ctrl-C, which reaches every process of a
+        terminal, would otherwise print a traceback for each process that is still importing.
         """
         if self._closed:
             raise self._ended()
@@ -165,16 +165,16 @@ class WorkerPool:
                 self._break_if_a_worker_is_gone()
 
     def _break_if_a_worker_is_gone(self) -> None:
-        """Let the executor notice a worker that was killed while it sent a result.
+        """Make the executor notice a worker that was killed while it sent a result.
 
-        It sees all other deaths by itself.  In the middle of a message it waits for the rest, which
-        cannot come, but has no end either as long as this process holds an end of the pipe, too.
+        It notices all other deaths by itself.  In the middle of a message it waits for the rest,
+        which cannot come; but the pipe does not end while this process also holds an end of it.
         """
-        executor: Any = self._executor  # no public attribute tells what is needed here
+        executor: Any = self._executor  # no public attribute provides what is needed here
         workers = list((executor._processes or {}).values())
         if executor._broken or all(worker.is_alive() for worker in workers):
             return
-        time.sleep(_WATCH_SECONDS)  # it may be about to notice, and must not be disturbed then
+        time.sleep(_WATCH_SECONDS)  # it may be about to notice, and must then not be disturbed
         if executor._broken:
             return
         for worker in workers:
@@ -184,9 +184,9 @@ class WorkerPool:
         executor._result_queue._writer.close()
 
     def _let_end(self) -> None:
-        """Let a broken executor end: Python 3.10's waits until somebody reads its tasks.
+        """Make a broken executor end: Python 3.10's waits until its tasks are read.
 
-        Later ones close the pipe by themselves, and fail if that is done from here meanwhile.
+        Later ones close the pipe by themselves, and fail if it is also closed from here.
         """
         executor: Any = self._executor
         thread = executor._executor_manager_thread
@@ -208,19 +208,19 @@ def _begin(begin: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         begin(*arguments)
-    except Exception as error:  # of which the executor would say that the process was ended
+    except Exception as error:  # for which the executor would report a dead process
         _failure = error
 
 
 def _carry_out(task: Callable[..., Result], *arguments: Any) -> Result:
-    """Do a task in a worker, or tell why there is none."""
+    """Run a task in a worker, or raise the reason why the worker could not start."""
     if _failure is not None:
         raise _failure
     return task(*arguments)
 
 
 def _end_with_parent() -> None:
-    """Leave no orphan behind when the parent is killed; its queue would be waited on for ever."""
+    """End this worker when the parent is killed, instead of waiting for its queue for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "a worker has a parent"
     wait([parent.sentinel])
@@ -228,4 +228,4 @@ def _end_with_parent() -> None:
 
 
 def _nothing() -> None:
-    """What a worker is asked to do so that it starts."""
+    """A task that only makes a worker start."""

@@ -15,7 +15,7 @@ _BASE = re.compile(r"^base: *(\S+)", re.MULTILINE)
 
 
 def recipes_folder() -> Path:
-    """Where the recipes lie: in the installed package, or at the top of its source."""
+    """The folder of recipes: in the installed package, or at the top of its source."""
     package = Path(__file__).parents[1]
     installed = package / _FOLDER
     return installed if installed.is_dir() else package.parents[1] / _FOLDER
@@ -31,7 +31,7 @@ def recipe_names() -> list[str]:
 
 
 def known_recipe(name: str | Path) -> Path | None:
-    """The file of the recipe that ``name`` is the name of, also as ``recipes/NAME.yaml``."""
+    """The file of the recipe called ``name``, which may also be ``recipes/NAME.yaml``."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         return None
@@ -40,13 +40,12 @@ def known_recipe(name: str | Path) -> Path | None:
 
 
 def found_recipe(path: Path) -> Path:
-    """``path`` if it is there, and otherwise the recipe of that name.
+    """``path`` if it exists, and otherwise the recipe of that name.
 
-    What is neither is given back as it is, for whoever reads it to say so, unless it is much like
-    a recipe.
+    If neither exists, ``path`` is returned for its reader to report, unless it resembles a recipe.
 
     Raises:
-        ConfigError: nothing is there, and a recipe has a similar name.
+        ConfigError: it does not exist, and a recipe has a similar name.
     """
     if os.path.lexists(path):
         return path
@@ -71,7 +70,7 @@ def recipe(name: str) -> Path:
 
 
 def recipe_text(name: str) -> str:
-    """A recipe to be saved anywhere: a base beside it is named by its place among the recipes.
+    """The text of a recipe that can be saved anywhere: a base is named by its place in the library.
 
     Raises:
         ConfigError: there is none of that name; "did you mean".
@@ -86,7 +85,7 @@ def recipe_text(name: str) -> str:
 
 
 def recipe_summary(name: str) -> str:
-    """The first sentence of the comment that a recipe begins with.
+    """The first sentence of the comment at the beginning of a recipe.
 
     Raises:
         ConfigError: there is none of that name; "did you mean".
@@ -98,7 +97,7 @@ def recipe_summary(name: str) -> str:
         if not line.startswith("#") or not text:
             break
         comment.append(text)
-    # A full stop or question mark ends a sentence where a capital follows, and not after "et al.".
+    # A full stop or question mark ends a sentence if a capital follows, but not after "et al.".
     return re.split(r"(?<!al\.)(?<=[.?])\s+(?=[A-Z])", " ".join(comment))[0]
 
 

@@ -1,11 +1,11 @@
-"""Configurations composed of sections: side by side in the file, or one of several.
+"""Configurations composed of sections: flat in the file, or one of several.
 
 A flat section is a small configuration beside the layer that it configures.  Where a class has a
 field ``residual: Flat[ResidualConfig]``, code reads ``config.residual.dropout`` and the file says
-``dropout``; the name of the field is no key of the file.
+``dropout``; the name of the field is not a key of the file.
 
-A field that holds one of several configurations, told apart by a key of theirs such as ``family``,
-is annotated with an :class:`OneOf`.
+A field that holds one of several configurations, chosen by a key such as ``family``, is annotated
+with an :class:`OneOf`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Mark:
-    """What a field is annotated with whose keys stand beside those of its class."""
+    """The annotation of a field whose keys are beside those of its class."""
 
 
 SectionType = TypeVar("SectionType")
 Flat = Annotated[SectionType, _Mark()]
-"""A section whose keys stand beside those of the class that has it."""
+"""A section whose keys are beside those of the class that has it."""
 
 
 def flat_sections(kind: type[BaseModel]) -> dict[str, type[BaseModel]]:
@@ -44,7 +44,7 @@ def flat_sections(kind: type[BaseModel]) -> dict[str, type[BaseModel]]:
 
 
 def keys_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The keys that a file has for a class, in their order, those of flat sections among them."""
+    """The keys of a class in a file, in their order, including those of flat sections."""
     sections, keys = flat_sections(kind), {}
     for name, field in kind.model_fields.items():
         keys.update(keys_of(sections[name]) if name in sections else {name: field})
@@ -52,9 +52,9 @@ def keys_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def gathered(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """``values`` as a file has them, with those of a flat section in a mapping of their own.
+    """``values`` of a file, with those of each flat section in a mapping of its own.
 
-    What is there as a section already, and no plain mapping, is kept.
+    What is already a section, instead of plain values, is kept.
     """
     sections = flat_sections(kind)
     homes = {key: name for name, section in sections.items() for key in keys_of(section)}
@@ -77,17 +77,17 @@ def flattened(kind: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any
 
 
 class OneOf(ABC):
-    """Annotates a field that holds one of several configurations, told apart by ``key``.
+    """Annotates a field that holds one of several configurations, chosen by ``key``.
 
-    Other packages may provide some of them, and these are not imported before one is asked for.
+    Other packages may provide some of them, and are imported only when one is requested.
     """
 
     key: str
-    """What tells them apart."""
+    """The key that chooses one of them."""
     default: str
-    """Which one is meant where a file has no such key."""
+    """The one chosen if a file has no such key."""
     question: str = ""
-    """What else may be wrong where one is unknown."""
+    """What else may be wrong if one is unknown."""
 
     @abstractmethod
     def find(self, name: str) -> type[BaseModel]:
@@ -100,14 +100,14 @@ class OneOf(ABC):
 
     @abstractmethod
     def at_hand(self) -> Sequence[type[BaseModel]]:
-        """Those that come with this package."""
+        """The classes that come with this package."""
 
     @abstractmethod
     def names(self) -> Sequence[str]:
         """The names of all that are installed."""
 
     def chosen(self, values: Any) -> Sequence[type[BaseModel]]:
-        """The one that ``values`` name, or all at hand if they name none that can be used."""
+        """The class that ``values`` name, or all built-in ones if they name no usable one."""
         if not isinstance(values, dict):
             return self.at_hand()
         try:
@@ -116,7 +116,7 @@ class OneOf(ABC):
             return self.at_hand()
 
     def validate(self, values: Any) -> BaseModel:
-        """One of them from the values of a file; what is one already is kept."""
+        """One of them from the values of a file; an instance is kept."""
         if isinstance(values, BaseModel):
             return values
         if not isinstance(values, dict):
@@ -152,16 +152,16 @@ def _dumped(config: BaseModel, info: core_schema.SerializationInfo) -> dict[str,
 
 
 def choice_of(field: FieldInfo) -> OneOf | None:
-    """What says which configurations a field may hold, if it is one of several."""
+    """The annotation that says which configurations a field may hold, if there is one."""
     return next((mark for mark in field.metadata if isinstance(mark, OneOf)), None)
 
 
 def members(field: FieldInfo, base: type[Model]) -> list[type[Model]]:
-    """The configuration classes that may stand in a field.
+    """The configuration classes that a field may hold.
 
     Args:
-        field: of a configuration.
-        base: what they are subclasses of.
+        field: field of a configuration.
+        base: their base class.
     """
     choice = choice_of(field)
     if choice is not None:
@@ -173,8 +173,8 @@ def configs_in(annotation: Any, base: type[Model]) -> list[type[Model]]:
     """The configuration classes that a type annotation mentions, through unions and lists.
 
     Args:
-        annotation: of a field.
-        base: what they are subclasses of.
+        annotation: annotation of a field.
+        base: their base class.
     """
     # Python 3.10 takes dict[str, ...] for a class.
     is_class = isinstance(annotation, type) and get_origin(annotation) is None

@@ -1,8 +1,8 @@
 """YAML as configurations need it: plain values, no surprises, in time linear in the text.
 
-What a few lines of YAML can do to a reader is refused with the line where it stands: a key that
-stands twice, aliases that multiply ("billion laughs") or contain themselves, nesting without end,
-numbers that no machine holds, characters that are none.
+Harmful YAML is refused, with its line: a key that occurs twice, aliases that multiply ("billion
+laughs") or contain themselves, nesting without end, numbers that fit no machine type, characters
+that are not text.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
 MAX_VALUES = 100_000
-"""Values in a text, an alias counted as what it stands for."""
+"""Maximum values in a text, with aliases expanded."""
 MAX_DEPTH = 50
-"""Levels of nesting."""
+"""Maximum levels of nesting."""
 INTEGER_LIMIT = 2**63
 """Whole numbers are less than this, and at least its negative: 64 bits with their sign."""
 
@@ -29,18 +29,18 @@ def load_yaml(text: str) -> Any:
     """The value of a YAML document: mappings, lists, strings, numbers, booleans, dates, None.
 
     Raises:
-        yaml.YAMLError: not YAML, or refused; with the place where that was noticed, if there is.
+        yaml.YAMLError: not YAML, or refused; with the place of the problem, if there is one.
     """
     return yaml.load(text, _StrictLoader)  # a safe loader: it makes plain values only
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader with bounds, in which a key stands once in its mapping."""
+    """PyYAML's safe loader with bounds, in which a key occurs once in its mapping."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._depth = 0
-        self._sizes: dict[int, int] = {}  # of a node's id: its values, those of aliases too
+        self._sizes: dict[int, int] = {}  # values by the id of a node, with those of aliases
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
@@ -53,7 +53,7 @@ class _StrictLoader(yaml.SafeLoader):
         if node is None or id(node) in self._sizes:
             return node
         if alias:  # of a node that is not complete yet
-            raise ComposerError(None, None, "an alias stands inside what it stands for", mark)
+            raise ComposerError(None, None, "an alias is inside what it refers to", mark)
         self._sizes[id(node)] = 1 + sum(self._sizes[id(part)] for part in _parts(node))
         if self._sizes[id(node)] > MAX_VALUES:
             problem = f"more than {MAX_VALUES:,} values, with aliases written out"
@@ -73,7 +73,7 @@ class _StrictLoader(yaml.SafeLoader):
             problem = "a whole number that does not fit into 64 bits"
             raise ConstructorError(None, None, problem, node.start_mark)
         if isinstance(value, str) and (found := _NO_CHARACTER.search(value)):
-            problem = f"U+{ord(found[0]):04X} is no character of a text"
+            problem = f"U+{ord(found[0]):04X} is not a character of text"
             raise ConstructorError(None, None, problem, node.start_mark)
         return value
 
@@ -82,14 +82,14 @@ class _StrictLoader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value != "<<" and key.value in seen:
                 raise ConstructorError(
-                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    None, None, f"the key {key.value!r} occurs twice", key.start_mark
                 )
             seen.add(str(key.value))
         return super().construct_mapping(node, deep)
 
 
 def _parts(node: yaml.Node) -> list[yaml.Node]:
-    """What a list or mapping is made of; nothing for a single value."""
+    """The nodes in a list or mapping; none for a single value."""
     if isinstance(node, yaml.MappingNode):
         return [part for pair in node.value for part in pair]
     return node.value if isinstance(node, yaml.SequenceNode) else []

@@ -1,8 +1,8 @@
-"""Word alignments of a prepared corpus, row by row, and batches that know them.
+"""Word alignments of a prepared corpus, row by row, and batches that carry them.
 
-They lie in a :class:`~dragoman.data.store.Store` of their own: its row is the store's row, its
-sources and targets are the source words and target words of each link.  Pieces are found when a
-batch is made, so that subword sampling may split words differently each time.
+They have their own :class:`~dragoman.data.store.Store`, with the rows of the corpus' store: its
+sources and targets are the source and target words of each link.  Pieces are found when a batch is
+made, so that subword sampling may split words differently each time.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ IntArray = npt.NDArray[np.int64]
 
 
 class _Aligned(NamedTuple):
-    """A pair as cleaning leaves it, with its links."""
+    """A cleaned pair with its links."""
 
     pair: Pair
     source_words: int
-    """Words of the line as it stands in the corpus, which the links count."""
+    """Words of the original line in the corpus, to which the links refer."""
     target_words: int
     links: list[Link]
 
@@ -68,21 +68,21 @@ def prepare_alignments(
     *,
     held_out: frozenset[int] = frozenset(),
 ) -> Store:
-    """Make the links of every row of ``store``, or open them if they are there and up to date.
+    """Make the links of every row of ``store``, or open them if they exist and are up to date.
 
-    The text is read and cleaned once more, to know which lines the rows come from; each row is
-    compared with what its line is encoded to.
+    The text is read and cleaned again to find the line of each row; each row is checked against the
+    encoding of its line.
 
     Args:
-        directory: where the links are, or will be.
-        store: what :func:`~dragoman.data.prepare.prepare` made of ``parts``.
+        directory: where the links are or will be.
+        store: the store that :func:`~dragoman.data.prepare.prepare` made from ``parts``.
         parts: the corpus; rows of a part without ``alignments`` have no links.
-        vocabularies: what the store was encoded with.
+        vocabularies: vocabularies of the store.
         cleaning: which pairs were dropped.
-        held_out: keys of pairs that were dropped, too.
+        held_out: keys of pairs that were also dropped.
 
     Raises:
-        DataError: a file of links is missing or wrong, or not as long as its part.
+        DataError: a file of links is missing or wrong, or its length differs from that of its part.
         StorageError: the disk refuses.
     """
     directory = Path(directory)
@@ -121,7 +121,7 @@ def prepare_alignments(
         write_manifest(unfinished, manifest)
     if left_out:
         log.warning(
-            "%d pairs are learned from without their alignments: normalization splits or joins "
+            "%d pairs are trained on without their alignments: normalisation splits or joins "
             "their words",
             left_out,
         )
@@ -153,7 +153,7 @@ def _aligned_pairs(
     """
     alignments = part.alignments
     assert alignments is not None
-    last: list[tuple[Pair, list[Link]]] = []  # what cleaning has just been given
+    last: list[tuple[Pair, list[Link]]] = []  # the pair that cleaning was just given
 
     def raw_pairs() -> Iterator[Pair]:
         for pair, links in _joined(part, alignments):
@@ -169,7 +169,7 @@ def _aligned_pairs(
 
 
 def _joined(part: CorpusPart, alignments: str) -> Iterator[tuple[Pair, list[Link]]]:
-    """Every pair of the corpus with its links, which are checked."""
+    """Every pair of the corpus with its links, after checking them."""
     pairs, lines = read_pairs(part), read_alignments(alignments)
     for number, (pair, links) in enumerate(zip_longest(pairs, lines), 1):
         if pair is None or links is None:
@@ -177,7 +177,7 @@ def _joined(part: CorpusPart, alignments: str) -> Iterator[tuple[Pair, list[Link
             counts = (longer, number - 1) if pair is None else (number - 1, longer)
             raise DataError(
                 f"{alignments} has {counts[0]} lines and {part.name} has {counts[1]} pairs; each "
-                "pair needs its line, which may be empty"
+                "pair needs a line, which may be empty"
             )
         for place, (side, text) in enumerate((("source", pair.source), ("target", pair.target))):
             words, linked = len(text.split()), max((link[place] for link in links), default=-1)
@@ -185,7 +185,7 @@ def _joined(part: CorpusPart, alignments: str) -> Iterator[tuple[Pair, list[Link
                 raise DataError(
                     f"{alignments}:{number}: {side} word {linked} is linked, but the {side} has "
                     f"{words} words, counted from 0 (line {pair.line} of {part.name}); align the "
-                    "text as it stands there"
+                    "original text"
                 )
         yield pair, links
 
@@ -197,14 +197,14 @@ def _of_rows(
     store: Store,
     vocabularies: Vocabularies,
 ) -> tuple[list[list[Link]], int]:
-    """The links of the next rows, as many as ``chunk`` fills, and how many were left out."""
+    """The links of the next rows, as many as ``chunk`` fills, and how many pairs were left out."""
     sources = vocabularies.source.encode_batch([one.pair.source for one in chunk], normalized=True)
     targets = vocabularies.target.encode_batch([one.pair.target for one in chunk], normalized=True)
     begins = _word_beginnings(vocabularies.source), _word_beginnings(vocabularies.target)
     found, changed = [], 0
     for one, source, target in zip(chunk, sources, targets, strict=True):
         if not (source and target) or max(len(source), len(target)) > store.manifest.max_pieces:
-            continue  # encoding left it out
+            continue  # encoding dropped it
         row = next(rows, None)
         if row is None or not (
             np.array_equal(store.source(row), source) and np.array_equal(store.target(row), target)
@@ -220,8 +220,8 @@ def _of_rows(
 def _changed_text(part: CorpusPart) -> DataError:
     return DataError(
         f"{part.name}: the prepared text is not that of the file, so {part.alignments} does not "
-        "tell which of its words are linked; prepare the data again, and let nothing but cleaning "
-        "change the text of a part with alignments"
+        "say which of its words are linked; prepare the data again, and change the text of a part "
+        "with alignments by cleaning alone"
     )
 
 
@@ -232,7 +232,7 @@ def _append(writer: StoreWriter, rows: Sequence[Sequence[Link]]) -> None:
 
 
 def _word_beginnings(vocabulary: Vocabulary) -> Bools:
-    """Which pieces begin a word, ``(vocabulary,)``."""
+    """Which pieces begin a word; bool, ``(vocabulary,)``."""
     pieces = vocabulary.pieces(range(len(vocabulary)))
     return np.array([piece.startswith("\u2581") for piece in pieces])
 
@@ -243,9 +243,9 @@ class AlignedBatches:
     A target piece is linked to a source piece if a link joins their words.
 
     Args:
-        batches: of the rows of a store.
-        links: what :func:`prepare_alignments` made for that store.
-        vocabularies: what it was encoded with.
+        batches: batches of the rows of a store.
+        links: the links that :func:`prepare_alignments` made for that store.
+        vocabularies: vocabularies of that store.
     """
 
     def __init__(self, batches: Batches, links: Store, vocabularies: Vocabularies) -> None:
@@ -253,7 +253,7 @@ class AlignedBatches:
         self._begins = tuple(map(_word_beginnings, vocabularies))
 
     def windows(self, epoch: int) -> int:
-        """In how many windows ``epoch`` comes."""
+        """Number of windows in ``epoch``."""
         return self._batches.windows(epoch)
 
     def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
@@ -266,22 +266,24 @@ class AlignedBatches:
         return self._batches.completed(batch, model)
 
     def _of(self, batch: Batch) -> Tensor | None:
-        """Links between pieces, ``(batch, target, source)``; None where the batch has none."""
+        """Links between pieces, ``(batch, target, source)``; None if the batch has none."""
         rows = batch.rows.numpy()
-        sources, counts = self._links.gather("source", rows)
+        sources, counts = self._links.gather("source", rows)  # (links,), (batch,)
         targets, _ = self._links.gather("target", rows)
         if not len(sources):
             return None
         source_words = _words(batch.source.numpy(), self._begins[0])
         target_words = _words(batch.target_output.numpy(), self._begins[1])
-        # One more of each for pieces that are of no word: -1 is the last.
+        # One more on either side for pieces that belong to no word: -1 is the last.
         sizes = [
             max(int(words.max()), int(ends.max())) + 2
             for words, ends in ((target_words, targets), (source_words, sources))
         ]
+        # (batch, target words, source words)
         linked = np.zeros((len(rows), *sizes), dtype=np.bool_)
         sentences = np.arange(len(rows))
         linked[np.repeat(sentences, counts), targets, sources] = True
+        # (batch, target, source)
         pieces = linked[sentences[:, None, None], target_words[:, :, None], source_words[:, None]]
         return torch.from_numpy(pieces)
 

@@ -1,7 +1,7 @@
-"""Rows of a store as batches of tensors: by token budget, in an order that an epoch fixes.
+"""Rows of a store as batches of tensors, within a token budget, in an order fixed by the epoch.
 
-What a step of training learns from is fixed by text, settings, seed and step; the processes that
-train together, and what fits on a device at once, only divide it.
+The sentences of a training step depend only on text, settings, seed and step; the number of
+processes and what fits on a device only divide them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ __all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch"]
 IntArray = npt.NDArray[np.int64]
 
 # Rows are grouped by length within windows of this many, drawn from blocks that follow each other
-# on disk: memory does not grow with the store, and one of up to a window's size is mixed whole.
+# on disk: memory does not grow with the store, and a store of up to a window's size is mixed as a
+# whole.
 _WINDOW_ROWS = 1 << 19
 _BLOCK_ROWS = 1 << 16
 
-# What random numbers are drawn for; each purpose has its own stream.
+# Purposes of random numbers; each has its own stream.
 _BLOCKS, _ORDER, _PIECES = range(3)
 
 
@@ -46,21 +47,21 @@ class Batch:
     source: Tensor
     """Ids, end symbol, padding; int64, ``(batch, source)``."""
     source_mask: Tensor
-    """True is a real token; bool, ``(batch, source)``."""
+    """True for real tokens; bool, ``(batch, source)``."""
     target_input: Tensor
     """What the decoder reads: begin symbol, ids, padding; int64, ``(batch, target)``."""
     target_output: Tensor
-    """What it should say: ids, end symbol, padding; int64, ``(batch, target)``."""
+    """What the decoder should output: ids, end symbol, padding; int64, ``(batch, target)``."""
     rows: Tensor
-    """Which row of the store, or which of the given sentences; int64, ``(batch,)``, on the CPU."""
+    """Row of the store, or number of the given sentence; int64, ``(batch,)``, on the CPU."""
     target_tokens: int
-    """Target positions that are no padding, end symbols counted."""
+    """Target positions other than padding, including end symbols."""
     alignments: Tensor | None = None
     """Which piece of ``target_output`` is linked to which of the source; bool, ``(batch, target,
-    source)``.  None where no pair has links."""
+    source)``.  None if no pair has links."""
     parts: Tensor | None = None
-    """Which part of the corpus each row is of, see :attr:`Batches.parts`; int64, ``(batch,)``, on
-    the CPU.  None where sentences were given."""
+    """Part of the corpus that each row is from, see :attr:`Batches.parts`; int64, ``(batch,)``, on
+    the CPU.  None if sentences were given."""
 
     @property
     def sentences(self) -> int:
@@ -87,14 +88,14 @@ class Batch:
 
 
 def pad_sources(sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Source sentences as the encoder reads them.
+    """Source sentences as padded tensors for the encoder.
 
     Args:
         sources: ids of each sentence, without end symbol; an empty sentence is allowed.
 
     Returns:
         ``source``: ids, end symbol, padding; int64, ``(batch, source)``.
-        ``source_mask``: True is a real token; bool, ``(batch, source)``.
+        ``source_mask``: True for real tokens; bool, ``(batch, source)``.
     """
     ids, mask = _with_end(*_flatten(sources))
     return torch.from_numpy(ids), torch.from_numpy(mask)
@@ -113,27 +114,26 @@ def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
 
 
 class Batches:
-    """The batches of any epoch, as one of several ranks sees them.
+    """The batches of any epoch, as seen by one of several ranks.
 
     The sentences of a step are a pure function of (store, step_tokens, seed, epoch, vocabularies,
     sampling, parts, sampling_temperature).  Every epoch groups and orders the pairs again, and
-    shows every row as often as its part's weight says.  Ranks and ``device_tokens`` divide each
-    step, see :func:`~dragoman.data.grouping.divide`.
+    shows every row as often as the weight of its part says.  Ranks and ``device_tokens`` divide
+    each step, see :func:`~dragoman.data.grouping.divide`.
 
     Args:
         store: the sentence pairs.
-        step_tokens: maximum padded tokens of a step, over all ranks, on either side, end symbols
-            counted: sentences times the longest of them.  A single pair that is longer is a step
-            of its own.
-        device_tokens: maximum padded tokens of a batch, on either side.
-        seed: of the order and of subword sampling.
-        rank: which of the processes that train together this is.
-        world_size: how many they are.
-        vocabularies: what the store was encoded with; needed for ``sampling`` and ``parts``.
-        sampling: BPE-dropout probability or unigram alpha; with 0 every epoch sees the stored
-            ids.
-        parts: of the corpus, whose transforms may change the text in each epoch; none change it
-            where it is empty.
+        step_tokens: maximum padded tokens per step and side, over all ranks, including end symbols:
+            the number of sentences times the length of the longest.  A single pair that exceeds it
+            forms a step by itself.
+        device_tokens: maximum padded tokens per batch and side.
+        seed: seed of the order and of subword sampling.
+        rank: rank of this process among those that train together.
+        world_size: number of these processes.
+        vocabularies: vocabularies of the store; needed for ``sampling`` and ``parts``.
+        sampling: BPE-dropout probability or unigram alpha; with 0, every epoch sees the stored ids.
+        parts: parts of the corpus, whose transforms may change the text in each epoch; if empty, it
+            never changes.
         sampling_temperature: see :func:`~dragoman.data.proportions.mixed_weights`.
 
     Raises:
@@ -164,7 +164,7 @@ class Batches:
         )
         if len(store) and shown < 1:
             raise ConfigError(
-                f"data.train: by its weights an epoch shows {shown:.2g} of {len(store):,} pairs; "
+                f"data.train: by these weights an epoch shows {shown:.2g} of {len(store):,} pairs; "
                 "raise them until it shows at least one"
             )
         self._store = store
@@ -191,20 +191,20 @@ class Batches:
         return self._store.parts
 
     def epoch(self, epoch: int) -> Iterator[list[Batch]]:
-        """All steps of ``epoch`` (from 0), as many on every rank."""
+        """All steps of ``epoch`` (from 0), the same number on every rank."""
         for window in range(self.windows(epoch)):
             yield from self.window(epoch, window)
 
     def windows(self, epoch: int) -> int:
-        """In how many parts the epoch is grouped and ordered, one after another."""
+        """Number of windows in the epoch, which are grouped and ordered one after another."""
         return len(self._windows(epoch))
 
     def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
         """This rank's batches of each step of one window, from step ``start`` on.
 
-        Steps before ``start`` are not assembled: so an epoch is taken up in its middle without a
-        look at the rest, however long it is.  A step of fewer sentences than ranks has no batch
-        for some of them.
+        Steps before ``start`` are not assembled, so an epoch resumes in its middle without
+        reading the rest, however long it is.  A step of fewer sentences than ranks has no batch
+        for some ranks.
         """
         plan = self._plan(epoch, window)
         if self._sampler is None:
@@ -213,11 +213,11 @@ class Batches:
             yield from self._sample(self._sampler, plan, start, epoch, window)
 
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:
-        """The batch as it is: nothing in it depends on the model in training."""
+        """The batch unchanged: nothing in it depends on the model in training."""
         return batch
 
     def _divide(self, source_lengths: IntArray, target_lengths: IntArray) -> list[IntArray]:
-        """Which sentences of a step are in each of this rank's batches; lengths without end."""
+        """The sentences of a step in each of this rank's batches; lengths exclude end symbols."""
         return divide(
             source_lengths + 1,
             target_lengths + 1,
@@ -238,9 +238,9 @@ class Batches:
     def _sample(
         self, sampler: Sampler, plan: list[IntArray], skipped: int, epoch: int, window: int
     ) -> Iterator[list[Batch]]:
-        """The steps of a window in new pieces, pool by pool.
+        """The steps of a window with resampled pieces, pool by pool.
 
-        Every rank samples for all, so that the pieces do not depend on their number.
+        Every rank samples for all ranks, so that the pieces do not depend on their number.
         """
         shown = _shown_before(plan)
         pools = -(-len(plan) // POOL_BATCHES)
@@ -254,7 +254,7 @@ class Batches:
             yield from map(self._sampled, steps[max(0, skipped - first) :])
 
     def _sampled(self, step: SampledBatch) -> list[Batch]:
-        """This rank's batches of a step in new pieces."""
+        """This rank's batches of a step with resampled pieces."""
         sides = step.source, step.target
         starts = [np.concatenate([[0], np.cumsum(lengths)]) for _, lengths in sides]
         return [
@@ -275,7 +275,7 @@ class Batches:
         return np.random.Generator(np.random.PCG64(entropy))
 
     def _windows(self, epoch: int) -> list[list[tuple[int, int, float]]]:
-        """Blocks ``(start, stop, weight)`` of rows in a new order, some for each window."""
+        """For each window, its blocks ``(start, stop, weight)`` of rows, in random order."""
         blocks = []
         for part, weight in zip(self._store.parts, self._weights, strict=True):
             # A block holds as many pairs as the epoch shows, not as many as are stored.
@@ -304,7 +304,7 @@ class Batches:
                 for start, stop, weight in blocks
             ]
         )
-        random.shuffle(rows)  # so that pairs of equal length meet others each epoch
+        random.shuffle(rows)  # so that pairs of equal length are grouped differently each epoch
         groups = group_by_length(
             self._store.lengths("source", rows) + 1,
             self._store.lengths("target", rows) + 1,
@@ -314,7 +314,7 @@ class Batches:
 
 
 def _shown_before(plan: list[IntArray]) -> list[IntArray]:
-    """Of each row of each step, how often it came before; a row comes in one window only."""
+    """How often each row of each step occurred before; a row occurs in one window only."""
     rows = np.concatenate(plan)
     order = np.argsort(rows, kind="stable")
     arranged = rows[order]
@@ -335,10 +335,10 @@ def _flatten(sentences: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
 def _with_end(
     ids: npt.NDArray[np.integer], lengths: IntArray
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Lay out sentences as rows, each closed by the end symbol and padded; and where they are."""
+    """Sentences as padded rows, each with an end symbol, and the mask of real tokens."""
     width = int(lengths.max(initial=0)) + 1
     columns = np.arange(width)
-    padded = np.full((len(lengths), width), PAD, dtype=np.int64)
+    padded = np.full((len(lengths), width), PAD, dtype=np.int64)  # (batch, width)
     padded[columns < lengths[:, None]] = ids
     padded[np.arange(len(lengths)), lengths] = EOS
     return padded, columns <= lengths[:, None]

@@ -1,4 +1,4 @@
-"""Pairs of sentences to ids by several processes, in order and in constant memory."""
+"""Encoding sentence pairs by several processes, in order and in constant memory."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _CHUNKS_AHEAD = 2
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some pairs that follow each other in one part of a corpus."""
+    """Some consecutive pairs of one part of a corpus."""
 
     part: int
     sources: list[str]
-    """Normalized, as cleaning leaves them, with their tags; empty where a part has no source."""
+    """Normalised by cleaning, with their tags; empty strings if the part has no source."""
     targets: list[str]
     lines: list[int]
     pairs_read: int
-    """Pairs read of the whole corpus when the chunk was full, dropped ones counted."""
+    """Pairs read so far from the whole corpus, including dropped ones."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class EncodedChunk:
     target: Ids
     target_lengths: IntArray
     too_long: list[int]
-    """Lines of the pairs left out for having more than ``max_pieces`` on a side."""
+    """Lines of the pairs dropped for having more than ``max_pieces`` on a side."""
     empty: list[int]
-    """Lines of the pairs left out for having no piece on a side."""
+    """Lines of the pairs dropped for having no piece on a side."""
     pairs_read: int
 
 
@@ -56,7 +56,7 @@ class Encoder:
     max_pieces: int
 
     def __call__(self, chunk: Chunk) -> EncodedChunk:
-        """Encode one chunk, leaving out pairs that are too long or have nothing to say."""
+        """Encode one chunk, dropping pairs that are too long or empty."""
         sources = self.vocabularies.source.encode_batch(chunk.sources, normalized=True)
         targets = self.vocabularies.target.encode_batch(chunk.targets, normalized=True)
         kept: list[tuple[list[int], list[int]]] = []
@@ -87,15 +87,15 @@ class Encoder:
 def encode_chunks(
     chunks: Iterable[Chunk], encoder: Encoder, processes: int
 ) -> Generator[EncodedChunk, None, None]:
-    """Encode chunks; the results come in order, whatever the number of processes.
+    """Encode chunks; the results come in order for any number of processes.
 
     Args:
         chunks: consumed as results are taken, a few chunks ahead.
-        encoder: what each process does.
-        processes: how many encode beside this one; with 1, this one does it.
+        encoder: encodes one chunk, in each process.
+        processes: number of encoding processes in addition to this one; with 1, this one encodes.
 
     Raises:
-        WorkerError: a process was ended from outside.
+        WorkerError: a process was killed.
     """
     if processes == 1:
         yield from map(encoder, chunks)

@@ -1,8 +1,8 @@
 """Which sentences form a batch, and how a batch is divided among devices and passes.
 
 Source and target lengths span a plane; a batch should be a small patch of it, so that little is
-padded on either side.  The plane is cut in two again and again, each time where the two parts'
-bounding boxes waste least, until a patch fits the token budget.  Of Multi30k's batches of 4,096
+padded on either side.  The plane is cut in two recursively, each time where the bounding boxes of
+the two parts waste least, until a patch fits the token budget.  Of Multi30k's batches of 4,096
 (8,000) tokens, padding is 2.8% (4.6%); sorted by target, then source length, 6.7% (10.6%).
 """
 
@@ -23,16 +23,16 @@ _SMALLEST_PART = 1 / 8
 def group_by_length(source: IntArray, target: IntArray, batch_tokens: int) -> list[IntArray]:
     """Partition sentences into batches within a budget of padded tokens.
 
-    Where lengths are equal, the given order decides who goes with whom: shuffle before.
+    Among equal lengths the given order decides which sentences share a batch, so shuffle first.
 
     Args:
         source: tokens of each source sentence, ``(sentences,)``.
         target: tokens of each target sentence, ``(sentences,)``.
-        batch_tokens: bound of sentences times longest, for either side.
+        batch_tokens: maximum of sentences times the longest length, for either side.
 
     Returns:
         Positions of each batch's sentences, the batches sorted by width.  A sentence longer than
-        the budget is a batch of its own.
+        the budget forms a batch by itself.
     """
     longer = np.maximum(source, target)
     planned = int(np.ceil(longer.sum() * _PADDING_FORESEEN / batch_tokens))
@@ -51,7 +51,7 @@ def group_by_length(source: IntArray, target: IntArray, batch_tokens: int) -> li
 def _cut(
     patch: IntArray, planned: int, source: IntArray, target: IntArray
 ) -> list[tuple[IntArray, int]]:
-    """Cut a patch, by source or by target length, where the two parts pad least.
+    """Cut a patch by source or by target length where the two parts need the least padding.
 
     Cuts are tried where a whole number of the ``planned`` batches ends, so that batches are full.
 
@@ -85,20 +85,21 @@ def divide(
     world_size: int = 1,
     device_tokens: int | None = None,
 ) -> list[IntArray]:
-    """One rank's share of a batch, in parts that its device takes one after another.
+    """One rank's share of a batch, in parts that its device processes one after another.
 
-    Sentences are dealt by length, so that all ranks have about equally much to do.  Over all ranks
-    each sentence is in one part; where there are fewer sentences than ranks, some have none.
+    Sentences are dealt out by length, so that all ranks have about the same amount of work.  Each
+    sentence is in exactly one part of one rank; with fewer sentences than ranks, some ranks have
+    none.
 
     Args:
         source: tokens of each source sentence of the batch, ``(sentences,)``.
         target: tokens of each target sentence, ``(sentences,)``.
-        rank: which of the ranks.
-        world_size: how many they are.
-        device_tokens: bound of sentences times longest in a part, for either side.
+        rank: whose share to return.
+        world_size: number of ranks.
+        device_tokens: maximum of sentences times the longest length in a part, for either side.
 
     Returns:
-        Positions of each part's sentences.  A sentence longer than the bound is a part of its own.
+        Positions of each part's sentences.  A sentence longer than that forms a part by itself.
     """
     share = np.arange(len(source))
     if world_size > 1:

@@ -1,7 +1,7 @@
-"""What something derived from text was made of: one rule for vocabularies and stores.
+"""What derived data was made from: one rule for vocabularies and stores.
 
-It is made anew when the content of a file or a setting has changed.  A file that was only moved
-or touched is recognised by its digest.  Files that nobody has touched are not read for that.
+It is rebuilt when the content of a file or a setting has changed.  A file that was only moved or
+touched is recognised by its digest.  Untouched files are not read for this check.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from dragoman.core.files import content_digest
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart
 
-# A file that was written to again so soon after it was read may have the same times as before:
-# clocks of file systems are coarse, two seconds at worst.
+# A file that is changed this soon after it was read may keep its time stamps: file systems have
+# coarse clocks, two seconds at worst.
 _CLOCK_NS = 2_000_000_000
 
 
 class InputFile(Config):
-    """A corpus file as it was when something was made of it."""
+    """A corpus file as it was when something was made from it."""
 
     path: str
-    """Where it was read."""
+    """Where it was read from."""
     size_bytes: int = Field(ge=0)
-    """Its length."""
+    """Its size."""
     modified_ns: int
     """Its time of last change, nanoseconds since 1970."""
     changed_ns: int | None = None
-    """The same by the file system's own clock, which no program sets; none if too recent to tell
-    a later change by."""
+    """The same by the file system's own clock, which programs cannot set; null if it is too recent
+    to reveal a later change."""
     inode: int | None = None
-    """Its number in the file system, which a file that takes its place has not."""
+    """Its number in the file system, which a file that replaces it does not have."""
     sha256: str
     """Digest of its content."""
 
 
 def describe(paths: Iterable[Path], known: Iterable[InputFile] = ()) -> list[InputFile]:
-    """What the files are now.
+    """Describe the current files.
 
     Args:
         paths: the files, in order.
-        known: earlier descriptions; a file is only read if none of them is still true.
+        known: earlier descriptions; a file is read only if none of them still holds.
 
     Raises:
         DataError: a file cannot be read.
@@ -89,14 +89,14 @@ def _identity_of(status: os.stat_result) -> tuple[int | None, ...]:
 
 
 def same_content(files: Sequence[InputFile], others: Sequence[InputFile]) -> bool:
-    """Whether these are the same texts in the same order, wherever they lie."""
+    """Whether these are the same texts in the same order, wherever they are stored."""
     return [file.sha256 for file in files] == [file.sha256 for file in others]
 
 
 def clean_text_settings(
     parts: Sequence[CorpusPart], cleaning: CleaningConfig, held_out: frozenset[int]
 ) -> dict[str, Any]:
-    """What the cleaned training text depends on, besides the content of its files."""
+    """What the cleaned training text depends on, apart from the content of its files."""
     return {
         "parts": [_part_settings(part) for part in parts],
         "cleaning": cleaning.model_dump(mode="json"),
@@ -105,10 +105,10 @@ def clean_text_settings(
 
 
 def _part_settings(part: CorpusPart) -> dict[str, Any]:
-    """What a part says but for where its files lie, so that a moved corpus is recognised.
+    """The settings of a part without the paths of its files, so that a moved corpus is recognised.
 
-    Of tags and transforms, only those that change what is stored; without any it is what it was
-    before there were some, so that older stores and vocabularies stay as they are.
+    Tags and transforms are included only if they change what is stored; without any, the result is
+    the same as in releases that lacked them, so that older stores and vocabularies stay valid.
     """
     later = {"alignments", "source_language", "target_language", "tags", "transforms"}
     values = part.model_dump(mode="json", exclude={"path"} | later)

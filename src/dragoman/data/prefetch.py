@@ -42,7 +42,7 @@ class Prefetch(Iterator[Item]):
         return self._buffer.take()
 
     def close(self) -> None:
-        """Stop the thread and wait for its end; what it had computed ahead is dropped."""
+        """Stop the thread and wait for its end; items computed ahead are dropped."""
         self._finalizer()
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -71,7 +71,7 @@ class _Buffer(Generic[Item]):
         self._error: BaseException | None = None
 
     def put(self, item: Item) -> bool:
-        """Wait for room and add ``item``; False when nobody wants more."""
+        """Wait for room and add ``item``; False if no more items are wanted."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or len(self._items) < self._depth)
             if self._closed:
@@ -81,7 +81,7 @@ class _Buffer(Generic[Item]):
             return True
 
     def end(self, error: BaseException | None) -> None:
-        """No more items come; ``error`` is why, if anything went wrong."""
+        """Signal that no more items come; ``error`` says why, if anything went wrong."""
         with self._changed:
             self._ended = True
             self._error = error

@@ -1,4 +1,4 @@
-"""Raw text to a store: read, clean, encode, write; and recognise what is already there."""
+"""Raw text to a store: read, clean, encode and write, or recognise a store that is up to date."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from dragoman.text.vocabulary import Vocabularies
 REPORT = "report.json"
 _FILES = FILE_NAMES | {REPORT}
 
-# A chunk is full at so many pairs or characters: enough to outweigh its sending, few enough that
-# lines of any length stay within constant memory.
+# A chunk is full at this many pairs or characters: enough to outweigh the cost of sending it, few
+# enough that lines of any length stay within constant memory.
 _CHUNK_PAIRS = 4096
 _CHUNK_CHARACTERS = 1 << 20
 
@@ -54,34 +54,34 @@ def prepare(
     processes: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Store, CleaningReport]:
-    """Make the store of a corpus at ``directory``, or open it if it is there and up to date.
+    """Make the store of a corpus at ``directory``, or open it if it exists and is up to date.
 
-    It is up to date as long as the content of the files and every setting are the same; a file
-    that was only moved or touched is recognised.  The result does not depend on ``processes``,
-    and appears whole or not at all.
+    It is up to date as long as the content of the files and all settings are the same; a file that
+    was only moved or touched is recognised.  The result does not depend on ``processes``, and
+    appears whole or not at all.
 
     Args:
-        directory: where the store is, or will be.
+        directory: where the store is or will be.
         parts: the corpus, with absolute paths.
-        vocabularies: what sources and targets are encoded with.
+        vocabularies: vocabularies that encode sources and targets.
         cleaning: which pairs are dropped.
         max_pieces: pairs with more pieces on a side are dropped.
         held_out: keys of pairs that must not be trained on, see
             :func:`~dragoman.text.cleaning.held_out_keys`.
         inputs: the files of the corpus, if they have just been described.
-        processes: how many encode.
-        progress: called now and then with the number of pairs read so far.
+        processes: number of processes that encode.
+        progress: called from time to time with the number of pairs read so far.
 
     Returns:
-        The store, and what was dropped from the corpus and why; the same report also when
-        the store was there already.
+        The store, and what was dropped from the corpus and why; an existing store returns the same
+        report.
 
     Raises:
-        DataError: the text cannot be used, or nothing of it is left after cleaning.
+        DataError: the text cannot be used, or cleaning leaves nothing of it.
         StorageError: the disk refuses, or ``directory`` holds something else.
     """
     assert max_pieces > 0, "a sentence has at least one piece"
-    assert processes > 0, "somebody has to do it"
+    assert processes > 0, "at least one process encodes"
     directory = Path(directory)
     settings = _digest_settings(parts, vocabularies, cleaning, max_pieces, held_out)
     if inputs is None:
@@ -115,7 +115,7 @@ def prepare(
 
 
 def open_prepared(directory: Path | str) -> tuple[Store, CleaningReport]:
-    """What :func:`prepare` made at ``directory``, whatever of.
+    """What :func:`prepare` made at ``directory``, whatever the corpus.
 
     Raises:
         SavedError: there is none, or it is damaged.
@@ -135,7 +135,7 @@ def _write(
     report: CleaningReport,
     progress: Callable[[int], None] | None,
 ) -> list[int]:
-    """Write and report chunks as they come; how many pairs of each part were written."""
+    """Write and report chunks as they come; return how many pairs of each part were written."""
     kept, labels = [0] * len(parts), part_labels(parts)
     for chunk in chunks:
         writer.append(chunk.source, chunk.source_lengths, chunk.target, chunk.target_lengths)
@@ -175,7 +175,7 @@ def _chunk(part: int, pairs: list[Example], read: int) -> Chunk:
 
 
 def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
-    """Report pairs that cleaning had kept and encoding left out."""
+    """Report pairs that cleaning kept and encoding dropped."""
     for reason, lines in (("too many pieces", encoded.too_long), ("no pieces", encoded.empty)):
         for line in lines:
             report.dropped.setdefault(reason, CountedLines()).add(line)
@@ -183,7 +183,7 @@ def _leave_out(report: PartReport, encoded: EncodedChunk) -> None:
 
 
 def nothing_left(parts: Sequence[CorpusPart], report: CleaningReport) -> DataError:
-    """Says why, such as "9 of 12 dropped: empty"."""
+    """The error that says why no pair is left, such as "9 of 12 dropped: empty"."""
     counts: Counter[str] = Counter()
     for part in report.parts.values():
         counts.update({reason: finding.count for reason, finding in part.dropped.items()})
@@ -192,7 +192,7 @@ def nothing_left(parts: Sequence[CorpusPart], report: CleaningReport) -> DataErr
     )
     return DataError(
         f"no sentence pair of {', '.join(part.name for part in parts)} is left after cleaning "
-        f"({main}); check the files, or loosen the cleaning and the filters"
+        f"({main}); check the files, or relax the cleaning and the filters"
     )
 
 
@@ -217,9 +217,9 @@ def _ranges(parts: Sequence[CorpusPart], kept: Sequence[int]) -> list[StoredPart
 def _open_if_current(
     directory: Path, parts: Sequence[CorpusPart], inputs: Sequence[InputFile], settings: str
 ) -> tuple[Store, CleaningReport] | None:
-    """The store and its report if they are whole and made from just this.
+    """The store and its report if they are complete and made from exactly this.
 
-    What only describes its rows, such as a language's name, is brought up to date.
+    Descriptions of its rows, such as the name of a language, are updated.
     """
     try:
         store, report = open_prepared(directory)
@@ -240,7 +240,7 @@ def _open_if_current(
 
 
 def known_inputs(directory: Path) -> list[InputFile]:
-    """The corpus files as a store says that it was made from; none if there is no store."""
+    """The corpus files that a store says it was made from; none if there is no store."""
     try:
         return read_manifest(directory).inputs
     except SavedError:

@@ -1,8 +1,8 @@
 """How often each pair of a weighted corpus part is seen in an epoch.
 
-A part of weight ``w`` shows each of its pairs ``w`` times an epoch on average: always
-``floor(w)`` or ``floor(w) + 1`` times, and exactly ``w * k`` times in ``k`` epochs where that is
-a whole number.  With ``w = 0.5`` a pair is seen every other epoch, not "about every other".
+A part of weight ``w`` shows each of its pairs ``w`` times per epoch on average: always ``floor(w)``
+or ``floor(w) + 1`` times, and exactly ``w * k`` times in ``k`` epochs where that is a whole number.
+With ``w = 0.5`` a pair is seen every other epoch, not "about every other".
 
 Parts of several languages may be mixed by a temperature instead of by their sizes alone.
 """
@@ -29,7 +29,7 @@ def rows_in_epoch(start: int, stop: int, weight: float, *, seed: int, epoch: int
     fraction = weight - whole
     if fraction == 0:
         return np.repeat(rows, whole)
-    # Every row's turn comes round with the period 1 / fraction, at a phase of its own.
+    # Every row has its turn with the period 1 / fraction, each at its own phase.
     phase = _phase(rows, seed)
     turns = np.floor((epoch + 1) * fraction + phase) - np.floor(epoch * fraction + phase)
     return np.repeat(rows, whole + turns.astype(np.int64))
@@ -51,11 +51,11 @@ def mixed_weights(parts: Sequence[StoredPart], temperature: float | None) -> lis
     """The weight of each part, tempered by the size of its direction.
 
     A direction of ``n`` pairs, counted by weight, is shown in proportion to ``n ** (1 / T)``; the
-    largest is shown as its weights say, and the others more often (Arivazhagan et al. 2019,
-    arXiv:1907.05019, section 4.2).
+    largest is shown as often as its weights say, and the others more often (Arivazhagan et al.
+    2019, arXiv:1907.05019, section 4.2).
 
     Args:
-        parts: of the store.
+        parts: parts of the store.
         temperature: T; None leaves the weights as they are.
     """
     weights = [part.weight for part in parts]

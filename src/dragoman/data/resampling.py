@@ -1,10 +1,10 @@
-"""What a row says in an epoch: other text by the transforms of its part, in other pieces.
+"""The text and pieces of a row in an epoch, after random transforms and subword sampling.
 
 Subword sampling splits a sentence into other pieces each time it is seen: Kudo 2018
 (arXiv:1804.10959) for unigram vocabularies, Provilkov et al. 2020 (arXiv:1910.13267) for byte-pair
-encoding.  The store holds best segmentations; they are joined to text and split anew.  That makes
+encoding.  The store holds best segmentations; they are joined to text and split again.  This makes
 them longer, by a third on average with BPE-dropout 0.1 and some by far more, so the planned batches
-of a pool are grouped anew by their new lengths.  Transforms that draw something come before it, see
+of a pool are regrouped by their new lengths.  Random transforms come first, see
 :mod:`dragoman.data.rewriting`.
 """
 
@@ -23,13 +23,13 @@ from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
 
 IntArray = npt.NDArray[np.int64]
 
-# How many batches are grouped anew together: enough sentences that little is padded, few enough
-# that training need not wait for them.
+# How many batches are regrouped together: enough sentences that little is padded, few enough that
+# training need not wait for them.
 POOL_BATCHES = 64
 # Batches are planned with room for this much more than the growth found in a sample.
 _ROOM = 1.2
 _SAMPLE_ROWS = 2000
-# By how much the budget is exceeded at once where rewritten sentences do not fit the plan.
+# By how much the budget is raised at a time where rewritten sentences do not fit the plan.
 _OVERFLOW = 1.05
 _SIDES: tuple[Side, Side] = ("source", "target")
 
@@ -39,11 +39,11 @@ class Sampler:
 
     Args:
         store: the best segmentations.
-        vocabularies: what it was encoded with.
+        vocabularies: vocabularies of the store.
         sampling: BPE-dropout probability or unigram alpha; 0 keeps the best segmentation.
         batch_tokens: the budget of a batch.
-        seed: of the sample that tells how much longer sentences become.
-        rewriter: what changes the text first, if a part of the corpus has such transforms.
+        seed: seed of the sample that estimates how much longer sentences become.
+        rewriter: changes the text first, if a part of the corpus has random transforms.
     """
 
     def __init__(
@@ -67,15 +67,15 @@ class Sampler:
     def sample(
         self, planned: list[IntArray], shown: list[IntArray], epoch: int, seed: int
     ) -> list[SampledBatch]:
-        """As many batches of the same sentences, in the same order of width.
+        """The same number of batches of the same sentences, in the same order of width.
 
-        Should the sentences grow so much that the batches would be more, they keep the stored
-        pieces; where transforms changed them, batches exceed their budget instead.
+        If the sentences grow so much that more batches would be needed, they keep the stored
+        pieces; if transforms changed them, batches exceed their budget instead.
 
         Args:
             planned: the rows of each batch.
             shown: how often the epoch showed each of these rows before.
-            epoch: from 0; transforms draw by it.
+            epoch: number from 0, which random transforms depend on.
             seed: the same seed and rows give the same pieces.
         """
         rows = np.concatenate(planned)
@@ -138,7 +138,7 @@ class Sampler:
             [one[1] + 1 for one in self._sides(rows, np.zeros_like(rows), 0, seed)],
         ):
             tokens.append(int(np.maximum(source, target).sum()))
-            # Sentences that were of one length no longer are, and are padded more.
+            # Sentences of equal length no longer have equal lengths, and are padded more.
             batches.append(len(group_by_length(source, target, self._batch_tokens)))
         return max(1.0, tokens[1] / tokens[0], batches[1] / batches[0])
 
@@ -161,17 +161,17 @@ def resample(
     max_pieces: int,
     seed: int,
 ) -> Sentences:
-    """Split sentences anew.
+    """Split sentences again, at random.
 
-    One that holds an unknown piece, whose text is lost, stays as it is; so does one that would
-    have more than ``max_pieces``.
+    One that holds an unknown piece, whose text is lost, is not changed; nor is one that would have
+    more than ``max_pieces``.
 
     Args:
         ids: the sentences one after another.
         lengths: the length of each.
-        vocabulary: what they were encoded with.
+        vocabulary: vocabulary of the ids.
         sampling: BPE-dropout probability or unigram alpha.
-        max_pieces: bound of a sentence's new length.
+        max_pieces: maximum new length of a sentence.
         seed: the same seed and sentences give the same pieces.
 
     Returns:

@@ -1,7 +1,7 @@
-"""Text that changes from epoch to epoch: what the transforms of its part make of a row.
+"""Text that changes from epoch to epoch by the random transforms of its part.
 
-The store holds ids; they are joined to text, transformed, and split again.  What comes out is a
-pure function of (seed, epoch, row, how often the epoch showed the row before).
+The store holds ids; they are joined to text, transformed, and split again.  The result is a pure
+function of (seed, epoch, row, how often the epoch showed the row before).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Row:
     """A sentence pair before and after the transforms."""
 
     place: int
-    """Among the rows that were asked for."""
+    """Position among the requested rows."""
     source_ids: list[int]
     """Stored, without tags."""
     target_ids: list[int]
@@ -54,9 +54,9 @@ class Rewriter:
 
     Args:
         store: the rows as they were prepared.
-        vocabularies: what they were encoded with.
-        parts: of the corpus, as many as the store has.
-        seed: of what transforms draw.
+        vocabularies: vocabularies of the store.
+        parts: all parts of the corpus in the store.
+        seed: seed of the random transforms.
     """
 
     def __init__(
@@ -76,12 +76,12 @@ class Rewriter:
         """Sources and targets of ``rows`` in ``epoch``.
 
         A side that holds an unknown piece, whose text is lost, keeps its words; a pair that would
-        have more than the store's maximum of pieces on a side, or none, stays as it is stored.
+        have no piece on a side, or more than the store's maximum, stays as stored.
 
         Args:
             rows: ``(rows,)``.
             shown: how often the epoch showed each of them before, ``(rows,)``.
-            epoch: from 0.
+            epoch: number from 0.
         """
         sources = _lists(self._store.gather("source", rows))
         targets = _lists(self._store.gather("target", rows))
@@ -100,7 +100,7 @@ class Rewriter:
         sources: list[list[int]],
         targets: list[list[int]],
     ) -> Iterator[_Row]:
-        """The rows that become other than they are stored."""
+        """The rows that differ from what is stored."""
         numbers = self._store.part_numbers(rows).tolist()
         for place, (number, row, times) in enumerate(
             zip(numbers, rows.tolist(), shown.tolist(), strict=True)
@@ -119,7 +119,7 @@ class Rewriter:
             )
             rng = Random(_seed(self._seed, epoch, number, line, times))
             after = transformed(before, part.transforms, rng)
-            assert after is not None, "what drops runs before training"
+            assert after is not None, "transforms that drop examples run before training"
             if after[:2] != before[:2] or after.tags != before.tags:
                 yield _Row(place, ids, targets[place], before, after)
 

@@ -2,7 +2,7 @@
 
 A store is a directory: for either side ``*.ids`` (all sentences' ids one after another, int32)
 and ``*.offsets`` (where each sentence starts, and the end of the last, int64), little-endian;
-and ``store.json``, a :class:`Manifest`, which says what they hold and were made from.
+and ``store.json``, a :class:`Manifest`, which says what they hold and what they were made from.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ class StoredPart(Config):
     stop: int = Field(ge=0)
     """The row after its last."""
     weight: float = Field(gt=0)
-    """How often each of its pairs is seen in an epoch, on average."""
+    """How often each of its pairs is seen per epoch, on average."""
     source_language: str = "source"
     """Language of its sources."""
     target_language: str = "target"
     """Language of its targets."""
     tags: tuple[str, ...] = ()
-    """In front of each of its sources, where they are stored."""
+    """Tags in front of each of its stored sources."""
 
 
 class StoredFile(Config):
     """Size and checksum of one file of a store."""
 
     size_bytes: int = Field(ge=0)
-    """Its length."""
+    """Its size."""
     crc32: int = Field(ge=0)
     """Its CRC-32, against truncation and bit rot."""
 
@@ -77,7 +77,7 @@ class Manifest(Config):
     pairs: int = Field(ge=0)
     """Number of sentence pairs."""
     max_pieces: int = Field(gt=0)
-    """No sentence has more ids."""
+    """Maximum number of ids of a sentence."""
     parts: list[StoredPart]
     """Row ranges, in order, without gaps."""
     fingerprint: str
@@ -121,7 +121,7 @@ class Store:
         return self.manifest.parts
 
     def part_numbers(self, rows: IntArray) -> IntArray:
-        """Which of :attr:`parts` each of ``rows`` is of, ``(rows,)``."""
+        """Which of :attr:`parts` each of ``rows`` belongs to, ``(rows,)``."""
         stops = np.array([part.stop for part in self.parts], dtype=np.int64)
         return np.searchsorted(stops, rows, side="right")
 
@@ -132,12 +132,12 @@ class Store:
 
     @property
     def source_lengths(self) -> IntArray:
-        """Ids of every source sentence, ``(pairs,)``; 8 bytes a pair of memory."""
+        """Number of ids of every source sentence, ``(pairs,)``; 8 bytes of memory per pair."""
         return np.diff(self._offsets["source"])
 
     @property
     def target_lengths(self) -> IntArray:
-        """Ids of every target sentence, ``(pairs,)``; 8 bytes a pair of memory."""
+        """Number of ids of every target sentence, ``(pairs,)``; 8 bytes of memory per pair."""
         return np.diff(self._offsets["target"])
 
     def source(self, row: int) -> Ids:
@@ -149,7 +149,7 @@ class Store:
         return self._sentence("target", row)
 
     def lengths(self, side: Side, rows: IntArray) -> IntArray:
-        """Ids of the sentences in ``rows``, ``(rows,)``."""
+        """Number of ids of the sentences in ``rows``, ``(rows,)``."""
         offsets = self._offsets[side]
         lengths: IntArray = offsets[rows + 1] - offsets[rows]
         return lengths
@@ -168,12 +168,12 @@ class Store:
 def take(
     ids: npt.NDArray[Scalar], offsets: IntArray, rows: IntArray
 ) -> tuple[npt.NDArray[Scalar], IntArray]:
-    """Some of the sentences that lie one after another in ``ids``, in the order asked.
+    """Select sentences from those stored one after another in ``ids``, in the given order.
 
     Args:
         ids: all sentences' ids.
         offsets: where each sentence starts, and the end of the last.
-        rows: which are wanted, ``(rows,)``.
+        rows: which sentences to take, ``(rows,)``.
 
     Returns:
         Their ids one after another, and the length of each, ``(rows,)``.
@@ -257,7 +257,7 @@ class _Output:
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
-    """Write ``store.json``; this comes last, it makes a directory a store."""
+    """Write ``store.json``; this comes last, as it makes the directory a store."""
     write_json(directory / MANIFEST, manifest.model_dump())
 
 

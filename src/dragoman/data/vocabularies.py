@@ -1,7 +1,7 @@
-"""The vocabularies of a run: made of the text that it learns from, and made anew with it.
+"""The vocabularies of a run: trained on its training text, and trained again when that changes.
 
-A run that starts from another model keeps that one's vocabularies, or extends them by its text.
-``vocabulary.json`` beside them says what they were made of, and which they are.
+A run that starts from another model keeps the vocabularies of that model, or extends them.
+``vocabulary.json`` beside them says what they were made from, and identifies them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Parent:
 
     vocabularies: Vocabularies
     where: str
-    """For messages."""
+    """Its name in messages."""
     extended: bool
-    """Whether pieces of the new text come after its own."""
+    """Whether its vocabulary is extended by pieces of the new text."""
 
 
 class VocabularyOrigin(Config):
@@ -46,7 +46,7 @@ class VocabularyOrigin(Config):
     inputs: list[InputFile]
     """The corpus files."""
     fingerprints: list[str]
-    """Of the source's vocabulary and the target's."""
+    """Fingerprints of the source and the target vocabulary."""
 
 
 def prepare_vocabularies(
@@ -60,25 +60,25 @@ def prepare_vocabularies(
     held_out: frozenset[int] = frozenset(),
     parent: Parent | None = None,
 ) -> Vocabularies:
-    """Those in ``directory``; trained if there are none, or if what they were made of has changed.
+    """The vocabularies in ``directory``; trained if missing, or if what they depend on has changed.
 
-    They are trained on the text that cleaning leaves, in which a pair counts as often as an epoch
-    shows it.  Vocabularies that somebody put there are used as they are.
+    They are trained on the cleaned text, in which a pair counts as often as it is shown per epoch.
+    Vocabularies that the user put there are used unchanged.
 
     Args:
-        directory: of the run.
+        directory: directory of the run.
         parts: the corpus, with absolute paths.
         config: kind, size and so on.
         cleaning: which pairs are dropped.
-        seed: of the sample that is taken of a larger corpus.
+        seed: seed of the sample drawn from a larger corpus.
         inputs: the files of the corpus, as they are now.
         held_out: keys of pairs that are not trained on.
-        parent: whose vocabularies are kept or extended.
+        parent: model whose vocabularies are kept or extended.
 
     Raises:
         ConfigError: the vocabulary does not fit the text, or is not that of ``parent``.
-        DataError: the text cannot be used, or nothing of it is left after cleaning.
-        SavedError: vocabularies that somebody put there are damaged.
+        DataError: the text cannot be used, or cleaning leaves nothing of it.
+        SavedError: vocabularies that the user put there are damaged.
         StorageError: the disk refuses.
     """
     text = clean_text_settings(parts, cleaning, held_out)
@@ -110,8 +110,8 @@ def prepare_vocabularies(
 def _settings(
     config: VocabularyConfig, seed: int, parent: Parent | None, text: dict[str, Any]
 ) -> str:
-    """Digest of all that vocabularies depend on, besides the content of the files."""
-    later = {"balance"} if config.balance is None else set()  # or older ones would be made again
+    """Digest of everything that vocabularies depend on, apart from the content of the files."""
+    later = {"balance"} if config.balance is None else set()  # or older ones would be retrained
     trained = config.model_dump(mode="json", exclude={"sampling"} | later)
     values = {"vocabulary": trained, "seed": seed, **text}
     if parent is not None:
@@ -120,7 +120,7 @@ def _settings(
 
 
 def _check_tags(found: Vocabularies, parts: Sequence[CorpusPart], where: str) -> None:
-    """Whether a vocabulary that was not trained here has the tags that come into sources.
+    """Check that a vocabulary that was not trained here has the tags that occur in sources.
 
     Raises:
         ConfigError: it lacks one.
@@ -136,7 +136,7 @@ def _check_tags(found: Vocabularies, parts: Sequence[CorpusPart], where: str) ->
 
 
 def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path) -> None:
-    """Whether vocabularies that somebody put there go with the model that is started from.
+    """Check that vocabularies that the user put there match the model that the run starts from.
 
     Raises:
         ConfigError: they do not.
@@ -156,7 +156,7 @@ def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path) 
 
 
 def _usable(directory: Path, settings: str, inputs: Sequence[InputFile]) -> Vocabularies | None:
-    """What is there, unless it was made here and of something else, or is unfinished."""
+    """The existing vocabularies, unless unfinished or made here from something else."""
     note = directory / ORIGIN_FILE
     if not any((directory / name).exists() for name in FILE_NAMES):
         return None
@@ -166,9 +166,9 @@ def _usable(directory: Path, settings: str, inputs: Sequence[InputFile]) -> Voca
         found = Vocabularies.load(directory)
         origin = VocabularyOrigin.model_validate_json(note.read_bytes())
     except (SavedError, ValueError, OSError):
-        return None  # a process was killed in the middle, or an older release made it
+        return None  # a process was killed halfway, or an older release made it
     if origin.fingerprints != list(found.fingerprints):
-        return found  # somebody put it in the place of what was made here
+        return found  # the user replaced what was made here
     current = origin.settings == settings and same_content(origin.inputs, inputs)
     return found if current else None
 
@@ -187,7 +187,7 @@ def _weighted_pairs(
 def _replace(
     directory: Path, vocabularies: Vocabularies, settings: str, inputs: Sequence[InputFile]
 ) -> None:
-    """In this order, no crash leaves vocabularies that are taken for something else."""
+    """Replace them, in an order in which no crash leaves some that are mistaken for others."""
     for name in FILE_NAMES:
         with storage_errors(directory / name):
             (directory / name).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Scores of sentences whose sources are of like length, in the manner of Bahdanau et al. 2015.
+"""Scores by source length, in the manner of Bahdanau et al. 2015.
 
 "Neural Machine Translation by Jointly Learning to Align and Translate", figure 2: whether a system
 keeps up on long sentences does not show in the score of a whole test set.
@@ -19,13 +19,13 @@ _BUCKETS = 5
 
 @dataclass(frozen=True)
 class Bucket:
-    """Sentences whose sources are of like length, and what each system scores on them."""
+    """Sentences with sources of similar length, and the score of each system on them."""
 
     shortest: int
     longest: int
     sentences: int
     scores: dict[str, Score]
-    """By the name of the system."""
+    """Scores by the name of the system."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -49,26 +49,26 @@ def score_by_length(
     config: EvaluationConfig | None = None,
     bounds: Sequence[int] = (),
 ) -> list[Bucket]:
-    """Score sentences of like length together, by the first of the metrics.
+    """Score sentences of similar length together, by the first of the metrics.
 
-    These are corpus scores of parts of the test set, so their mean is not the score of the whole.
+    These are corpus scores of parts of the test set, so their mean is not the overall score.
 
     Args:
-        lengths: of the source of each sentence, in whatever unit.
+        lengths: length of each source sentence, in any unit.
         systems: translations by the name of the system.
         references: sets of reference translations.
         config: the metrics, of which the first counts; ``confidence_samples`` gives intervals.
-        bounds: the greatest length of each bucket but the last, rising; if there are none, those
-            that come nearest to five buckets of equally many sentences.
+        bounds: the maximum length of each bucket but the last, ascending; by default, those that
+            come closest to five buckets with equal numbers of sentences.
 
     Returns:
-        Buckets from short to long, those without a sentence left out.
+        Buckets from short to long, without empty ones.
 
     Raises:
         DataError: lines are missing or their numbers differ.
     """
     config = config or EvaluationConfig()
-    assert systems and config.metrics, "something is scored by something"
+    assert systems and config.metrics, "there are systems and metrics"
     for name, hypotheses in systems.items():
         check_parallel(hypotheses, references, name)
         if len(lengths) != len(hypotheses):
@@ -93,9 +93,9 @@ def score_by_length(
 
 
 def even_bounds(lengths: Sequence[int], buckets: int = _BUCKETS) -> list[int]:
-    """Greatest lengths of all buckets but the last, so that each has about as many sentences.
+    """Maximum lengths of all buckets but the last, for about equal numbers of sentences.
 
-    Sentences of one length stay together, so that there may be fewer buckets.
+    Sentences of equal length stay together, so there may be fewer buckets.
     """
     ordered = sorted(lengths)
     bounds = {ordered[len(ordered) * part // buckets - 1] for part in range(1, buckets)}

@@ -1,7 +1,7 @@
 """Corpus scores by sacrebleu, each with the signature that makes it comparable (Post, 2018).
 
 BLEU is Papineni et al. (2002), chrF Popović (2015), TER Snover et al. (2006).  sacrebleu is
-imported when a score is asked for, not before: the command line answers ``--help`` without it.
+imported only when a score is requested, so that ``--help`` need not load it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MetricName = Literal["bleu", "chrf", "ter"]
 BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
 
 HIGHER_IS_BETTER = {"bleu": True, "chrf": True, "ter": False, "loss": False}
-"""Of every figure that a model can be chosen by."""
+"""Whether higher is better, for every figure that a model can be chosen by."""
 
 
 def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> bool:
@@ -35,24 +35,25 @@ def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> b
 
 
 class EvaluationConfig(Config):
-    """Which scores to compute, and how the text is taken apart for them."""
+    """Which scores to compute, and how to tokenise the text for them."""
 
     metrics: tuple[MetricName, ...] = ("bleu", "chrf")
-    """The scores, in the order in which they are reported; with none, nothing is translated in
-    validation, and loss and perplexity are all that is measured."""
+    """The scores, in the order in which they are reported; with none, validation translates nothing
+    and measures only loss and perplexity."""
 
     bleu_tokenize: BleuTokenizer = "13a"
-    """How BLEU finds words: 13a in raw text, none in text that is tokenised already, zh, ja-mecab
-    and ko-mecab in Chinese, Japanese and Korean (the last two: sacrebleu[ja], sacrebleu[ko])."""
+    """Tokenizer of BLEU: 13a for raw text, none for text that is already tokenised, zh, ja-mecab
+    and ko-mecab for Chinese, Japanese and Korean (the last two need sacrebleu[ja],
+    sacrebleu[ko])."""
 
     lowercase: bool = False
-    """Whether BLEU and chrF overlook case. TER always does, as in its paper."""
+    """Whether BLEU and chrF ignore case. TER always does, as in its paper."""
 
     chrf_word_order: int = Field(default=0, ge=0, le=4)
-    """Longest word n-gram that chrF counts beside characters; 2 makes it chrF++."""
+    """Maximum length of word n-grams that chrF counts in addition to characters; 2 is chrF++."""
 
     confidence_samples: int = Field(default=0, ge=0, le=100_000)
-    """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 for no intervals."""
+    """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 disables intervals."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class Confidence:
 class Score:
     """A corpus score.
 
-    ``value`` is a percentage, higher is better (for TER lower); ``signature`` is sacrebleu's and
-    says all that must be equal for two scores to be compared.
+    ``value`` is a percentage; higher is better (for TER, lower).  ``signature`` is sacrebleu's and
+    states everything that must be equal for two scores to be comparable.
     """
 
     name: str
@@ -77,7 +78,7 @@ class Score:
     confidence: Confidence | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The score as plain values; the confidence interval is left out where there is none."""
+        """The score as plain values, without a confidence interval if there is none."""
         values: dict[str, Any] = {
             "name": self.name,
             "value": self.value,
@@ -105,9 +106,9 @@ def score_corpus(
     """Score translations against one or more sets of references.
 
     Args:
-        hypotheses: the translations, one a sentence.
+        hypotheses: the translations, one per sentence.
         references: sets of reference translations, each as long as ``hypotheses``.
-        config: which scores; by default BLEU and chrF.
+        config: the scores to compute; by default, BLEU and chrF.
 
     Returns:
         A score for each of ``config.metrics``, in their order.
@@ -137,12 +138,12 @@ def score_corpus(
 def sentence_chrf(
     hypotheses: Sequence[str], references: Sequence[str], config: EvaluationConfig | None = None
 ) -> list[float]:
-    """The chrF of each translation by itself, 0 to 100: to look at, not to report.
+    """The chrF of each translation, 0 to 100: for inspection, not for reporting.
 
     Args:
-        hypotheses: the translations, one a sentence.
-        references: as many.
-        config: how chrF counts.
+        hypotheses: the translations, one per sentence.
+        references: one reference per translation.
+        config: settings of chrF.
 
     Raises:
         DataError: there are no lines, or their numbers differ.
@@ -169,7 +170,7 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
         return TER()
     tokenize = config.bleu_tokenize
     try:
-        # sacrebleu warns of text that looks tokenised, unless told that it is so by intent.
+        # sacrebleu warns about text that looks tokenised unless ``force`` says that it is intended.
         return BLEU(lowercase=config.lowercase, tokenize=tokenize, force=tokenize == "none")
     except (ImportError, RuntimeError) as error:
         raise MissingExtraError(
@@ -184,7 +185,7 @@ def installing(tokenizer: BleuTokenizer) -> str:
 
 
 def check_installed(config: EvaluationConfig) -> None:
-    """See to it that all of ``config.metrics`` can be computed here, before they are needed.
+    """Check that all of ``config.metrics`` can be computed here, before they are needed.
 
     Raises:
         MissingExtraError: the tokenizer for Japanese or Korean is not installed.
@@ -196,7 +197,7 @@ def check_installed(config: EvaluationConfig) -> None:
 def check_parallel(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], name: str = "hypotheses"
 ) -> None:
-    """See to it that sentences can be compared one by one.
+    """Check that sentences can be compared one by one.
 
     Raises:
         DataError: ``hypotheses`` (called ``name``) or references are missing, or their numbers
@@ -233,11 +234,11 @@ def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 def perplexity(log_probability: float, tokens: int) -> float:
     """``exp(-log_probability / tokens)``: how many equally likely tokens a model hesitates between.
 
-    Perplexities compare only between models of the same vocabulary.
+    Perplexities are comparable only between models with the same vocabulary.
 
     Args:
         log_probability: natural logarithm of the probability of all tokens together.
-        tokens: how many tokens that are, ends of sentences counted.
+        tokens: number of tokens, including ends of sentences.
 
     Raises:
         DataError: there are no tokens.

@@ -1,11 +1,11 @@
-"""Whether one system is better than another, or the test set was kind to it.
+"""Whether one system is better than another, or just lucky with the test set.
 
 Paired bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation
 Evaluation", 2004) and paired approximate randomisation (Riezler and Maxwell, "On Some Pitfalls in
 Automatic Evaluation and Significance Testing for MT", 2005), by sacrebleu's own implementation.
 The p-values of both are two-sided.  sacrebleu's bootstrap counts how often ``|d*| - mean |d*|`` is
 above ``|d|``, which is one tail of the differences ``d*`` in resamples: its p is doubled here.  The
-seed is fixed (12345, or SACREBLEU_SEED) and stands in the signature.
+seed is fixed (12345, or SACREBLEU_SEED) and is part of the signature.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SignificanceConfig(Config):
     and Maxwell less prone to find differences where there are none."""
 
     samples: int = Field(default=0, ge=0, le=100_000)
-    """Resamples or trials; 0 for the usual number, 1000 of the first and 10000 of the second."""
+    """Number of resamples or trials; 0 for the usual number, 1000 resamples or 10000 trials."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class SignificanceTest:
         return self.value - self.baseline_value
 
     def is_significant(self, level: float = 0.05) -> bool:
-        """Whether the difference is unlikely to be chance at that level."""
+        """Whether the difference is unlikely to be due to chance at this level."""
         return self.p_value < level
 
     def to_json(self) -> dict[str, Any]:
@@ -134,11 +134,11 @@ def _comparison(
     *,
     tails: int,
 ) -> SignificanceTest:
-    """One cell of sacrebleu's table, whose p is of one tail out of ``tails`` alike."""
-    # sacrebleu's table has a column of names, too; these come from the columns of metrics.
+    """One cell of sacrebleu's table, whose p is that of one of ``tails`` equal tails."""
+    # sacrebleu's table also has a column of names; these are the columns of metrics.
     assert not isinstance(baseline, str) and not isinstance(found, str)
     assert found.p_value is not None
-    # It counts only differences larger than the one found, so that equal scores would get the
+    # It counts only differences larger than the observed one, so equal scores would get the
     # smallest p instead of the largest.
     p_value = 1.0 if found.score == baseline.score else min(1.0, tails * float(found.p_value))
     return SignificanceTest(

@@ -8,16 +8,16 @@ from functools import cache
 from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig, build_metric
 
-# Scripts whose words no space parts, or whose words change too much for whole ones to be counted.
+# Scripts without spaces between words, or with words too inflected to be counted as a whole.
 _BY_CHARACTERS = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
-_A_SHARE = 0.3  # of the letters, which leaves room for names and terms in another script
+_A_SHARE = 0.3  # of the letters: the rest may be names and terms in another script
 
 
 def suitable_tokenizers(scripts: Mapping[str, float]) -> tuple[BleuTokenizer, ...]:
-    """Tokenizers with which BLEU says something, the best first; empty where ``13a`` does.
+    """Tokenizers that make BLEU meaningful, the best first; empty if ``13a`` does.
 
-    ``13a`` parts words at spaces and punctuation.  Without spaces a whole sentence is one word to
-    it, and with Korean endings hardly a word is right; BLEU is near zero however good the
+    ``13a`` splits at spaces and punctuation.  Without spaces it takes a whole sentence for one
+    word, and with Korean endings hardly any word matches: BLEU is near zero however good the
     translations are.
 
     Args:
@@ -39,7 +39,7 @@ def suitable_tokenizers(scripts: Mapping[str, float]) -> tuple[BleuTokenizer, ..
 
 @cache
 def is_installed(tokenizer: BleuTokenizer) -> bool:
-    """Whether what this tokenizer needs is there."""
+    """Whether everything that this tokenizer needs is installed."""
     try:
         build_metric("bleu", EvaluationConfig(bleu_tokenize=tokenizer))
     except MissingExtraError:
@@ -48,5 +48,5 @@ def is_installed(tokenizer: BleuTokenizer) -> bool:
 
 
 def best_tokenizer(scripts: Mapping[str, float]) -> BleuTokenizer:
-    """The best one for a target in these scripts that is installed."""
+    """The best installed tokenizer for a target in these scripts."""
     return next((one for one in suitable_tokenizers(scripts) if is_installed(one)), "13a")

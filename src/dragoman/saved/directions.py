@@ -1,4 +1,4 @@
-"""Which tags a model wants in front of a source to translate in one of its directions."""
+"""Which tags a model expects in front of a source to translate in one of its directions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def tags_for(
 ) -> tuple[str, ...]:
     """Tags in front of each source, in the order of training.
 
-    Those that every training part with this target language had come by themselves.
+    Tags that every training part with this target language had are added automatically.
 
     Args:
-        config: of the model.
-        vocabulary: of its sources.
-        language: to translate into; None leaves that to ``tags``.
-        tags: others that are wanted, such as ``<ui>``.
+        config: configuration of the model.
+        vocabulary: vocabulary of its sources.
+        language: target language; None leaves it to ``tags``.
+        tags: further tags, such as ``<ui>``.
 
     Raises:
         ConfigError: a language or a tag that the model does not know, or a language that no tag
             asks for.
     """
     if not config.model.reads_source:
-        raise ConfigError("a language model reads no source that a tag could stand in front of")
+        raise ConfigError("a language model reads no source, so it takes no tags")
     known = vocabulary.pieces(vocabulary.tags)
     if unknown := [tag for tag in tags if tag not in known]:
         raise ConfigError(f"the model has no tag {unknown[0]}; tags there: {_listed(known)}")
@@ -36,13 +36,13 @@ def tags_for(
         return tuple(tags)
     own = _language_tags(config, known, language)
     trained = [one.tags for one in config.directions if one.target_language == language]
-    # A tag that was always beside others keeps its place among them.
+    # A tag that always occurred with others keeps its place among them.
     order = next((one for one in trained if {*own, *tags} <= set(one)), (*own, *tags))
     return tuple(tag for tag in order if tag in own or tag in tags)
 
 
 def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> tuple[str, ...]:
-    """The tags that ask for ``language``; none where the model knows no other."""
+    """The tags that ask for ``language``; none if the model knows no other language."""
     trained = [one.tags for one in config.directions if one.target_language == language]
     if trained:
         first, *others = trained

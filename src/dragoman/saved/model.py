@@ -32,8 +32,8 @@ from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
 
 FORMAT = 1
-"""Of the model directories that are written here.  It rises when an older Dragoman could open a
-newer model and translate otherwise than meant; a ``config.yaml`` that names none is of format 1."""
+"""Format of the model directories that are written here.  It rises when an older Dragoman could
+open a newer model and mistranslate with it; a ``config.yaml`` without a format has format 1."""
 
 CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
@@ -41,23 +41,23 @@ CARD_FILE = "README.md"
 MODEL_DIRECTORY = "model"
 CONVERTED_DIRECTORY = "ctranslate2"
 MODEL_FILES = frozenset([CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, *FILE_NAMES, CONVERTED_DIRECTORY])
-"""All that a model directory holds; one with anything else is not replaced."""
+"""Everything that a model directory holds; a directory with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"
 
 
 class SavedConfig(Config):
-    """What ``config.yaml`` of a model says; a run's says this and more."""
+    """The content of a model's ``config.yaml``; that of a run has further keys."""
 
     source_language: str = "source"
     """Tag of the source language, such as en."""
     target_language: str = "target"
     """Tag of the target language, such as de."""
     directions: tuple[Direction, ...] = ()
-    """What it was trained to translate into what; empty where an older Dragoman wrote it."""
+    """Directions that it was trained for; empty if an older Dragoman wrote it."""
     model: ModelConfig
     """Family and sizes."""
     search: dict[str, Any] = Field(default_factory=dict)
-    """How to translate unless told otherwise."""
+    """Default settings of search."""
 
 
 @dataclass
@@ -79,7 +79,8 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
     """A model with fresh weights, for these vocabularies.
 
     Raises:
-        ConfigError: the configuration does not fit the vocabularies, or no memory holds the model.
+        ConfigError: the configuration does not fit the vocabularies, or the model does not fit in
+            memory.
     """
     if config.needs_joint_vocabulary and not vocabularies.joint:
         raise ConfigError(
@@ -128,10 +129,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the weights of a model to be used, not to be repaired: all of them are finite.
+    """Read the weights of a model for use, checking that all of them are finite.
 
     Raises:
-        SavedError: as of :func:`read_tensors`, or a weight is NaN or infinite.
+        SavedError: as for :func:`read_tensors`, or a weight is NaN or infinite.
     """
     weights = read_tensors(path)
     for name, tensor in weights.items():
@@ -144,14 +145,14 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def _is_finite(tensor: Tensor) -> bool:
-    """Whether no value is NaN or infinite; extremes need no copy of the tensor, and show a NaN."""
+    """Whether no value is NaN or infinite; minimum and maximum need no copy, and propagate NaN."""
     if not tensor.is_floating_point() or not tensor.numel():
         return True
     return all(bool(extreme.isfinite()) for extreme in tensor.aminmax())
 
 
 def weights_digest(directory: Path) -> str:
-    """What tells the weights of a model or checkpoint from all others, without reading them.
+    """A digest that identifies the weights of a model or checkpoint, without reading them.
 
     Raises:
         SavedError: the file is missing or damaged.
@@ -174,7 +175,7 @@ def _digest(tensors: dict[str, Tensor]) -> str:
 
 
 def weights_of(model: TranslationModel) -> dict[str, Tensor]:
-    """What is saved of a model, by name; tied parameters appear once."""
+    """The saved tensors of a model, by name; tied parameters appear once."""
     return {**dict(model.named_parameters()), **fixed_tensors(model)}
 
 
@@ -230,15 +231,15 @@ def save_model(
     *,
     origin: str = "",
 ) -> None:
-    """Write a model directory, whole or not at all; a model that is there is replaced.
+    """Write a model directory, whole or not at all; an existing model is replaced.
 
     Args:
-        directory: where.
-        config: of the model.
-        vocabularies: of the model.
-        weights: by name.
-        scores: for the model card.
-        origin: for the model card, where the weights come from.
+        directory: directory to write.
+        config: configuration of the model.
+        vocabularies: vocabularies of the model.
+        weights: weights by name.
+        scores: scores for the model card.
+        origin: origin of the weights, for the model card.
 
     Raises:
         StorageError: the disk refuses, or ``directory`` holds something else.
@@ -256,7 +257,7 @@ def save_model(
 def model_card(
     config: SavedConfig, weights: dict[str, Tensor], scores: dict[str, Any], origin: str = ""
 ) -> str:
-    """What a stranger should know of a model, as Markdown."""
+    """The model card as Markdown: what others should know about the model."""
     size = sum(tensor.numel() for tensor in weights.values())
     rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
     table = f"\n## Scores\n\n| | |\n|---|---|\n{rows}" if rows else ""
@@ -279,7 +280,7 @@ def model_card(
 
 
 def has_model(run: Path) -> bool:
-    """Whether a run is trained to its end, and its model written."""
+    """Whether a run has finished training and written its model."""
     return os.path.isfile(run / MODEL_DIRECTORY / WEIGHTS_FILE)
 
 
@@ -287,7 +288,7 @@ def model_directory(path: Path) -> Path:
     """The model directory that ``path`` means: itself, or that of a run.
 
     Raises:
-        SavedError: nothing is there, or a run that has no model yet.
+        SavedError: nothing is there, or it is a run that has no model yet.
     """
     if has_model(path):
         return path / MODEL_DIRECTORY
@@ -295,7 +296,7 @@ def model_directory(path: Path) -> Path:
         return path
     if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
         raise SavedError(
-            f"{path}: this run has no finished model; end it with 'dragoman resume {path}', or "
+            f"{path}: this run has no finished model; finish it with 'dragoman resume {path}', or "
             f"make one of its checkpoints with 'dragoman average {path}'"
         )
     if not os.path.exists(path):
@@ -304,12 +305,12 @@ def model_directory(path: Path) -> Path:
 
 
 def home_of(directory: Path) -> Path:
-    """Where configuration and vocabularies lie: a checkpoint shares these with its run."""
+    """The directory of configuration and vocabularies: a checkpoint shares those of its run."""
     return directory if (directory / CONFIG_FILE).is_file() else directory.parent.parent
 
 
 def read_config(path: Path) -> SavedConfig:
-    """What the ``config.yaml`` of a model, or of a run, says of the model.
+    """Read the part of a model's or a run's ``config.yaml`` that describes the model.
 
     Raises:
         ConfigError: the file is missing or damaged.
@@ -325,7 +326,7 @@ def read_config(path: Path) -> SavedConfig:
 
 
 def _directions(config: SavedConfig, train: list[Any], path: Path) -> tuple[Direction, ...]:
-    """What a run learns to translate into what, each direction once."""
+    """The directions that a run is trained for, each once."""
     parts = [parse(CorpusPart, part, path) for part in train if isinstance(part, dict)]
     languages = config.source_language, config.target_language
     found = [part.resolved(*languages).direction for part in parts]
@@ -337,7 +338,7 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
 
     Args:
         path: a model directory, a run directory or one of a run's checkpoints.
-        device: where to put the weights; a GPU if there is one unless told otherwise.
+        device: where to put the weights; by default, a GPU if there is one.
 
     Raises:
         SavedError: something is missing, truncated, altered or does not fit together, a weight is
@@ -355,19 +356,19 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
 def load_for_search(
     path: Path | str, device: torch.device | str | None = None, precision: Precision = "float32"
 ) -> SavedModel:
-    """Open a model to translate with, not to be trained any further.
+    """Open a model for translation, not for further training.
 
-    Weights that are made of others at each use, as weight normalisation makes them, are made once
-    and stand in their place; PyTorch's own cache of them holds for all threads of a process and
-    for every model in it.  Only then is the precision lowered.
+    Weights that are computed from others at each use, as by weight normalisation, are computed once
+    and replace those; PyTorch's own cache of them applies to all threads and all models of a
+    process.  Only then is the precision lowered.
 
     Args:
         path: as for :func:`load_model`.
         device: as for :func:`load_model`.
-        precision: of the weights.
+        precision: precision of the weights.
 
     Raises:
-        SavedError: as of :func:`load_model`.
+        SavedError: as for :func:`load_model`.
     """
     saved = load_model(path, device)
     for module in list(saved.model.modules()):
@@ -380,7 +381,7 @@ def load_for_search(
 
 
 def _check_format(found: object, where: Path) -> None:
-    """Before anything else is read, of which a newer format may mean something else."""
+    """Check the format before reading anything else, which may differ in a newer format."""
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise SavedError(f"{where}: format: expected a whole number from 1 on, found {found!r}")
     if found > FORMAT:

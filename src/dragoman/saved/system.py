@@ -1,7 +1,8 @@
-"""What translates, described once: models, how they work together, and what searches with them.
+"""One description of a translation system: models, how they are combined, and the search engine.
 
-The description is plain values.  This process, its workers and a server build the same system of
-it (:mod:`dragoman.translation.building`), and a YAML file holds all that a command line can say::
+The description is plain values.  This process, its workers and a server build the same system from
+it (:mod:`dragoman.translation.building`), and a YAML file can hold all that a command line can
+say::
 
     models: [models/a, models/b]
     weights: [0.7, 0.3]
@@ -28,12 +29,12 @@ EngineName = Literal["pytorch", "ctranslate2"]
 
 
 class LanguageModelConfig(Config):
-    """A language model whose opinion is added to that of the models: shallow fusion."""
+    """A language model whose log-probabilities are added to those of the models: shallow fusion."""
 
     path: Path
     """Directory of a language model with the same target vocabulary."""
     weight: float = Field(0.2, ge=0, le=1000)
-    """What its log-probabilities are multiplied by before they are added; 0 disables it."""
+    """Factor of its log-probabilities; 0 disables it."""
 
 
 class TranslationSystem(Config):
@@ -42,31 +43,33 @@ class TranslationSystem(Config):
     models: tuple[Path, ...] = Field(min_length=1)
     """Directories of models, runs or checkpoints; several translate together, as an ensemble."""
     weights: tuple[Annotated[float, Field(ge=1e-9, le=1e9)], ...] | None = None
-    """Of the models of an ensemble, in their order; all count alike if not given."""
+    """Weights of the models of an ensemble, in their order; by default, all are equal."""
     ensemble: Literal["linear", "log-linear"] = "linear"
     """Mean of the models' probabilities, or of their log-probabilities, normalised again."""
     language_model: LanguageModelConfig | None = None
-    """Added to what the models say; none if not given."""
+    """Language model for shallow fusion; none by default."""
     prefix: str = ""
-    """What every translation begins with, unless a call says otherwise."""
+    """Forced prefix of every translation, unless a call gives another."""
     search: dict[str, Any] = Field(default_factory=dict)
-    """Settings of search, over those that are saved with the first model."""
+    """Settings of search, which override those saved with the first model."""
     engine: EngineName = "pytorch"
-    """What searches."""
+    """Engine that searches."""
     precision: Literal["float32", "bfloat16", "int8", "auto"] = "float32"
-    """Of weights: `bfloat16` where the hardware has it, with `auto`; `int8` is ctranslate2's."""
+    """Precision of weights; `auto` is `bfloat16` where the hardware has it, `int8` is
+    ctranslate2's."""
     device: str | None = None
-    """Such as `cpu` or `cuda:1`; a GPU if there is one unless told otherwise."""
+    """Device, such as `cpu` or `cuda:1`; by default, a GPU if there is one."""
     workers: int | None = Field(None, ge=1, le=1024)
-    """Processes (ctranslate2: threads) that share the lines; this process alone if not given."""
+    """Processes (ctranslate2: threads) that share the lines; by default, this process works
+    alone."""
 
     def conflicts(self) -> Iterator[str]:
-        """Weights are one for each model; each engine can do what it is asked for."""
+        """Weights that do not match the models, and settings that the engine does not support."""
         if len(self.models) == 1:
             yield from self.unread("by one model", "weights", "ensemble")
         elif self.weights is not None and len(self.weights) != len(self.models):
             yield (
-                f"weights: one for each of the {len(self.models)} models is needed, found "
+                f"weights: expected one for each of the {len(self.models)} models, found "
                 f"{len(self.weights)}"
             )
         yield from self._beyond_ctranslate2() if self.engine == "ctranslate2" else ()
@@ -75,7 +78,7 @@ class TranslationSystem(Config):
 
     def _beyond_ctranslate2(self) -> Iterator[str]:
         if len(self.models) > 1:
-            yield "engine ctranslate2 has no ensembles; name one model"
+            yield "engine ctranslate2 does not support ensembles; name one model"
         if self.language_model is not None:
             yield "engine ctranslate2 has no language model; remove it, or choose engine pytorch"
         if self.prefix:
@@ -83,17 +86,17 @@ class TranslationSystem(Config):
         if self.device not in {None, "cpu"}:
             yield f"engine ctranslate2 runs on the cpu here, not on {self.device}"
         if self.precision in {"auto", "bfloat16"}:
-            yield f"precision {self.precision} is pytorch's; name float32 or int8 for ctranslate2"
+            yield f"precision {self.precision} needs engine pytorch; ctranslate2 has float32, int8"
         if self.search.get("early_end") == "exact":
-            yield "early_end exact is pytorch's; engine ctranslate2 ends by its own rule"
+            yield "early_end exact needs engine pytorch; ctranslate2 ends by its own rule"
 
     def directories(self) -> list[Path]:
-        """Everything that has to be there to build it."""
+        """All directories that are needed to build it."""
         fused = [] if self.language_model is None else [self.language_model.path]
         return [*self.models, *fused]
 
     def plain(self) -> dict[str, Any]:
-        """The values that are not their defaults, as YAML and JSON have them."""
+        """The values that differ from their defaults, as for YAML and JSON."""
         values: dict[str, Any] = self.model_dump(mode="json", exclude_defaults=True)
         return values
 
@@ -108,7 +111,7 @@ def read_system(path: Path) -> TranslationSystem:
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """The values of a description, to lay others over, with paths made absolute.
+    """The values of a description with absolute paths, to be overridden.
 
     Raises:
         ConfigError: the file is missing or no YAML mapping.
@@ -118,7 +121,7 @@ def read_values(path: Path) -> dict[str, Any]:
 
 
 def write_system(path: Path, system: TranslationSystem) -> None:
-    """Write a description; paths below its folder become relative, so that both can move.
+    """Write a description; paths below its folder become relative, so that the folder can be moved.
 
     Raises:
         StorageError: the disk refuses.
@@ -134,7 +137,7 @@ def write_system(path: Path, system: TranslationSystem) -> None:
 
 
 def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """``values`` with every path changed; what is misplaced is left for ``parse`` to tell."""
+    """``values`` with every path changed; misplaced values are left for ``parse`` to report."""
     changed = dict(values)
     models, fused = values.get("models"), values.get("language_model")
     if isinstance(models, list):

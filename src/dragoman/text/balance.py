@@ -11,19 +11,19 @@ from dragoman.text.reservoir import Reservoir
 
 Group = TypeVar("Group")
 Weighted = list[tuple[str, float]]
-"""Lines, each with how often it counts."""
+"""Lines, each with its weight."""
 WeightedPair = tuple[tuple[str, str] | Pair | Example, float]
-"""A source and its target, and how often they count."""
+"""A source and its target, with their weight."""
 
 
 def tempered(sizes: Mapping[Group, float], temperature: float) -> dict[Group, float]:
-    """How often each group is to be counted, so that its share is its size to the power 1/T.
+    """Weights of groups that make their shares proportional to their sizes to the power 1/T.
 
-    The largest group counts once; T = 1 counts all of them once, and the larger T is, the nearer
-    all groups come to the same share (Arivazhagan et al. 2019, arXiv:1907.05019, section 4.2).
+    The largest group has the weight 1; with T = 1 all have, and the larger T is, the closer all
+    groups come to equal shares (Arivazhagan et al. 2019, arXiv:1907.05019, section 4.2).
 
     Args:
-        sizes: of each group, above 0.
+        sizes: size of each group, above 0.
         temperature: T, at least 1.
     """
     largest = max(sizes.values(), default=1.0)
@@ -40,17 +40,17 @@ def balanced_lines(
     *,
     joint: bool,
 ) -> tuple[Weighted, Weighted]:
-    """The lines of either side of at most ``most`` pairs, weighted by their languages.
+    """The lines of each side of at most ``most`` pairs, weighted by their languages.
 
-    Each direction has as many places in the sample, so that a small one is kept whole.  The weights
-    then restore what was seen of each direction, and temper that by language.
+    Each direction gets the same number of places in the sample, so that a small one is kept whole.
+    The weights then restore the original size of each direction, tempered by language.
 
     Args:
-        pairs: examples with their weight; what has no languages is of one direction.
+        pairs: examples with their weights; pairs without languages count as one direction.
         temperature: see :func:`tempered`.
-        most: pairs to keep at most.
-        seed: of the sample.
-        joint: whether a language counts over both sides.
+        most: maximum number of pairs to keep.
+        seed: seed of the sample.
+        joint: whether a language is counted over both sides together.
     """
     samples = _sampled(pairs, most, seed)
     sides: list[list[tuple[str, str, float]]] = [[], []]
@@ -75,9 +75,9 @@ def balanced_lines(
 def _sampled(
     pairs: Iterable[WeightedPair], most: int, seed: int
 ) -> dict[tuple[str, str], Reservoir[WeightedPair]]:
-    """A sample of each direction, all of one size at most and ``most`` together.
+    """A sample of each direction; all share the ``most`` places equally.
 
-    How many directions come is not known before, so that samples shrink as new ones appear.
+    The number of directions is not known in advance, so samples shrink as new ones appear.
     """
     samples: dict[tuple[str, str], Reservoir[WeightedPair]] = {}
     for item in pairs:

@@ -1,8 +1,8 @@
-"""Cleaning: one form for every string, and pairs that would teach nothing left out.
+"""Cleaning: normalise every string and drop pairs that would teach a model nothing.
 
-What is left out by default is broken beyond doubt; every filter can be turned off.  Why these:
-Khayrallah and Koehn 2018, "On the impact of various types of noise on neural machine
-translation" (arXiv:1805.12282).
+By default only pairs that are clearly broken are dropped; every filter can be turned off.  On the
+choice of filters, see Khayrallah and Koehn 2018, "On the impact of various types of noise on neural
+machine translation" (arXiv:1805.12282).
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ __all__ = [
     "normalize",
 ]
 
-# A short text may well be much shorter than its translation ("OK", "확인"); sides below this
-# count as this long when lengths are compared.
+# A short text may be much shorter than its translation ("OK", "확인"); when lengths are
+# compared, sides below this length count as this long.
 _SHORTEST_COMPARED = 10
 _LETTER = regex.compile(r"(?V1)[\p{L}--\p{Script=Common}]")
 
 
 class CleaningConfig(Config):
-    """Which pairs are left out of training.  The defaults drop what is broken, little else."""
+    """Which pairs are dropped from training.  The defaults drop broken pairs and little else."""
 
     max_characters: int | None = Field(default=2000, gt=0)
-    """Drop a pair with a side longer than this; `null` keeps all."""
+    """Drop a pair with a side longer than this, in characters; `null` disables this."""
     max_length_ratio: float | None = Field(default=6.0, ge=1)
-    """Drop a pair with one side more than this many times as long as the other, in characters;
-    sides shorter than 10 count as 10.  Between Chinese and English 4 is still usual.  `null`
-    keeps all."""
+    """Drop a pair if one side is more than this many times as long as the other, in characters;
+    sides shorter than 10 count as 10. Between Chinese and English, 4 is still common. `null`
+    disables this."""
     min_identical_words: int | None = Field(default=4, gt=0)
-    """Drop a pair whose sides are the same and have at least this many words, as an untranslated
-    sentence has and a name has not; `null` keeps all."""
+    """Drop a pair whose sides are identical and have at least this many words, like an untranslated
+    sentence and unlike a name; `null` disables this."""
     drop_duplicates: bool = True
-    """Drop a pair that stood in the same part before, both sides alike."""
+    """Drop a pair that occurred earlier in the same part with both sides identical."""
     source_scripts: tuple[str, ...] = ()
-    """Scripts that the source is written in, by their Unicode names, such as `[Latin]` or
-    `[Han, Hiragana, Katakana]`; a pair with less than half of its letters in them is dropped.
-    Empty asks for none."""
+    """Scripts of the source, by their Unicode names, such as `[Latin]` or `[Han, Hiragana,
+    Katakana]`; a pair with less than half of the source's letters in them is dropped. An empty list
+    disables this."""
     target_scripts: tuple[str, ...] = ()
-    """The same of the target."""
+    """The same for the target."""
     keep_held_out: bool = False
-    """Keep pairs whose source stands as a source, or whose target as a target, among the
-    evaluation pairs.  They are reported either way; kept, they make scores look better than the
+    """Keep pairs whose source occurs as a source, or whose target occurs as a target, in the
+    evaluation pairs. They are reported either way; keeping them makes scores look better than the
     model is."""
 
     @field_validator("source_scripts", "target_scripts")
@@ -71,7 +71,7 @@ class CleaningConfig(Config):
                 known = None
             if not known:
                 raise ValueError(
-                    f"{script!r} is no Unicode script; give names such as Latin, Hangul or Han"
+                    f"{script!r} is not a Unicode script; give names such as Latin, Hangul or Han"
                 )
         return scripts
 
@@ -79,11 +79,11 @@ class CleaningConfig(Config):
 def held_out_keys(pairs: Iterable[Pair], *, either_side: bool = False) -> frozenset[int]:
     """Keys of evaluation pairs, for :func:`clean` to recognise them in training data.
 
-    Each side has a key of 64 bits, which white space, case and composition do not change.
+    Each side has a 64-bit key that ignores white space, case and Unicode composition.
 
     Args:
-        pairs: of dev and test sets.
-        either_side: whether a text is recognised on the other side, too, as in training in both
+        pairs: pairs of dev and test sets.
+        either_side: whether a text is recognised on the other side as well, for training in both
             directions.
     """
     keys: set[int] = set()
@@ -104,18 +104,18 @@ def clean(
     has_source: bool = True,
     held_out: frozenset[int] = frozenset(),
 ) -> Iterator[Pair]:
-    """Normalize pairs and leave out the unfit ones, in order and in constant memory.
+    """Normalise pairs and drop unfit ones, in order and in constant memory.
 
     Args:
-        pairs: of one part; duplicates are looked for among them.
-        config: what to leave out.
-        report: is told of every pair that is read, mended or left out.
+        pairs: pairs of one part, within which duplicates are found.
+        config: what to drop.
+        report: records every pair that is read, repaired or dropped.
         part: the part's name in the report.
         has_source: whether the pairs have one; if not, sides are not compared.
         held_out: keys of evaluation pairs, from :func:`held_out_keys`.
 
     Raises:
-        StorageError: the disk has no room for the temporary table of what was seen.
+        StorageError: the disk has no room for the temporary table of pairs seen.
     """
     of_part = report.part(part)
     unfit = _filters(config, has_source)
@@ -150,10 +150,10 @@ def clean_part(
     held_out: frozenset[int] = frozenset(),
     label: str | None = None,
 ) -> Iterator[Example]:
-    """What :func:`clean` leaves of a part of the corpus, which has its own place in the report.
+    """The examples that :func:`clean` keeps of a part of the corpus.
 
-    The examples are those that the part's own transforms make once, before training.  The report
-    names the part ``label``, by default its name.
+    They have passed those of the part's transforms that run once, before training.  The report
+    calls the part ``label``, by default its name.
     """
     label = label or part.name
     pairs = clean(
@@ -174,7 +174,7 @@ def clean_part(
 
 
 def _filters(config: CleaningConfig, has_source: bool) -> Callable[[str, str], Reason | None]:
-    """The tests that look at one pair alone, as one function that names the first that fails."""
+    """All filters that look at one pair alone, as one function that names the first one to fail."""
     scripts = [
         _script_pattern(names) if names else None
         for names in (config.source_scripts, config.target_scripts)
@@ -209,7 +209,7 @@ def _script_pattern(scripts: tuple[str, ...]) -> regex.Pattern[str]:
 
 
 def _written_in(text: str, script: regex.Pattern[str]) -> bool:
-    """Whether at least half of the letters are of the script; a text without letters is."""
+    """Whether at least half of the letters are of the script; true of a text without letters."""
     letters = "".join(_LETTER.findall(text))
     return 2 * len(script.findall(letters)) >= len(letters)
 
@@ -239,13 +239,13 @@ class _Seen:
             "PRAGMA synchronous = OFF",
             "PRAGMA cache_size = -65536",  # KiB
             "CREATE TABLE seen (hash INTEGER PRIMARY KEY)",
-            "BEGIN",  # one transaction for all, or each pair would be written out on its own
+            "BEGIN",  # one transaction for all, or each pair would be written to disk separately
         ):
             self._table.execute(statement)
 
     def before(self, source: str, target: str) -> bool:
         """Whether this pair was asked about before."""
-        # normalized text has no line feed, so that no two pairs look alike when joined by one
+        # normalised text has no line feed, so pairs joined by one stay distinct
         key = _hash(f"{source}\n{target}")
         try:
             added = self._table.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))

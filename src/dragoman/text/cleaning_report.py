@@ -1,4 +1,4 @@
-"""What cleaning did to a corpus: counted, with examples, for the eye and for programs."""
+"""The report of what cleaning did to a corpus: counts and example lines, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Reason = Literal[
     "duplicate",
     "filtered",
 ]
-"""Why a pair was left out."""
+"""Why a pair was dropped."""
 
 Note = Literal["control characters removed", "held out, kept"]
-"""What is worth knowing of a pair that stayed."""
+"""What is worth knowing about a pair that was kept."""
 
 EXAMPLES = 5
 
@@ -47,11 +47,11 @@ class PartReport:
     noted: dict[str, CountedLines] = field(default_factory=dict)
 
     def drop(self, reason: Reason, line: int) -> None:
-        """A pair was left out."""
+        """Count a pair that was dropped."""
         self.dropped.setdefault(reason, CountedLines()).add(line)
 
     def note(self, note: Note, line: int) -> None:
-        """Something was found of a pair that stays."""
+        """Record a finding about a pair that is kept."""
         self.noted.setdefault(note, CountedLines()).add(line)
 
 
@@ -62,7 +62,7 @@ class CleaningReport:
     parts: dict[str, PartReport] = field(default_factory=dict)
 
     def part(self, name: str) -> PartReport:
-        """The report of one part, begun if need be."""
+        """The report of one part, created if it does not exist."""
         return self.parts.setdefault(name, PartReport())
 
     @property
@@ -72,11 +72,11 @@ class CleaningReport:
 
     @property
     def kept(self) -> int:
-        """Pairs that stayed."""
+        """Pairs that were kept."""
         return sum(part.kept for part in self.parts.values())
 
     def dropped(self, reason: Reason) -> int:
-        """Pairs that were left out for one reason."""
+        """Pairs that were dropped for one reason."""
         findings = (part.dropped.get(reason) for part in self.parts.values())
         return sum(finding.count for finding in findings if finding is not None)
 
@@ -94,7 +94,7 @@ class CleaningReport:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> CleaningReport:
-        """The report that :meth:`to_json` gave ``values`` for."""
+        """The inverse of :meth:`to_json`."""
 
         def findings(plain: dict[str, Any]) -> dict[str, CountedLines]:
             return {name: CountedLines(**finding) for name, finding in plain.items()}
@@ -109,7 +109,7 @@ class CleaningReport:
         )
 
     def table(self) -> str:
-        """The report for a terminal: a line a part, and under it a line a finding."""
+        """The report for a terminal: one line per part, with one line per finding below it."""
         lines: list[str] = []
         for name, part in self.parts.items():
             lines.append(f"{name}: {part.read:,} pairs read, {part.kept:,} kept")

@@ -1,4 +1,4 @@
-"""Parallel corpora: where pairs of sentences come from, in whatever format they lie there."""
+"""Parallel corpora: where sentence pairs come from, whatever the format of their files."""
 
 from __future__ import annotations
 
@@ -45,35 +45,38 @@ _WITHOUT_SOURCE = {"case", "copy", "dummy_source", "filter"}  # transforms that 
 class CorpusPart(Config):
     """One source of sentence pairs: two plain files, or one file that has both sides.
 
-    Text for a language model is a part that names its target alone.
+    For a language model, a part has only a target.
     """
 
     path: str | None = None
     """A TSV with a header, JSONL, TMX or PO file. Without it, `source` and `target` are two plain
-    files, aligned line by line. What gzip, xz or zstd compressed is recognised. A relative path
-    starts at the configuration; `corpora/NAME/FILE` may be of the public corpus NAME."""
+    files, aligned line by line. Compression by gzip, xz or zstd is recognised. A relative path is
+    relative to the folder of the configuration; `corpora/NAME/FILE` may be a file of the public
+    corpus NAME."""
     source: str | None = None
-    """Column, key or language of the source; without `path`, the file of the source lines. Left
-    out where a language model reads the target alone."""
+    """Column, key or language of the source; without `path`, the file of the source lines. Leave it
+    out for a language model, which reads only the target."""
     target: str | None = None
-    """The same of the target."""
+    """The same for the target."""
     weight: float = Field(default=1.0, ge=1e-6, le=1e6)
-    """How often an epoch sees each pair: 2 is twice, 0.5 every other epoch. An epoch must see at
-    least one pair.  The vocabulary counts it in the same proportion."""
+    """How often each pair is seen per epoch: 2 is twice, 0.5 every other epoch. An epoch must see
+    at least one pair. Vocabulary training counts the pairs in the same proportion."""
     format: str | None = Field(default=None, examples=list(FORMATS))
-    """The format of the file, where its suffix does not tell; installed packages may add others."""
+    """The format of the file; by default, the one of its suffix. Installed packages may add
+    others."""
 
     alignments: str | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
-    that has for the n-th pair the line n, in the format of Pharaoh, `0-0 1-2 2-1`. Words are what
-    white space separates in the text as it stands; they count from 0, source first."""
+    whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
+    space in the original text and numbered from 0, source first."""
 
     source_language: str | None = None
     """Language of the source, such as en; by default the run's `source_language`."""
     target_language: str | None = None
     """Language of the target, such as de; by default the run's `target_language`."""
     tags: tuple[str, ...] = ()
-    """Symbols in front of every source, such as `[<ui>]`; the vocabulary gets them by itself."""
+    """Symbols in front of every source, such as `[<ui>]`; they are added to the vocabulary
+    automatically."""
     transforms: tuple[Transform, ...] = ()
     """Changes to its pairs, in this order, such as `[{kind: tag}]`, which puts `<2de>` in front of
     sources whose target is in de."""
@@ -91,7 +94,7 @@ class CorpusPart(Config):
         return value
 
     def conflicts(self) -> Iterator[str]:
-        """A format that is not told, or does not go with what is named."""
+        """A format that is unknown, or does not fit the other keys."""
         try:
             form = self.file_format
         except ValueError as error:
@@ -107,17 +110,17 @@ class CorpusPart(Config):
         elif form.sides is not None and self.target is None:
             yield f"name both source and target: the {form.sides} to read"
         if self.alignments is not None and not self.has_source:
-            yield "alignments are of two sides, and there is no source; leave them out"
+            yield "alignments link two sides, and there is no source; leave them out"
         changes = self.tags or self.transforms
         if self.alignments is not None and changes:
             yield (
-                "alignments count the words of the text as it stands, which tags and transforms "
+                "alignments count the words of the original text, which tags and transforms "
                 "change; leave one of them out"
             )
         yield from self._transform_conflicts()
 
     def _transform_conflicts(self) -> Iterator[str]:
-        """Transforms that do not go with the text, or with one another."""
+        """Transforms that do not fit the text or one another."""
         has_source, draws = self.has_source, False
         for transform in self.transforms:
             kind = transform.kind
@@ -139,7 +142,7 @@ class CorpusPart(Config):
 
     @property
     def gives_source(self) -> bool:
-        """Whether its examples have a source, be it one that a transform makes."""
+        """Whether its examples have a source, possibly one that a transform makes."""
         return self.has_source or any(transform.makes_source for transform in self.transforms)
 
     @cached_property
@@ -153,7 +156,7 @@ class CorpusPart(Config):
         return split_at_first_draw(self.transforms)[1]
 
     def resolved(self, source_language: str, target_language: str) -> CorpusPart:
-        """The same part with its languages named: its own, or else those given."""
+        """The same part with its languages filled in: its own, or else those given."""
         languages = {
             "source_language": self.source_language or source_language,
             "target_language": self.target_language or target_language,
@@ -181,14 +184,14 @@ class CorpusPart(Config):
         return direction
 
     def symbols(self) -> Iterator[str]:
-        """All tags that may come into its sources."""
+        """All tags that may occur in its sources."""
         yield from self.tags
         direction = self._direction(())
         for transform in self.transforms:
             yield from transform.symbols(direction)
 
     def examples(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Example | None]]:
-        """Each pair and what the transforms that run once make of it; None if one left it out."""
+        """Each pair with its example after the transforms that run once; None if one dropped it."""
         transforms, rng = self.prepared_transforms, Random(0)
         direction, name = self._direction(()), self.name
         source_language, target_language = direction.source_language, direction.target_language
@@ -200,15 +203,15 @@ class CorpusPart(Config):
             yield pair, transformed(example, transforms, rng) if transforms else example
 
     def fills(self, pair: Pair) -> bool:
-        """Whether every side that this part has says something in ``pair``."""
+        """Whether every side that this part has is non-empty in ``pair``."""
         return bool(pair.target.strip() and (pair.source.strip() or not self.has_source))
 
     @property
     def file_format(self) -> Format:
-        """The format: as given, or told from the suffix.
+        """The format as given, or else that of the suffix.
 
         Raises:
-            FormatError: neither tells it.
+            FormatError: no format is given, and the suffix is of none or of several.
         """
         if self.format is not None:
             return format_named(self.format)
@@ -245,10 +248,10 @@ def part_labels(parts: Sequence[CorpusPart]) -> list[str]:
 def relocate_part(values: Any, folder: Path) -> Any:
     """The plain values of a :class:`CorpusPart` with relative paths starting from ``folder``.
 
-    Those that begin with ``corpora/`` may be of public corpora, see
+    Paths that begin with ``corpora/`` may be files of public corpora, see
     :func:`dragoman.text.public_corpora.located`.
 
-    What is no such mapping is given back as it is: it is not checked yet.
+    Anything but such a mapping is returned unchanged, since it is not validated yet.
     """
     if not isinstance(values, dict):
         return values
@@ -259,13 +262,13 @@ def relocate_part(values: Any, folder: Path) -> Any:
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:
-    """The pairs of a part, one by one, just as they stand there; empty sides too.
+    """The pairs of a part, one by one and unchanged, including empty sides.
 
-    Memory does not grow with the corpus, but for PO catalogues.
+    Memory use does not grow with the corpus, except for PO catalogues.
 
     Raises:
         DataError: a file is missing, empty, damaged, not UTF-8, not of its format, lacks the
-            column or language asked for, or two plain files are not equally long.
+            column or language asked for, or two plain files differ in length.
     """
     sides = part.source or part.target or "", part.target or ""
     pairs = part.file_format.read(part.files(), sides)
@@ -276,7 +279,7 @@ def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
     """The pairs of a dev or test set as a model reads them: tags in front, empty ones left out.
 
     Raises:
-        DataError: as of :func:`read_pairs`.
+        DataError: as for :func:`read_pairs`.
     """
     filled = (pair for pair in read_pairs(part) if part.fills(pair))
     for _, example in part.examples(filled):

@@ -1,4 +1,4 @@
-"""What a pair of sentences is, from the reader to the batch: it knows its languages and origin."""
+"""Sentence pairs with their languages and origin, as they pass from the reader to the batch."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ class Origin(NamedTuple):
     part: str
     """Name of the part of the corpus."""
     line: int
-    """Line of the file, from 1; of a prepared store, place within the part, from 0."""
+    """Line of the file, from 1; for a prepared store, position within the part, from 0."""
 
 
 class Example(NamedTuple):
     """A source and its translation."""
 
     source: str
-    """Without tags; empty where there is none."""
+    """The source without tags; empty if there is none."""
     target: str
     source_language: str
     target_language: str
     tags: tuple[str, ...]
-    """In front of the source where a model reads it, in this order."""
+    """Put in front of the source when a model reads it, in this order."""
     origin: Origin
 
     @property
     def line(self) -> int:
-        """Of the file that it comes from."""
+        """Line of the file that it comes from."""
         return self.origin.line
 
     @property
@@ -48,9 +48,9 @@ class Direction(Config):
     target_language: str
     """Tag of the target language, such as de."""
     tags: tuple[str, ...] = ()
-    """In front of every source, in this order."""
+    """Put in front of every source, in this order."""
 
     @property
     def name(self) -> str:
-        """For people, such as ``en-de``."""
+        """A readable name, such as ``en-de``."""
         return f"{self.source_language}-{self.target_language}"

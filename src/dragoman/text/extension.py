@@ -1,10 +1,10 @@
-"""Vocabularies that grow: pieces of new text after those that are there, which keep their ids.
+"""Extension of vocabularies: pieces of new text are appended, and existing ones keep their ids.
 
 Byte-pair encoding is continued: the words of the new text, split as the vocabulary splits them,
-are merged further (Purason et al. 2025, arXiv:2512.03989, section 3; who instead appends what a
-vocabulary trained on the new text has, gets pieces that no split ever reaches).  Old merges come
-first, so old pieces are made as before.  In a unigram model every piece can be reached: it gets
-the pieces of one that is trained on the new text, with their log-probabilities there.
+are merged further (Purason et al. 2025, arXiv:2512.03989, section 3; appending the pieces of a
+vocabulary trained on the new text instead would add some that no split ever reaches).  Old merges
+come first, so old pieces are formed as before.  In a unigram model every piece is reachable: it
+gets the pieces of a model trained on the new text, with their log-probabilities there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Scored = tuple[str, float]
 """A piece and its score in the vocabulary."""
 
 _LONGEST_PIECE = 16  # characters, as in sentencepiece
-_FEWEST = 2  # a pair of pieces that occurs once is no pattern
+_FEWEST = 2  # a pair of pieces that occurs once is not a pattern
 _USER_DEFINED = 4  # sentencepiece's type of a tag
 _SPACE = "\u2581"
 _JAPANESE = {"HIRAGANA", "KATAKANA", "CJK"}
@@ -39,16 +39,16 @@ def extend_vocabularies(
     *,
     seed: int,
 ) -> Vocabularies:
-    """Vocabularies of ``config.size`` pieces each, whose first are those of ``parents``.
+    """Vocabularies of ``config.size`` pieces each that begin with the pieces of ``parents``.
 
-    Kind, normalisation and whether both sides share one stay as they are.
+    Kind, normalisation and whether both sides share one do not change.
 
     Args:
-        parents: what is extended; a joint one by the text of both sides.
+        parents: the vocabularies to extend; a joint one is extended by the text of both sides.
         pairs: sources and targets of the new text with their weight.
-        config: of it ``size``, ``tags``, ``character_coverage``, ``balance`` and
-            ``training_pairs`` are read.
-        seed: of the sample that is taken of a larger corpus.
+        config: only ``size``, ``tags``, ``character_coverage``, ``balance`` and ``training_pairs``
+            are read.
+        seed: seed of the sample drawn from a larger corpus.
 
     Raises:
         ConfigError: the size leaves no room for new pieces, or is larger than the text allows.
@@ -70,13 +70,13 @@ def extend(
     """:func:`extend_vocabularies` of one side.
 
     Args:
-        parent: what is extended.
-        lines: the new text, each line with how often it counts.
-        config: as there.
-        side: for messages, such as "source "; empty for both.
+        parent: the vocabulary to extend.
+        lines: the new text, each line with its count.
+        config: as for :func:`extend_vocabularies`.
+        side: name of the side in messages, such as "source "; empty for both.
 
     Raises:
-        ConfigError, DataError: as there.
+        ConfigError, DataError: as for :func:`extend_vocabularies`.
     """
     text = [(parent.normalized(line), count) for line, count in lines]
     text = [(line, count) for line, count in text if line]
@@ -98,7 +98,7 @@ def extend(
         largest = len(parent) + len(tags) + len(pieces)
         raise ConfigError(
             f"vocabulary.size {config.size} is larger than the {side}text allows: it has "
-            f"{len(pieces)} pieces beside the {len(parent)} that are extended; set it to "
+            f"{len(pieces)} pieces beyond the {len(parent)} existing ones; set it to "
             f"{largest} or less"
         )
     added = b"".join(_piece(tag, 0.0, _USER_DEFINED) for tag in tags)
@@ -127,7 +127,7 @@ def lineage(child: Vocabulary, parent: Vocabulary) -> list[list[int]]:
 
 
 def _new_characters(text: Sequence[Counted], known: set[str], coverage: float) -> list[str]:
-    """Those to be added, the most frequent first; the rarest stay out as ``coverage`` allows."""
+    """Characters to add, most frequent first; the rarest are left out as ``coverage`` allows."""
     counts: Counter[str] = Counter()
     for line, count in text:
         for character, times in Counter(line).items():
@@ -157,11 +157,11 @@ def _unigram_pieces(
 def _merges(
     parent: Vocabulary, text: Sequence[Counted], characters: Sequence[str], room: int
 ) -> list[Scored]:
-    """Further merges in their order and then characters, with scores below all that there are."""
+    """Further merges in their order, then characters, with scores below all existing ones."""
     scores = parent.scores
-    split, chance = bpe_dropout(scores, 0.0), Random(0)
+    split, rng = bpe_dropout(scores, 0.0), Random(0)
     symbols = scores.keys() | set(characters) | {_SPACE}
-    words = [(list(split(word, chance)), count) for word, count in sorted(_words(text).items())]
+    words = [(list(split(word, rng)), count) for word, count in sorted(_words(text).items())]
     merges = _Merging(words, symbols).merges(room)
     lowest = min(scores.values(), default=0.0)
     pieces = [*merges, *characters]
@@ -196,11 +196,11 @@ def _runs(word: str) -> Iterator[str]:
 
 
 class _Merging:
-    """Byte-pair encoding (Sennrich et al. 2016, algorithm 1) from a split that is there.
+    """Byte-pair encoding (Sennrich et al. 2016, algorithm 1) continued from an existing split.
 
     Args:
         words: symbols of each word, and how often it occurs.
-        symbols: what may be merged, and what merges have given already.
+        symbols: what may be merged, and the results of earlier merges.
     """
 
     def __init__(self, words: list[tuple[list[str], int]], symbols: set[str]) -> None:
@@ -218,7 +218,7 @@ class _Merging:
         while self._heap and len(found) < most:
             count, pair = heapq.heappop(self._heap)
             if -count != self._counts[pair]:
-                continue  # another merge has changed it, and it is there again with its number
+                continue  # another merge changed it; the heap also has it with its new count
             merged = "".join(pair)
             if merged not in self._symbols:  # an old merge has it once its parts are neighbours
                 if -count < _FEWEST:

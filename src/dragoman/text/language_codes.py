@@ -1,4 +1,4 @@
-"""Which names are those of languages: codes of ISO 639, alone or in a tag (BCP 47)."""
+"""Which names are language codes: those of ISO 639, alone or in a tag (BCP 47)."""
 
 from __future__ import annotations
 

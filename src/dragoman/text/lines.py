@@ -21,13 +21,13 @@ from dragoman.text.public_corpora import remedy
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK_BYTES = 2**17
-# A longer line is no text, and need not be held in memory to say so.
+# A longer line is not text, and is rejected without being held in memory.
 _LONGEST_LINE = 2**26  # bytes
 
-# What compressed files begin with.  None of it is UTF-8, so that no text is taken for one.
+# How compressed files begin.  None of this is valid UTF-8, so no text is mistaken for one.
 _SIGNS = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 _LONGEST_SIGN = max(map(len, _SIGNS.values()))
-# No name and time of day within, so that the same text is compressed to the same bytes.
+# Without name and timestamp, so that the same text is compressed to the same bytes.
 _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
     ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
     ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
@@ -39,7 +39,7 @@ COMPRESSIONS = tuple(_SIGNS)
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
-    """Lines of a file, without their ends; what gzip, xz or zstd wrote is decompressed.
+    """Lines of a file, without their ends; files compressed by gzip, xz or zstd are decompressed.
 
     See :func:`decode_lines` for what a line is.
 
@@ -58,16 +58,16 @@ def read_lines(path: Path | str) -> Iterator[str]:
 def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
     """Lines of a binary stream, as they come.
 
-    Only LF ends a line, and a CR before it goes too; U+2028, U+0085, VT and FF are characters
-    of a line like others.  A byte order mark at the start is dropped.
+    Only LF ends a line, and a CR before it is dropped; U+2028, U+0085, VT and FF are ordinary
+    characters of a line.  A byte order mark at the start is dropped.
 
     Args:
-        stream: what to read.
-        name: what to call it in messages.
+        stream: the stream to read.
+        name: its name in messages.
 
     Raises:
         DataError: a line is not UTF-8, and the message names the line and byte (both from 1); or
-            it is longer than any text has.
+            it is too long to be text.
     """
     for number, raw in enumerate(iter(partial(stream.readline, _LONGEST_LINE + 1), b""), 1):
         if len(raw) > _LONGEST_LINE:
@@ -88,11 +88,11 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
 
 @contextmanager
 def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, decompressing what its first bytes say is compressed.
+    """Open a file for reading bytes, decompressing it if its first bytes say so.
 
     Raises:
         DataError: here or while reading: missing, unreadable, a truncated or corrupt archive, or
-            none although the suffix says so.
+            not compressed although the suffix says so.
     """
     try:
         with Path(path).open("rb") as file, _decompressed(Path(path), file) as stream:
@@ -108,7 +108,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def stream_lines(stream: BinaryIO, name: str) -> Iterator[str]:
-    """Lines of a stream that somebody else opened, such as standard input; see `decode_lines`.
+    """Lines of a stream that is already open, such as standard input; see `decode_lines`.
 
     Raises:
         DataError: it cannot be read; or as for :func:`decode_lines`.
@@ -121,7 +121,7 @@ def stream_lines(stream: BinaryIO, name: str) -> Iterator[str]:
 
 @contextmanager
 def write_text(path: Path) -> Iterator[IO[str]]:
-    """Open a file for text, which appears at the end; its suffix says whether it is compressed.
+    """Open a text file that appears when the block ends; its suffix says whether it is compressed.
 
     Raises:
         DataError: in the block: the text has half of a surrogate pair, which UTF-8 cannot hold.
@@ -146,10 +146,10 @@ def write_text(path: Path) -> Iterator[IO[str]]:
 
 
 def line_problem(text: str, *, first: bool = False) -> str | None:
-    """What keeps ``text`` from being one line that :func:`decode_lines` gives back as it is.
+    """Why :func:`decode_lines` would not return ``text`` unchanged as one line; None if it would.
 
     Args:
-        text: what is to be a line.
+        text: the intended line.
         first: whether a file begins with it.
     """
     if "\n" in text or text.endswith("\r"):
@@ -158,12 +158,12 @@ def line_problem(text: str, *, first: bool = False) -> str | None:
 
 
 def _decompressed(path: Path, file: io.BufferedReader) -> BinaryIO:
-    """The content of a file: what it begins with decides, and its suffix if that says nothing."""
+    """The content of a file, decompressed if its first bytes, or else its suffix, say so."""
     start = file.peek(_LONGEST_SIGN)[:_LONGEST_SIGN]
     kind = next((kind for kind, sign in _SIGNS.items() if start.startswith(sign)), None)
     if kind is None and path.suffix in _SIGNS:
         kind = path.suffix
-        # Too short to tell, it is cut off.
+        # Too short to be recognised: it is truncated.
         if not (_SIGNS[kind].startswith(start) or _is_skippable(start)):
             raise DataError(
                 f"{path}: not compressed as its suffix {kind} says; rename it or compress it"
@@ -178,7 +178,7 @@ def _decompressed(path: Path, file: io.BufferedReader) -> BinaryIO:
 
 
 def _is_skippable(start: bytes) -> bool:
-    """Whether a Zstandard frame without content begins so, which may stand before the others."""
+    """Whether this begins a Zstandard frame without content, which may precede the others."""
     return start[1:4] == b"\x2a\x4d\x18"
 
 
@@ -195,13 +195,13 @@ def _not_utf8(raw: bytes, name: str, number: int, position: int) -> str:
 class _ZstandardFile(io.RawIOBase):
     """Decompressed bytes of a Zstandard file of one or more frames.
 
-    The package's own stream reader takes a truncated file for a short one.
+    The package's own stream reader mistakes a truncated file for a short one.
     """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._started = False  # whether the present frame has been given any bytes
+        self._started = False  # whether the current frame has received any bytes
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:

@@ -1,12 +1,12 @@
-"""The one form that every string is brought into, in training and in use."""
+"""The normal form of all text, in training and in use."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# Controls that are no white space, a byte order mark inside a text, and halves of surrogate
-# pairs (JSON can smuggle them in; no UTF-8 can carry them out).
+# Control characters other than white space, a byte order mark inside a text, and halves of
+# surrogate pairs (JSON can smuggle them in; no UTF-8 can carry them out).
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
 
 
@@ -15,7 +15,7 @@ def normalize(text: str) -> str:
 
     Control characters go, the rest is composed (Unicode NFC), and any run of Unicode white
     space becomes one space, none at the ends.  Joiners and direction marks stay: Persian,
-    Hebrew and emoji need them.  Doing it twice changes nothing.
+    Hebrew and emoji need them.  Normalising twice changes nothing.
     """
     if not text.isascii() or not text.isprintable():
         text = unicodedata.normalize("NFC", CONTROLS.sub("", text))

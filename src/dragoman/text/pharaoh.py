@@ -1,6 +1,6 @@
-"""Word alignments in the format of Pharaoh: ``0-0 1-2 2-1``, one line for each pair of sentences.
+"""Word alignments in Pharaoh format: ``0-0 1-2 2-1``, one line per sentence pair.
 
-A link is a source word and a target word, counted from 0; words are what white space separates.
+A link is a source word and a target word, counted from 0; words are separated by white space.
 fast_align, eflomal, SimAlign and awesome-align write it.
 """
 
@@ -23,7 +23,7 @@ def read_alignments(path: Path | str) -> Iterator[list[Link]]:
     """The links of each pair, in the order of the file; an empty line has none.
 
     Raises:
-        DataError: the file is missing, empty, damaged or not UTF-8, or a line has something else.
+        DataError: the file is missing, empty, damaged or not UTF-8, or a line holds anything else.
     """
     for number, line in enumerate(read_lines(path), 1):
         links = []

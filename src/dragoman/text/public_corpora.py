@@ -1,7 +1,7 @@
-"""Where public corpora lie on this machine, so that recipes can name them without knowing it.
+"""Where public corpora are on this machine, so that recipes need not name the folder.
 
-A recipe names ``corpora/multi30k/train.en.gz``.  That is a file beside the recipe if there is one,
-and otherwise one of the folder that ``dragoman corpora get`` fills.
+A recipe names ``corpora/multi30k/train.en.gz``.  This is a file beside the recipe if there is one,
+and otherwise one in the folder that ``dragoman corpora get`` fills.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _PREFIX = "corpora"
 
 
 def corpora_folder() -> Path:
-    """The folder of public corpora, absolute, whether it is there or not.
+    """The folder of public corpora, absolute, whether it exists or not.
 
-    ``DRAGOMAN_CORPORA`` names it; otherwise it is ``dragoman/corpora`` among the user's data, which
-    lie where the XDG Base Directory Specification says.
+    ``DRAGOMAN_CORPORA`` names it; otherwise it is ``dragoman/corpora`` in the user's data directory
+    (XDG Base Directory Specification).
     """
     if named := os.environ.get(SETTING):
-        # Unlike pathlib's, this leaves the ~ of a user that there is not to whoever opens the file.
+        # Unlike pathlib's, this keeps the ~ of an unknown user, for opening the file to fail.
         return Path(os.path.abspath(os.path.expanduser(named)))
     data = os.environ.get("XDG_DATA_HOME", "")
     if not os.path.isabs(data):  # which the specification says to ignore
@@ -35,7 +35,7 @@ def corpora_folder() -> Path:
 def located(name: str, folder: Path) -> Path:
     """The file that a configuration in ``folder`` calls ``name``, absolute.
 
-    What begins with ``corpora/`` is looked for in ``folder`` first and otherwise belongs to
+    A name that begins with ``corpora/`` is looked up in ``folder`` first and then in
     :func:`corpora_folder`.
     """
     beside = absolute(name, folder)

@@ -18,7 +18,7 @@ class Reservoir(Generic[Item]):
     A stream that is not longer than the sample is kept whole and in order.
 
     Args:
-        size: items to keep at most.
+        size: maximum number of items to keep.
         seed: the same stream and seed give the same sample.
     """
 
@@ -28,7 +28,7 @@ class Reservoir(Generic[Item]):
         self._size, self._rng = size, random.Random(seed)
 
     def add(self, item: Item) -> None:
-        """Keep the item, perhaps in the place of another, or pass over it."""
+        """Keep the item, possibly in place of another, or skip it."""
         self.seen += 1
         if len(self.items) < self._size:
             self.items.append(item)
@@ -36,7 +36,7 @@ class Reservoir(Generic[Item]):
             self.items[place] = item
 
     def shrink(self, size: int) -> None:
-        """Keep at most ``size`` items from now on, of those that are there a random sample."""
+        """Keep at most ``size`` items from now on: a random sample of the present ones."""
         self._size = size
         if len(self.items) > size:
             kept = sorted(self._rng.sample(range(len(self.items)), size))
@@ -44,7 +44,7 @@ class Reservoir(Generic[Item]):
 
 
 def whole_counts(weights: Iterable[float]) -> dict[float, int]:
-    """Whole numbers in the proportions of positive weights, as small as they can be.
+    """The smallest whole numbers in the proportions of positive weights.
 
     They are rounded to the nearest 2520th of the largest weight, and are at least that much.
     """

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import regex
 
-# In the order in which people are likely to need them; what is of none of them is "other".
+# The most commonly needed first; everything else is "other".
 SCRIPTS = (
     *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Han", "Hiragana", "Katakana", "Hangul"),
     *("Thai", "Devanagari", "Bengali", "Tamil", "Telugu", "Kannada", "Malayalam", "Gujarati"),
@@ -39,5 +39,5 @@ def _script(letter: str) -> str:
 
 
 def overlap(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """How much two texts have of their scripts in common: 1 where all, 0 where none."""
+    """How far the scripts of two texts overlap: 1 if they are the same, 0 if none is in common."""
     return sum(min(share, other.get(script, 0.0)) for script, share in one.items())

@@ -1,4 +1,4 @@
-"""Which language the name of a plain file tells."""
+"""The language of a plain file, from its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splitting words at random, each time in another way (subword regularisation).
+"""Splitting words at random, differently each time (subword regularisation).
 
 BPE-dropout: Provilkov et al. 2020 (arXiv:1910.13267), algorithm 1.  Unigram: Kudo 2018
 (arXiv:1804.10959), section 3.2, by forward filtering and backward sampling.
@@ -20,20 +20,20 @@ Splitter = Callable[[str, Random], Split]
 
 
 def bpe_dropout(scores: Mapping[str, float], probability: float) -> Splitter:
-    """Merges the best pair again and again, each time overlooking pairs with ``probability``.
+    """Repeatedly merges the best pair, skipping each pair with ``probability``.
 
     Args:
-        scores: of every piece that may come out of a merge; the higher, the earlier.
-        probability: of overlooking a pair; 1 leaves single characters.
+        scores: scores of all pieces that a merge may produce; higher ones are merged first.
+        probability: probability of skipping a pair; 1 leaves single characters.
     """
 
-    def split(word: str, chance: Random) -> Split:
+    def split(word: str, rng: Random) -> Split:
         symbols = list(word)
         while True:
             seen = [
                 (scores[left + right], -place)
                 for place, (left, right) in enumerate(pairwise(symbols))
-                if left + right in scores and chance.random() >= probability
+                if left + right in scores and rng.random() >= probability
             ]
             if not seen:
                 return tuple(symbols)
@@ -52,7 +52,7 @@ def unigram_sampling(scores: Mapping[str, float], alpha: float) -> Splitter:
     """
     longest = max(map(len, scores), default=1)
 
-    def split(word: str, chance: Random) -> Split:
+    def split(word: str, rng: Random) -> Split:
         totals = [0.0]  # log of the summed weights of all splits of the first letters
         arriving: list[list[tuple[int, float]]] = [[]]
         for end in range(1, len(word) + 1):
@@ -68,7 +68,7 @@ def unigram_sampling(scores: Mapping[str, float], alpha: float) -> Splitter:
         while end:
             starts, weights = zip(*arriving[end], strict=True)
             bounds = list(accumulate(math.exp(weight - totals[end]) for weight in weights))
-            start = chance.choices(starts, cum_weights=bounds)[0]
+            start = rng.choices(starts, cum_weights=bounds)[0]
             pieces.append(word[start:end])
             end = start
         return tuple(reversed(pieces))

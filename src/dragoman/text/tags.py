@@ -1,7 +1,7 @@
-"""Tags: symbols such as ``<2de>`` that a vocabulary never splits and a model never puts out.
+"""Tags: symbols such as ``<2de>`` that a vocabulary never splits and a model never outputs.
 
-In front of a source they say what is wanted of its translation: the target language (Johnson et
-al. 2017, arXiv:1611.04558), a domain, a style.
+In front of a source they say what its translation should be: the target language (Johnson et al.
+2017, arXiv:1611.04558), a domain, a style.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _RESERVED = re.compile(r"<(?:pad|unk|s|/s|0x[0-9A-F]{2})>")
 
 
 def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """``tags`` as they are, for a validator.
+    """``tags`` unchanged, for a validator.
 
     Raises:
-        ValueError: one has another form, is a symbol of sentencepiece's, or stands twice.
+        ValueError: one has another form, is one of sentencepiece's symbols, or occurs twice.
     """
     for tag in tags:
         if not TAG.fullmatch(tag) or _RESERVED.fullmatch(tag) or SPACE_SIGN in tag:
-            raise ValueError(f"a tag looks like <2de> and is none of sentencepiece's: {tag!r}")
+            raise ValueError(f"a tag looks like <2de> and is not one of sentencepiece's: {tag!r}")
         if normalize(tag) != tag:
             raise ValueError(f"a tag has no control or decomposed characters: {tag!r}")
     if len(set(tags)) < len(tags):
-        raise ValueError("a tag stands twice")
+        raise ValueError("a tag is given twice")
     return tags
 
 
@@ -45,6 +45,6 @@ def tagged(tags: Sequence[str], text: str) -> str:
 
 
 def missing_tags(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Those that are not known, each once and in order."""
+    """The wanted tags that are not known, each once and in order."""
     there = set(known)
     return [tag for tag in dict.fromkeys(wanted) if tag not in there]

@@ -25,7 +25,7 @@ from dragoman.text.subword_sampling import Splitter, bpe_dropout, unigram_sampli
 from dragoman.text.tags import SPACE_SIGN, TAG, check_tags
 
 FILE_NAMES = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
-"""Of a joint vocabulary, and of one for each side."""
+"""File names of a joint vocabulary, and of one for each side."""
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
@@ -47,13 +47,13 @@ class VocabularyConfig(Config):
     kind: Literal["bpe", "unigram"] = "bpe"
     """Byte-pair encoding, or a unigram language model over pieces."""
     size: int = Field(default=32000, gt=4, le=10_000_000)
-    """Pieces in a vocabulary, with the four special ones, tags and bytes."""
+    """Pieces in a vocabulary, including the four special ones, tags and bytes."""
     joint: bool = True
     """One vocabulary for both sides; `false` trains one for each, of `size` pieces each."""
     byte_fallback: bool = False
-    """Spell characters that the vocabulary lacks in bytes (256 of its pieces)."""
+    """Encode characters that the vocabulary lacks as bytes (256 of its pieces)."""
     character_coverage: float = Field(default=1.0, ge=0.98, le=1.0)
-    """Share of the characters in the training text that get a piece; 0.9995 for Chinese or
+    """Share of the characters in the training text that get a piece; 0.9995 is usual for Chinese or
     Japanese."""
     normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"] = "identity"
     """What sentencepiece does to the text beyond composing it (NFC), which is always done;
@@ -67,10 +67,10 @@ class VocabularyConfig(Config):
     balance: float | None = Field(default=None, ge=1, le=1000)
     """Temperature that balances the languages of the training text: each counts in proportion to
     its lines to the power 1/balance (Arivazhagan et al. 2019, who take 5), so that a small
-    language gets its share of pieces. By default lines count as their parts are weighted."""
+    language gets its share of pieces. By default, lines count by the weights of their parts."""
     training_pairs: int = Field(default=2_000_000, gt=0)
-    """Pairs that a vocabulary is trained on at most, after cleaning; of a larger corpus, a random
-    sample."""
+    """Maximum pairs to train a vocabulary on, after cleaning; a larger corpus is sampled at
+    random."""
 
     @field_validator("tags")
     @classmethod
@@ -82,7 +82,7 @@ class Vocabulary:
     """A trained sentencepiece model: text to ids and back.
 
     Args:
-        model: a serialized sentencepiece model whose ids 0 to 3 are pad, unknown, begin and end.
+        model: a serialised sentencepiece model whose ids 0 to 3 are pad, unknown, begin and end.
 
     Raises:
         SavedError: ``model`` is not such a model.
@@ -123,12 +123,12 @@ class Vocabulary:
 
     @property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits that tell this vocabulary from any other (SHA-256)."""
+        """64 hexadecimal digits that identify this vocabulary (SHA-256)."""
         return hashlib.sha256(self._model).hexdigest()
 
     @property
     def serialized(self) -> bytes:
-        """The sentencepiece model, which :class:`Vocabulary` is made of."""
+        """The sentencepiece model that this is made of."""
         return self._model
 
     def __len__(self) -> int:
@@ -138,7 +138,7 @@ class Vocabulary:
         return Vocabulary, (self._model,)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of the best segmentation of ``text``, normalized first, without begin and end."""
+        """Ids of the best segmentation of ``text``, normalised first, without begin and end."""
         ids: list[int] = self._processor.encode(prepare_line(text))
         return ids
 
@@ -155,11 +155,11 @@ class Vocabulary:
 
         Args:
             texts: the texts.
-            threads: how many threads share the work; what is drawn takes one.
+            threads: how many threads share the work; sampling uses one.
             sampling: BPE-dropout probability or unigram alpha; 0 is the best segmentation.
-            seed: of the sampling; the same texts and seed give the same ids.
+            seed: seed of the sampling; the same texts and seed give the same ids.
             normalized: whether ``texts`` came from :func:`~dragoman.text.cleaning.normalize`,
-                which need not be repeated then.
+                which is then skipped.
         """
         prepared = [
             text if normalized and SPACE_SIGN not in text else prepare_line(text) for text in texts
@@ -170,11 +170,11 @@ class Vocabulary:
         ids = self._processor.encode(prepared, num_threads=threads)
         if sampling == 0.0:
             return ids
-        split, chance = self._splitter(sampling), random.Random(seed)
-        return [self._split_anew(sentence, split, chance) for sentence in ids]
+        split, rng = self._splitter(sampling), random.Random(seed)
+        return [self._split_anew(sentence, split, rng) for sentence in ids]
 
     def _splitter(self, sampling: float) -> Splitter:
-        """Draws splits of words of this vocabulary."""
+        """The function that draws splits of words into pieces of this vocabulary."""
         if sampling not in self._splitters:
             kind = unigram_sampling if self.is_unigram else bpe_dropout
             self._splitters[sampling] = kind(self.scores, sampling)
@@ -182,7 +182,7 @@ class Vocabulary:
 
     @cached_property
     def scores(self) -> dict[str, float]:
-        """Of every piece that text is split into, special ones, bytes and tags left out."""
+        """Score of every piece that text is split into: not special ones, bytes or tags."""
         return {
             piece: float(self._processor.get_score(i))
             for i, piece in enumerate(self.pieces(range(len(self))))
@@ -190,29 +190,29 @@ class Vocabulary:
         }
 
     def split(self, piece: str) -> list[int]:
-        """Ids of a piece of another vocabulary, just as it stands: "▁" only where it has one."""
+        """Ids of a piece of another vocabulary, taken literally: "▁" only where it has one."""
         ids: list[int] = self._bare.encode(piece)
         return ids
 
     @cached_property
     def _bare(self) -> sentencepiece.SentencePieceProcessor:
-        """The same model, which neither puts a space before a text nor takes one away."""
+        """The same model, which neither adds a space before a text nor removes spaces."""
         processor = sentencepiece.SentencePieceProcessor()
         processor.LoadFromSerializedProto(self._model + _AS_IT_STANDS)
         return processor
 
     def normalized(self, text: str) -> str:
-        """``text`` as it is split: "▁" for spaces and at the front, none at the end."""
+        """``text`` before it is split: "▁" for spaces and at the front, none at the end."""
         return str(self._processor.normalize(prepare_line(text)))
 
-    def _split_anew(self, ids: list[int], split: Splitter, chance: random.Random) -> list[int]:
+    def _split_anew(self, ids: list[int], split: Splitter, rng: random.Random) -> list[int]:
         """Other pieces for the same sentence; tags, bytes and unknown pieces stay."""
         found: list[int] = []
         word = ""
         for i in [*ids, EOS]:  # the end closes the last word
             piece = self._processor.id_to_piece(i)
             if word and (self.atoms[i] or piece.startswith(SPACE_SIGN)):
-                found += map(self._processor.piece_to_id, split(word, chance))
+                found += map(self._processor.piece_to_id, split(word, rng))
                 word = ""
             if self.atoms[i]:
                 found.append(i)
@@ -221,7 +221,7 @@ class Vocabulary:
         return found[:-1]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ``ids``; pad, begin and end say nothing, an unknown piece is "⁇"."""
+        """The text of ``ids``; pad, begin and end are dropped, an unknown piece becomes "⁇"."""
         said = [int(i) for i in ids if i not in (PAD, BOS, EOS)]
         return str(self._processor.decode(said)) if said else ""
 
@@ -238,7 +238,7 @@ class Vocabulary:
         found = int(self._processor.piece_to_id(tag))
         if found == UNK:
             raise ConfigError(
-                f"the vocabulary has no tag {tag!r}; name it in vocabulary.tags and train anew"
+                f"the vocabulary has no tag {tag!r}; name it in vocabulary.tags and train again"
             )
         return found
 
@@ -246,8 +246,8 @@ class Vocabulary:
     def tags(self) -> list[int]:
         """Ids of all tags from ``vocabulary.tags``.
 
-        They have a score of 0, which no other piece of that form can have: bytes are told by name,
-        the first merge of byte-pair encoding has two characters, and the logarithm of a
+        They have a score of 0, which no other piece of that form can have: bytes are recognised by
+        name, the first merge of byte-pair encoding has two characters, and the logarithm of a
         probability is below 0.
         """
         processor = self._processor
@@ -283,7 +283,7 @@ class Vocabulary:
         if content[len(model) :] != _SEAL + hashlib.sha256(model).digest():
             raise SavedError(
                 f"{path}: the vocabulary is truncated, altered or not Dragoman's; "
-                "copy it again or train it anew"
+                "copy it again or train it again"
             )
         try:
             return cls(model)
@@ -304,7 +304,7 @@ class Vocabularies(NamedTuple):
 
     @property
     def fingerprints(self) -> tuple[str, str]:
-        """Of the source and the target side; the same for the same vocabularies and no others."""
+        """Fingerprints of the source and the target side, which identify the vocabularies."""
         return self.source.fingerprint, self.target.fingerprint
 
     def save(self, directory: Path | str) -> None:

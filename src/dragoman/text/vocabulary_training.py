@@ -29,14 +29,14 @@ Sides = tuple[str, str] | Pair | Example
 """A source and its target."""
 
 Counted = tuple[str, int]
-"""A line, and how often it counts."""
+"""A line and its count."""
 
-# The number of threads changes a unigram model in its last digits, and stands in the file.  A
+# The number of threads changes the last digits of a unigram model, and is stored in the file.  A
 # fixed number gives the same model on every machine, and costs nothing on a small one.
 _TRAINING_THREADS = 16
 _COUNTED: dict[str, Any] = {"input_format": "tsv"}
 _ANY_SIZE: dict[str, Any] = {"hard_vocab_limit": False}
-_LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece leaves out longer lines without a word
+_LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece drops longer lines silently
 
 
 def train_vocabularies(
@@ -58,7 +58,7 @@ def train_weighted_vocabularies(
         pairs: sources and targets with their weight, read once; at most ``config.training_pairs``
             are kept, each with the same probability.
         config: kind, size and so on.
-        seed: of the sample that is taken of a larger corpus.
+        seed: seed of the sample drawn from a larger corpus.
 
     Raises:
         ConfigError: the vocabulary is larger than the text allows or too small for its
@@ -77,15 +77,15 @@ def train_weighted_vocabularies(
 def counted_lines(
     pairs: Iterable[tuple[Sides, float]], config: VocabularyConfig, seed: int, *, joint: bool
 ) -> tuple[list[Counted], list[Counted]]:
-    """The lines of either side of a sample of at most ``training_pairs`` pairs, by their weights.
+    """The lines of each side of a sample of at most ``training_pairs`` pairs, counted by weight.
 
-    With ``config.balance`` each language counts as it says, and every direction has an equal share
-    of the sample's places.
+    With ``config.balance`` each language counts as that says, and every direction has an equal
+    share of the sample's places.
 
     Args:
         pairs: examples where languages are balanced.
-        config: of it ``training_pairs`` and ``balance`` are read.
-        seed: of the sample.
+        config: only ``training_pairs`` and ``balance`` are read.
+        seed: seed of the sample.
         joint: whether the lines of both sides train one vocabulary, and languages count over both.
     """
     if config.balance is None:
@@ -105,12 +105,12 @@ def counted_lines(
 def train_vocabulary(
     lines: Sequence[Counted], config: VocabularyConfig, side: str, *, exact_size: bool = True
 ) -> Vocabulary:
-    """Train on lines, each as if it stood there so many times.
+    """Train on lines, each repeated as often as its count says.
 
     Args:
         lines: the text.
         config: kind, size and so on.
-        side: for messages, such as "source "; empty for both.
+        side: name of the side in messages, such as "source "; empty for both.
         exact_size: whether a text that does not give ``config.size`` pieces is an error.
 
     Raises:
@@ -120,12 +120,12 @@ def train_vocabulary(
     text = [(line, count) for line, count in ((prepare_line(raw), n) for raw, n in lines) if line]
     if not text:
         raise DataError(f"there is no {side}text to train a vocabulary on; is the corpus empty?")
-    weighted = any(count > 1 for _, count in text)  # normalized text has no tab
+    weighted = any(count > 1 for _, count in text)  # normalised text has no tab
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=(f"{line}\t{n}" if weighted else line for line, n in text),
-            **(_COUNTED if weighted else {}),  # which would stand in the model
+            **(_COUNTED if weighted else {}),  # which would be stored in the model
             **({} if exact_size else _ANY_SIZE),
             model_writer=model,
             model_type=config.kind,

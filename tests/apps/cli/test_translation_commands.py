@@ -337,7 +337,7 @@ class TestSystems:
             ((), "name at least one MODEL, or --system FILE, and not both"),
             (("a", "--system", "b"), "name at least one MODEL, or --system FILE, and not both"),
             (("a", "--weight", 1), "weights: .* is not read by one model"),
-            (("a", "b", "--weight", 1), "one for each of the 2 models is needed, found 1"),
+            (("a", "b", "--weight", 1), "one for each of the 2 models, found 1"),
             (("a", "b", "--weight", 0), "--weight"),
             (("a", "--lm-weight", 1), "--lm-weight is about a language model; name one with --lm"),
             (("--system", "nowhere.yaml"), "nowhere.yaml: no such configuration file"),

@@ -135,7 +135,7 @@ def test_a_package_that_is_broken_is_named_and_costs_no_other() -> None:
     assert built(config(kind="r_drop")) == RDrop(0.1, 5.0)
     with pytest.raises(ConfigError, match=r"broken \(no_such_module:X of focus\) cannot be loaded"):
         config(kind="broken")
-    with pytest.raises(ConfigError, match=r"other \(json:JSONDecoder of focus\) is no subclass"):
+    with pytest.raises(ConfigError, match=r"other \(json:JSONDecoder of focus\) is not a subclass"):
         config(kind="other")
     with pytest.raises(ConfigError, match=r"one of .*'focus'.*'r_drop'.* did you mean 'focus'"):
         config(kind="focsu")

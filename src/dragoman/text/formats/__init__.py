@@ -1,6 +1,6 @@
-"""The formats in which pairs lie in files: one class each, and the table of all.
+"""File formats of sentence pairs: one class each, and the table of all.
 
-A format of ours is a module here and its line in :data:`FORMATS`.  Another package adds one by an
+A built-in format is a module here and a line in :data:`FORMATS`.  Another package adds one by an
 entry point of the group ``dragoman.formats`` (see :mod:`dragoman.core.plugins`), which leads to a
 subclass of :class:`Format`::
 
@@ -56,13 +56,13 @@ FORMATS: dict[str, Format] = {
 """The formats that come with Dragoman, by name."""
 
 GROUP = "dragoman.formats"
-"""Of the entry points by which other packages add formats."""
+"""Group of the entry points by which other packages add formats."""
 
 
 class FormatError(ConfigError, ValueError):
     """There is no such format, or it cannot be loaded.
 
-    A ``ValueError`` too, so that pydantic tells it with the key where it is named.
+    A ``ValueError`` too, so that pydantic reports it with the key that names it.
     """
 
 
@@ -81,17 +81,17 @@ def format_named(name: str) -> Format:
         return loaded
     known = instead(name[:80], format_names(), "formats")
     raise FormatError(
-        f"no format {name!r:.80}{known} (one of another package is there where that is installed)"
+        f"no format {name!r:.80}{known} (formats of other packages must be installed)"
     )
 
 
 def format_of(path: Path) -> Format:
-    """The format that the suffix of ``path`` tells; one of compression may come after it.
+    """The format of files with the suffix of ``path``, which a suffix of compression may follow.
 
-    Ours come first.
+    Built-in formats come first.
 
     Raises:
-        FormatError: it tells none, or several.
+        FormatError: the suffix is of no format, or of several.
     """
     suffix = path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
     for form in FORMATS.values():
@@ -115,7 +115,7 @@ def format_of(path: Path) -> Format:
 
 
 def format_names() -> list[str]:
-    """Names of all formats, ours first; no package is loaded for that."""
+    """Names of all formats, built-in ones first; this loads no package."""
     return list(dict.fromkeys([*FORMATS, *installed(GROUP)]))
 
 
@@ -128,7 +128,7 @@ def file_formats() -> list[str]:
 def _loaded(name: str, *_: EntryPoint) -> Format | FormatError:
     """The format that another package adds as ``name``, or what is wrong with it.
 
-    It is remembered for the entry points that are installed.
+    It is cached for the entry points that are installed.
     """
     try:
         form = load_class(GROUP, name, Format)()  # type: ignore[type-abstract]  # it says so

@@ -1,4 +1,4 @@
-"""What a format of files is: how the pairs of a text lie in them, read and written."""
+"""The interface of a file format: how it reads and writes sentence pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Pair(NamedTuple):
     source: str
     target: str
     line: int
-    """Line of the file, or number of the entry where entries are no lines; from 1."""
+    """Line of the file, or number of the entry where entries are not lines; from 1."""
 
 
 Sides = tuple[str, str]
@@ -33,28 +33,28 @@ class Format(ABC):
 
     Bad content is a :class:`~dragoman.core.errors.DataError` that names file, line and remedy.
     Texts are read with :func:`dragoman.text.lines.read_lines` or ``open_bytes`` and written with
-    ``write_text``, which know compressed files and never leave half of one.
+    ``write_text``, which handle compression and never leave a partial file.
     """
 
     name: ClassVar[str]
     """What configurations and commands call it, such as ``tsv``."""
     suffixes: ClassVar[tuple[str, ...]] = ()
-    """Suffixes of its files, such as ``.tsv``; those of compression come after them."""
+    """Suffixes of its files, such as ``.tsv``; suffixes of compression may follow them."""
     sides: ClassVar[str | None] = None
-    """What ``source`` and ``target`` name in its files, in the plural, such as "columns"; None if
-    a file has just two sides, which nobody names."""
+    """What ``source`` and ``target`` name in its files, in the plural, such as "columns"; None if a
+    file has just two sides, which need no names."""
     one_file: ClassVar[bool] = True
     """Whether one file has both sides; otherwise either side has its own."""
 
     @abstractmethod
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
-        """The pairs as they stand there, empty ones too, in constant memory if that is possible.
+        """The pairs unchanged, including empty ones, in constant memory if possible.
 
         Args:
             files: the file; or that of the source lines, unless they are not wanted, and that of
                 the target lines.
-            sides: names of the two sides, which may be the same; of no meaning to a format
-                without :attr:`sides`.
+            sides: names of the two sides, which may be the same; ignored by a format without
+                :attr:`sides`.
 
         Raises:
             DataError: while iterating: missing, damaged, of another format or without a side.
@@ -63,11 +63,11 @@ class Format(ABC):
     def write(self, files: Sequence[Path], sides: Sides) -> AbstractContextManager[AddPair]:
         """Write files, which appear at the end of the ``with`` block, if it ends well.
 
-        What is written is read again as the same pairs.
+        Reading the files again gives the same pairs.
 
         Args:
-            files: as for :meth:`read`; a suffix of compression compresses.
-            sides: what to call the two sides.
+            files: as for :meth:`read`; compressed if the suffix says so.
+            sides: names of the two sides.
 
         Raises:
             ConfigError: it cannot be written, or has no place for these names.
@@ -93,7 +93,7 @@ class Format(ABC):
         return []
 
     def languages(self, path: Path) -> tuple[str | None, str | None]:
-        """The languages of a file whose sides have no names, if it tells them.
+        """The languages of a file whose sides have no names, if it states them.
 
         Raises:
             DataError: it cannot be read.
@@ -102,7 +102,7 @@ class Format(ABC):
 
 
 def instead(name: str, known: Iterable[str], what: str) -> str:
-    """What is there instead of ``name``, and which of it was perhaps meant."""
+    """What there is instead of ``name``, and which of these was probably meant."""
     names = [" ".join(one.split()) for one in known]
     close = difflib.get_close_matches(name, names, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
@@ -110,7 +110,7 @@ def instead(name: str, known: Iterable[str], what: str) -> str:
 
 
 def check_names(path: Path, sides: Sides) -> None:
-    """Refuse names of sides that one file cannot have both.
+    """Refuse names that the two sides of one file cannot have.
 
     Raises:
         ConfigError: they are the same.

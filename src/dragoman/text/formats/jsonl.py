@@ -1,4 +1,4 @@
-"""JSON objects that stand one on a line."""
+"""JSON objects, one per line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.core.errors import DataError
 from dragoman.text.formats.interface import AddPair, Format, Pair, Sides, check_names, instead
 from dragoman.text.lines import read_lines, write_text
 
-_FIRST_RECORDS = 100  # which tell what keys there are
+_FIRST_RECORDS = 100  # from which the keys are known
 _DEEPEST_KEY = 3
 
 
@@ -30,14 +30,14 @@ class Jsonl(Format):
         ``a.b`` reads ``b`` inside ``a``.  ``null`` is an empty string; so is a whole blank line.
 
         Raises:
-            DataError: a line is no JSON object, lacks a key, or has something else than a string.
+            DataError: a line is no JSON object, lacks a key, or holds anything but a string.
         """
         (path,) = files
         return _read(path, sides)
 
     @contextmanager
     def write(self, files: Sequence[Path], sides: Sides) -> Iterator[AddPair]:
-        """Objects of two keys, which hold any text; a dot in a key is a character like others.
+        """Objects of two keys, which hold any text; a dot in a key is an ordinary character.
 
         Raises:
             ConfigError: both keys are the same.
@@ -59,7 +59,7 @@ class Jsonl(Format):
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):
-                continue  # whoever reads the pairs tells it with its line
+                continue  # reading the pairs reports it with its line
             found.update(dict.fromkeys(_strings(record, "", _DEEPEST_KEY)))
         return list(found)
 

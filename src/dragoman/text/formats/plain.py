@@ -23,7 +23,7 @@ class Plain(Format):
         """Pairs of lines; of one file, pairs whose source is empty.
 
         Raises:
-            DataError: the two files are not equally long.
+            DataError: the two files differ in length.
         """
         if len(files) == 1:
             return (Pair("", line, number) for number, line in enumerate(read_lines(files[0]), 1))
@@ -57,7 +57,7 @@ def _read(source_path: Path, target_path: Path) -> Iterator[Pair]:
     sources, targets = read_lines(source_path), read_lines(target_path)
     for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
         if source is None or target is None:
-            # One side has ended: count what is left of the other, to tell both lengths.
+            # One side has ended: count the rest of the other, to report both lengths.
             longer = number + sum(1 for _ in (targets if source is None else sources))
             counts = (number - 1, longer) if source is None else (longer, number - 1)
             raise DataError(

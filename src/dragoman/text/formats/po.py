@@ -1,4 +1,4 @@
-"""Catalogues of gettext."""
+"""Gettext catalogues."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Po(Format):
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         """Pairs of messages and translations.
 
-        Fuzzy, obsolete and untranslated entries are passed over.  Of plural forms, the first
-        translates the singular and the last the plural; a language with one form has the plural
-        alone.  The whole catalogue is held in memory.
+        Fuzzy, obsolete and untranslated entries are skipped.  Of plural forms, the first translates
+        the singular and the last the plural; a language with one form has the plural alone.  The
+        whole catalogue is held in memory.
 
         Raises:
             DataError: not a catalogue, or nothing in it is translated.

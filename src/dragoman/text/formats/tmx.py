@@ -15,7 +15,7 @@ from dragoman.core.errors import DataError
 from dragoman.text.formats.interface import Format, Pair, Sides
 from dragoman.text.lines import open_bytes
 
-_FIRST_UNITS = 1000  # of a translation memory, which tell its languages
+_FIRST_UNITS = 1000  # of a translation memory, from which its languages are known
 _NO_ELEMENTS = expat_errors.codes[expat_errors.XML_ERROR_NO_ELEMENTS]
 
 
@@ -29,8 +29,8 @@ class Tmx(Format):
     def read(self, files: Sequence[Path], sides: Sides) -> Iterator[Pair]:
         """Pairs of two languages, in constant memory.
 
-        ``en`` also finds ``en-US``.  Units that lack one of the languages are passed over.  Codes
-        inside a segment (``bpt``, ``ph`` ...) are no text and are left out.
+        ``en`` also finds ``en-US``. Units that lack one of the languages are skipped.  Codes inside
+        a segment (``bpt``, ``ph`` ...) are not text and are dropped.
 
         Raises:
             DataError: not well-formed XML, or no unit has both languages.
@@ -65,7 +65,7 @@ def _read(path: Path, sides: Sides) -> Iterator[Pair]:
 
 
 def _units(path: Path) -> Iterator[Element]:
-    """The ``tu`` elements of a translation memory; each is gone when the next is asked for."""
+    """The ``tu`` elements of a translation memory; each is freed when the next is requested."""
     with open_bytes(path) as stream:
         body: Element | None = None
         try:
@@ -93,7 +93,7 @@ def _units(path: Path) -> Iterator[Element]:
 
 
 def _segments(unit: Element) -> dict[str, str]:
-    """The text of each language of a ``tu``; the first where a language stands twice."""
+    """The text of each language of a ``tu``; the first if a language occurs twice."""
     texts: dict[str, str] = {}
     for variant in unit:
         language = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang")

@@ -20,7 +20,7 @@ from dragoman.text.lines import line_problem, read_lines, write_text
 
 
 class Tsv(Format):
-    """A table with a header; nothing is quoted, so a quotation mark is a character like others."""
+    """A table with a header; nothing is quoted, so a quotation mark is an ordinary character."""
 
     name = "tsv"
     suffixes = (".tsv", ".tab")
@@ -30,7 +30,7 @@ class Tsv(Format):
         """Pairs from two columns.  A blank line is a pair of empty strings.
 
         Raises:
-            DataError: a column is missing, or a row has not as many cells as the header.
+            DataError: a column is missing, or a row and the header differ in their number of cells.
         """
         (path,) = files
         return _read(path, sides)

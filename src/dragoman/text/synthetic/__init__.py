@@ -21,7 +21,7 @@ LANGUAGES = ("en", "de", "fr", "es", "ko")
 """The columns of the corpus."""
 
 ROWS = 22_000
-"""How many there are, of all splits together."""
+"""Number of rows, over all splits."""
 
 PACKED = "corpus.tsv.bz2"
 """In this folder; a header, then a line for each row: its kind and a column for each language."""
@@ -93,7 +93,7 @@ def write(directory: Path | str, rows: int, *, dev: int = 1000, test: int = 1000
 
 
 def write_splits(directory: Path | str, splits: Splits) -> list[Path]:
-    """The same of rows that are there; see :func:`write`."""
+    """Write given rows as :func:`write` does."""
     paths = []
     for name, split in zip(Splits._fields, splits, strict=True):
         path = Path(directory) / f"{name}.tsv"

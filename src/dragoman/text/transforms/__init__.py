@@ -1,7 +1,8 @@
 """Transforms: small changes to the examples of one part of the corpus, in the order listed.
 
-Those that draw nothing run once, when the corpus is prepared.  From the first that draws on, they
-run when batches are made, in another way in each epoch: a pure function of (seed, epoch, line).
+Those that draw no random numbers run once, when the corpus is prepared.  From the first random one
+on, they run when batches are made, differently in each epoch: a pure function of (seed, epoch,
+line).
 
 A new one is a class in a file here and a line in :data:`Transform`.
 """
@@ -28,13 +29,13 @@ Transform = Annotated[
     TagConfig | NoiseConfig | CopyConfig | DummySourceConfig | CaseConfig | FilterConfig,
     Field(discriminator="kind"),
 ]
-"""Any transform, told apart by its key ``kind``."""
+"""Any transform, identified by its key ``kind``."""
 
 
 def split_at_first_draw(
     transforms: Sequence[Transform],
 ) -> tuple[list[Transform], list[Transform]]:
-    """Those that run when the corpus is prepared, and those that run in each epoch."""
+    """The transforms that run when the corpus is prepared, and those that run in each epoch."""
     first = next((i for i, one in enumerate(transforms) if one.is_random), len(transforms))
     return list(transforms[:first]), list(transforms[first:])
 
@@ -42,7 +43,7 @@ def split_at_first_draw(
 def transformed(
     example: Example, transforms: Iterable[TransformConfig], rng: Random
 ) -> Example | None:
-    """The example after all ``transforms``; None if one left it out."""
+    """The example after all ``transforms``; None if one dropped it."""
     made: Example | None = example
     for transform in transforms:
         if made is None:

@@ -18,7 +18,7 @@ class CaseConfig(SharedTransform):
     to: Literal["lower", "upper", "title"]
     """All letters lower or upper case, or the first of each word upper case."""
     sides: Literal["source", "target", "both"] = "source"
-    """What is changed."""
+    """Sides to change."""
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with one or both sides in another case."""

@@ -1,4 +1,4 @@
-"""Filters of one part of the corpus, beside the cleaning that holds for all of them."""
+"""Filters for one part of the corpus, in addition to the cleaning that applies to all parts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class FilterConfig(TransformConfig):
     """Keeps some of the examples."""
 
     kind: Literal["filter"] = "filter"
-    """Leaves examples out."""
+    """Drops examples outside the bounds."""
     first_line: int = Field(1, ge=1)
     """First line of the file to keep."""
     last_line: int | None = Field(None, ge=1)
-    """Last line of the file to keep; by default its last."""
+    """Last line of the file to keep; by default, the end of the file."""
     min_words: int = Field(1, ge=1)
-    """Fewest words on a side; words are what spaces part."""
+    """Minimum words per side; words are separated by spaces."""
     max_words: int | None = Field(None, ge=1)
-    """Most words on a side."""
+    """Maximum words per side; by default, there is no limit."""
 
     def conflicts(self) -> Iterator[str]:
         """Bounds that leave nothing, or everything."""
@@ -37,11 +37,11 @@ class FilterConfig(TransformConfig):
 
     @property
     def can_drop(self) -> bool:
-        """What is out of bounds."""
+        """True: examples out of bounds are dropped."""
         return True
 
     def __call__(self, example: Example, rng: Random) -> Example | None:
-        """The example, or None where a bound is passed."""
+        """The example, or None if it is out of bounds."""
         line = example.origin.line
         if line < self.first_line or (self.last_line is not None and line > self.last_line):
             return None

@@ -14,18 +14,18 @@ from dragoman.text.examples import Direction, Example
 class TransformConfig(Config):
     """A small change to the examples of one part of the corpus.
 
-    What it does is a pure function of the example and of what it draws, so that a run which was
-    resumed sees the examples of one that was not.
+    What it does is a pure function of the example and of what it draws, so that a resumed run sees
+    the same examples as an uninterrupted one.
     """
 
     @property
     def is_random(self) -> bool:
-        """Whether it draws, and so gives something else in each epoch."""
+        """Whether it draws random numbers, and so differs from epoch to epoch."""
         return False
 
     @property
     def can_drop(self) -> bool:
-        """Whether it may leave an example out."""
+        """Whether it may drop an example."""
         return False
 
     @property
@@ -38,30 +38,30 @@ class TransformConfig(Config):
         yield from ()
 
     def redirected(self, direction: Direction) -> Direction:
-        """What examples of ``direction`` always are afterwards."""
+        """The direction that examples of ``direction`` always have afterwards."""
         return direction
 
     def __call__(self, example: Example, rng: Random) -> Example | None:
-        """The changed example; None leaves it out.
+        """The changed example; None drops it.
 
         Args:
-            example: normalized, as what comes back must be.
+            example: normalised, as the result must be.
             rng: seeded for this example and epoch; not used unless :attr:`is_random`.
         """
         raise NotImplementedError
 
 
 class SharedTransform(TransformConfig):
-    """One that need not change every example."""
+    """A transform that may change only a share of the examples."""
 
     share: float = Field(1.0, gt=0, le=1)
-    """Share of the examples that it changes; below 1, others in each epoch."""
+    """Share of the examples that it changes; below 1, different ones in each epoch."""
 
     @property
     def is_random(self) -> bool:
-        """Where the share is less than all."""
+        """True if the share is below 1."""
         return self.share < 1
 
     def draws(self, rng: Random) -> bool:
-        """Whether this example is one of the share."""
+        """Whether this example is among the share."""
         return self.share == 1 or rng.random() < self.share

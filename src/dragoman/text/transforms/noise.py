@@ -14,22 +14,22 @@ from dragoman.text.transforms.interface import SharedTransform
 
 
 class NoiseConfig(SharedTransform):
-    """Drops, masks and shuffles words of the source, in another way in each epoch.
+    """Drops, masks and shuffles words of the source, differently in each epoch.
 
-    Lample et al. 2018 (arXiv:1711.00043), section 2.3.  Words are what spaces part; at least one
+    Lample et al. 2018 (arXiv:1711.00043), section 2.3. Words are separated by spaces; at least one
     of them is kept.
     """
 
     kind: Literal["noise"] = "noise"
     """Noise in the source."""
     drop: float = Field(0.1, ge=0, lt=1)
-    """Probability that a word is left out."""
+    """Probability that a word is dropped."""
     mask: float = Field(0.0, ge=0, le=1)
     """Probability that a word which is kept becomes `mask_symbol`."""
     mask_symbol: str = "<mask>"
     """Tag that a masked word becomes."""
     window: int = Field(3, ge=0)
-    """No word moves by more places than this; 0 keeps their order."""
+    """Maximum number of places by which a word moves; 0 keeps the order."""
 
     @field_validator("mask_symbol")
     @classmethod
@@ -49,7 +49,7 @@ class NoiseConfig(SharedTransform):
         return True
 
     def symbols(self, direction: Direction) -> Iterator[str]:
-        """What masked words become."""
+        """The mask symbol, if words are masked."""
         if self.mask:
             yield self.mask_symbol
 

@@ -1,4 +1,4 @@
-"""Sources for text that has none: a copy of the target, or a symbol that stands for nothing."""
+"""Sources for text that has none: a copy of the target, or a symbol without meaning."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CopyConfig(TransformConfig):
 
 
 class DummySourceConfig(TransformConfig):
-    """Gives text in one language a source that says nothing.
+    """Gives text in one language a source without content.
 
     Sennrich et al. 2016 (arXiv:1511.06709), section 3.1.
     """
@@ -59,7 +59,7 @@ class DummySourceConfig(TransformConfig):
         yield self.symbol
 
     def redirected(self, direction: Direction) -> Direction:
-        """With the symbol in front of nothing."""
+        """The direction with the symbol as a tag."""
         return direction.model_copy(update={"tags": (*direction.tags, self.symbol)})
 
     def __call__(self, example: Example, rng: Random) -> Example:

@@ -19,7 +19,7 @@ class TagConfig(SharedTransform):
     kind: Literal["tag"] = "tag"
     """Tags in front."""
     tags: tuple[str, ...] = ()
-    """Such as `[<ui>]`; by default the one of the target language, such as `<2de>`."""
+    """Tags such as `[<ui>]`; by default, that of the target language, such as `<2de>`."""
 
     @field_validator("tags")
     @classmethod
@@ -27,11 +27,11 @@ class TagConfig(SharedTransform):
         return check_tags(tags)
 
     def symbols(self, direction: Direction) -> Iterator[str]:
-        """Those it puts in front."""
+        """The tags that it puts in front."""
         yield from self.tags or (language_tag(direction.target_language),)
 
     def redirected(self, direction: Direction) -> Direction:
-        """With the tags, unless only a share gets them."""
+        """The direction with the tags, unless only a share gets them."""
         if self.is_random:
             return direction
         tags = (*direction.tags, *self.symbols(direction))
