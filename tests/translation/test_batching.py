@@ -214,7 +214,7 @@ def test_a_request_past_its_deadline_is_dropped_and_holds_nobody_up() -> None:
             assert now() == pytest.approx(0.75)
             assert await first == answer(list("abcd"))
             assert await other == answer(["x"])
-            with pytest.raises(DeadlineError, match="before the request came"):
+            with pytest.raises(DeadlineError, match="before the request arrived"):
                 await batcher.translate(["x"], deadline=now())
 
     run(main())

@@ -72,7 +72,7 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def attention_layers(self) -> int:
-        """Number of layers in the weights that :meth:`TranslationModel.decode_attending` returns."""
+        """Number of layers that :meth:`TranslationModel.decode_attending` returns weights of."""
         return 0
 
     @property
