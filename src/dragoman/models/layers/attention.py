@@ -57,7 +57,7 @@ class MultiHeadConfig(Config):
         elif positions == "rotary" and self.head_widths(d_model)[0] % 2:
             yield f"positions: rotary needs an even d_k, found {self.head_widths(d_model)[0]}"
         if self.attention == "additive" and positions in {"relative", "rotary"}:
-            yield f"positions: {positions} is made for dot products, not attention: additive"
+            yield f"positions: {positions} works only with dot products, not attention: additive"
 
     def head_widths(self, d_model: int) -> tuple[int, int]:
         """(d_k, d_v) with the defaults filled in."""

@@ -74,7 +74,7 @@ class MixingConfig(Config):
         if "self_attention" not in self.chosen:
             yield from heads.unread("without self_attention", "window")
             if encoding.positions in {"relative", "rotary", "alibi"}:
-                yield f"positions: {encoding.positions} is a part of self_attention"
+                yield f"positions: {encoding.positions} needs self_attention"
 
     @property
     def chosen(self) -> set[str]:
