@@ -88,7 +88,7 @@ def cost(
 def _forget_normalisation(model: nn.Module) -> None:
     """Replace weight normalisation by plain weights: norms are not counted.
 
-    Nor do they have a gradient on the "meta" device of PyTorch 2.6.
+    They also lack a gradient on the "meta" device of PyTorch 2.6.
     """
     for module in model.modules():
         if is_parametrized(module, "weight"):

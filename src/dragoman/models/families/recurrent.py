@@ -55,7 +55,7 @@ from dragoman.models.layers.recurrent_sources import (
 
 
 class RecurrentConfig(FamilyConfig):
-    """Sizes and choices of a recurrent model; the defaults but source are Luong et al. 2015."""
+    """Sizes and choices of a recurrent model; defaults from Luong et al. 2015, except source."""
 
     family: Literal["recurrent"] = "recurrent"
     """Which family of models this is."""

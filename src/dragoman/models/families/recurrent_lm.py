@@ -51,8 +51,8 @@ class RecurrentLMConfig(FamilyConfig):
     target: in its order (forward), or from its last word to its first with the end symbol last
     (reversed, Sutskever et al. 2014, section 3.3)."""
     source_layers: Literal["same", "own"] = "same"
-    """Layers that read the source: the same as for the target, or as many of its own (Sutskever et
-    al. 2014, section 2)."""
+    """Layers that read the source: those that read the target (same), or as many of its own (own,
+    Sutskever et al. 2014, section 2)."""
     dropout: float = Field(0.5, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, but not on the state that a layer
     passes on to its next position (Zaremba et al. 2014)."""

@@ -160,8 +160,8 @@ class DecoderLayer(nn.Module):
             source: from :meth:`read_source`.
             source_bias: hides padding, ``(batch, 1, 1, source)``.
             start: number of target positions read before.
-            seen: a list to which the weights over the source are appended, ``(batch, heads, beam *
-                target, source)``.
+            seen: a list to which the weights over the source are appended,
+                ``(batch, heads, beam * target, source)``.
 
         Returns:
             ``(rows, target, d_model)``, and what is kept for the positions that follow.

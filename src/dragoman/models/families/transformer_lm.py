@@ -83,7 +83,7 @@ class TransformerLMConfig(FamilyConfig):
             pass
 
     def conflicts(self) -> Iterator[str]:
-        """Settings of sections that do not go together, or not with a source, or not without."""
+        """Settings that do not go together, or that do not fit a model with or without a source."""
         heads, positions = self.multi_head, self.positional_encoding.positions
         yield from heads.conflicts_with(self.d_model, self.positional_encoding)
         if self.source == "none":
