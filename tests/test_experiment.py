@@ -236,7 +236,7 @@ def test_a_language_model_and_a_translator_are_no_ensemble(corpus: Path, tmp_pat
     train(Experiment.create(model, tmp_path / "b"))
     vocabularies = [(tmp_path / run / "vocabulary.model").read_bytes() for run in "ab"]
     assert vocabularies[0] == vocabularies[1]  # one that lies there is used as it is
-    with pytest.raises(ConfigError, match="no ensemble"):
+    with pytest.raises(ConfigError, match="cannot form an ensemble"):
         dragoman.load(str(tmp_path / "a"), str(tmp_path / "b"))
 
 

@@ -187,7 +187,7 @@ def test_a_full_queue_refuses_and_later_has_room() -> None:
         async with batching(fake) as batcher:
             first = asyncio.ensure_future(batcher.translate(list("abcdefgh")))
             await asyncio.sleep(0)
-            with pytest.raises(BusyError, match=r"8 lines wait .* no room for 2 more of at most 9"):
+            with pytest.raises(BusyError, match=r"8 of at most 9 lines are waiting .* for 2 more"):
                 await batcher.translate(["x", "y"])
             with pytest.raises(DataError, match="10 lines are more than the 9 that may wait"):
                 await batcher.translate(list("abcdefghij"))
@@ -214,7 +214,7 @@ def test_a_request_past_its_deadline_is_dropped_and_holds_nobody_up() -> None:
             assert now() == pytest.approx(0.75)
             assert await first == answer(list("abcd"))
             assert await other == answer(["x"])
-            with pytest.raises(DeadlineError, match="before the request came"):
+            with pytest.raises(DeadlineError, match="before the request arrived"):
                 await batcher.translate(["x"], deadline=now())
 
     run(main())

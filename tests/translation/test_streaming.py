@@ -83,9 +83,9 @@ def test_a_prefix_that_cannot_be_written_costs_its_own_line(translator: Translat
 
 
 def test_prefixes_and_numbers_are_one_for_each_line(translator: Translator) -> None:
-    with pytest.raises(DataError, match="prefixes: found 1 for more lines"):
+    with pytest.raises(DataError, match="prefixes: found 1, fewer than there are lines"):
         translator.translate(["a", "b"], prefix=["a"])
-    with pytest.raises(DataError, match="numbers: found 1 for more lines"):
+    with pytest.raises(DataError, match="numbers: found 1, fewer than there are lines"):
         translator.translate(["a", "b"], numbers=[3])
     with pytest.raises(UsageError, match="numbers: expected whole numbers from 0 on, found -1"):
         translator.translate(["a"], numbers=[-1])

@@ -336,7 +336,7 @@ def test_attention_is_of_one_model_that_has_some(
     vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = [make_model(vocabularies, seed).eval() for seed in (1, 2)]
-    with pytest.raises(ConfigError, match="load one"):
+    with pytest.raises(ConfigError, match="load only one"):
         Translator(models, vocabularies).attention("the", "a")
     monkeypatch.setattr(Transformer, "decode_attending", TranslationModel.decode_attending)
     with pytest.raises(ConfigError, match="no attention over the source"):

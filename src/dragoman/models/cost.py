@@ -1,10 +1,10 @@
-"""What a model costs: parameters by part, floating-point operations a token.
+"""What a model costs: parameters by part, floating-point operations per token.
 
-Operations are counted by running the model without data (PyTorch's "meta" device) under its own
-counter, so every family is counted the same way; a multiplication and an addition are two.  It
-counts matrix products; sums, softmax, normalisation and look-ups in tables count nothing, nor do
-a depthwise convolution, channel by channel, and the noise of a mixture's gates, which training
-alone has.  A recurrent layer's products are seen on this device alone: a CPU's fused LSTM hides
+Operations are counted by running the model without data (PyTorch's "meta" device) under PyTorch's
+own counter, so every family is counted the same way; a multiplication and an addition are two.  It
+counts matrix products; sums, softmax, normalisation and table look-ups count nothing, nor do
+depthwise convolutions, channel by channel, and the noise of a mixture's gates, which exists only in
+training.  A recurrent layer's products are visible only on this device: a CPU's fused LSTM hides
 them.
 """
 
@@ -30,19 +30,19 @@ class Cost:
     """Size and work of a model."""
 
     parameters: dict[str, int]
-    """By part; a matrix that several parts share is counted once."""
+    """Number by part; a matrix that several parts share is counted once."""
     forward_flops_per_target_token: float
     """One pass over source and target, per target token."""
     flops_per_target_token: float
-    """The same with the backward pass: what training costs."""
+    """The same including the backward pass: the cost of training."""
 
     @property
     def total_parameters(self) -> int:
-        """All of them."""
+        """Number of all parameters."""
         return sum(self.parameters.values())
 
     def training_flops(self, target_tokens: int) -> float:
-        """Operations that training on so many target tokens takes."""
+        """Operations for training on this many target tokens."""
         return self.flops_per_target_token * target_tokens
 
 
@@ -53,14 +53,14 @@ def cost(
     source_length: int = 25,
     target_length: int = 25,
 ) -> Cost:
-    """Count without training or data.
+    """Count parameters and operations without training or data.
 
     Args:
         config: of any family.
-        source_vocabulary: pieces.
-        target_vocabulary: pieces.
-        source_length: pieces of a typical source sentence, with the end symbol.
-        target_length: pieces of a typical target sentence, with the end symbol.
+        source_vocabulary: number of pieces.
+        target_vocabulary: number of pieces.
+        source_length: pieces of a typical source sentence, including the end symbol.
+        target_length: pieces of a typical target sentence, including the end symbol.
 
     Raises:
         ConfigError: a size is beyond what PyTorch can address.
@@ -86,9 +86,9 @@ def cost(
 
 
 def _forget_normalisation(model: nn.Module) -> None:
-    """Take normalised weights as they are: norms are not counted, and have no gradient here.
+    """Replace weight normalisation by plain weights: norms are not counted.
 
-    PyTorch 2.6 lacks that gradient on its "meta" device.
+    They also lack a gradient on the "meta" device of PyTorch 2.6.
     """
     for module in model.modules():
         if is_parametrized(module, "weight"):
@@ -96,10 +96,10 @@ def _forget_normalisation(model: nn.Module) -> None:
 
 
 def flop_counter() -> FlopCounterMode:
-    """PyTorch's counter of operations, right for convolutions in groups as well.
+    """PyTorch's counter of operations, corrected for grouped convolutions.
 
-    Its own formula (as of PyTorch 2.13) takes the gradient of a grouped convolution's weight for
-    that of a whole one, ``groups`` times too much.
+    Its own formula (as of PyTorch 2.13) counts the weight gradient of a grouped convolution as if
+    it were not grouped, which is ``groups`` times too much.
     """
     mended = {torch.ops.aten.convolution_backward: _convolution_backward}
     return FlopCounterMode(display=False, custom_mapping=mended)
@@ -119,6 +119,6 @@ def _convolution_backward(
     wanted: Sequence[bool],
     **_: object,
 ) -> int:
-    """As many operations as forward, for the input's and for the weight's gradient each."""
+    """As many operations as the forward pass, for each of input and weight gradient."""
     windows = prod(x if transposed else gradient)  # weight is (_, channels of a group, *kernel)
     return 2 * windows * prod(weight[1:]) * sum(wanted[:2])

@@ -1,7 +1,7 @@
 """What a forward pass keeps in memory, counted byte by byte from its tensors.
 
-Counted are whole blocks of memory ("storages"), each once, however many tensors are views of it.
-What a single operation takes for itself and gives back before it returns is not seen.
+Whole blocks of memory ("storages") are counted, each once, however many tensors are views of it.
+Memory that an operation allocates and frees before it returns is not seen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def activation_bytes(forward: Callable[[], object], given: Iterable[Tensor]) -> 
     """Bytes that a forward pass keeps for its backward pass: its activations.
 
     Args:
-        forward: the pass; a whole step of training may follow in it.
+        forward: runs the pass; it may go on to a whole training step.
         given: tensors that do not count, such as weights and the input.
     """
     kept: dict[int, int] = {}
@@ -30,5 +30,5 @@ def activation_bytes(forward: Callable[[], object], given: Iterable[Tensor]) -> 
         output = forward()
         for tensor in given:
             kept.pop(tensor.untyped_storage().data_ptr(), None)
-    del output  # until here, no other tensor could get an address that is in ``kept``
+    del output  # kept alive until here, so that no other tensor could reuse an address in ``kept``
     return sum(kept.values())

@@ -1,13 +1,13 @@
 """The contract of every translation model, whatever its architecture.
 
-Search and training know this file and nothing else of a model.  One pass is
+Search and training know nothing of a model but this file.  One pass is
 
     memory = model.encode(source, source_mask)
     hidden, state = model.decode(target, memory, model.start(memory))
     scores = model.logits(hidden)
 
-Teacher forcing gives ``decode`` the whole target, a step of search gives it one position and
-the state that came back: there is one code path.
+Teacher forcing gives ``decode`` the whole target; a step of search gives it one position and the
+state returned by the step before.  Both take the same code path.
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ from dragoman.core.config import ComposedConfig
 from dragoman.core.errors import ConfigError
 
 Part = Literal["encoder", "decoder", "embeddings"]
-"""What weights may be taken over from another model: layers of either side, or what belongs to
-pieces and positions, the output projection among them."""
+"""Which weights may be copied from another model: the layers of either side, or those of pieces
+and positions, including the output projection."""
 Side = Literal["source", "target"]
 
 MAX_LAYERS = 1000
-"""As many as the deepest Transformer has (DeepNet, Wang et al. 2022, arXiv:2203.00555)."""
+"""As many as in the deepest Transformer (DeepNet, Wang et al. 2022, arXiv:2203.00555)."""
 
 
 class FamilyConfig(ComposedConfig):
-    """What the configuration of every family has, beside its own sizes.
+    """What the configurations of all families have in common.
 
-    Sizes and choices that belong to one layer are a section beside that layer, and a field of
-    the family, see :data:`dragoman.core.sections.Flat`.
+    Sizes and choices of one layer form a section, which is defined beside that layer and is a field
+    of the family, see :data:`dragoman.core.sections.Flat`.
     """
 
     family: str
-    """Which family of models this is; each has its name as the default and the only value."""
+    """Which family of models this is; in each family its name is the default and only value."""
     d_model: int = Field(512, ge=1)
     """Width of embeddings and of every sublayer's output."""
 
     @property
     def reads_source(self) -> bool:
-        """Whether there is a source: a language model has none, and is trained on targets alone."""
+        """Whether there is a source; a language model has none and is trained on targets alone."""
         return True
 
     @property
     def needs_joint_vocabulary(self) -> bool:
-        """Whether source and target must share one vocabulary: one matrix serves both.
+        """Whether source and target must share one vocabulary, because one matrix serves both.
 
-        That is what ``embeddings: shared`` asks for, in the families that have the choice.
+        ``embeddings: shared`` asks for this, in the families that have the choice.
         """
         return getattr(self, "embeddings", None) == "shared"
 
     def check_vocabularies(self, source: int, target: int) -> None:
-        """Whether vocabularies of so many pieces fit this model.
+        """Check that vocabularies of these sizes fit this model.
 
         Raises:
-            ConfigError: one embedding matrix is to serve both and their sizes differ.
+            ConfigError: one embedding matrix is to serve both, but their sizes differ.
         """
         if self.needs_joint_vocabulary and source != target:
             raise ConfigError(
@@ -72,37 +72,37 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def attention_layers(self) -> int:
-        """How many layers look at the source, as :meth:`TranslationModel.decode_attending` does."""
+        """Number of layers that :meth:`TranslationModel.decode_attending` returns weights of."""
         return 0
 
     @property
     def position_limit(self) -> int | None:
-        """Longest sentence that can be read, in pieces with the end symbol; None: any."""
+        """Maximum sentence length in pieces, including the end symbol; None: unlimited."""
         return None
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What the source gives: read-only while decoding, axis 0 is sentences.
+    """The encoded source: read-only while decoding, axis 0 is sentences.
 
-    It is never reordered inside a beam and not copied per beam; a family adds its own fields.
+    It is never reordered within a beam nor copied per beam; a family adds its own fields.
     """
 
-    hidden: Tensor  # (batch, source, width), which is d_model or what the family says
+    hidden: Tensor  # (batch, source, width): width is d_model unless the family says otherwise
     source_mask: Tensor  # (batch, source), True is a real token
 
 
 @dataclass(frozen=True)
 class State:
-    """What decoding adds: a family's dataclass of tensors whose axis 0 is rows.
+    """What decoding keeps: a family's dataclass of tensors whose axis 0 is rows.
 
     Rows are sentences times beam, a sentence's beams adjacent.  Fields may also be lists of
-    tensors or of dataclasses (one a layer), and numbers that hold for all rows alike.
+    tensors or of dataclasses (one per layer), and numbers that apply to all rows.
     """
 
 
 def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """What is saved with a model's parameters and never learned: its persistent buffers."""
+    """A model's persistent buffers, which are saved with its parameters but never learned."""
     saved = model.state_dict().keys()
     return {name: buffer for name, buffer in model.named_buffers() if name in saved}
 
@@ -132,19 +132,18 @@ def select(state: Selectable, rows: Tensor) -> Selectable:
 class TranslationModel(nn.Module, ABC):
     """Source ids to scores of target ids.
 
-    Every method is per position and per sentence: padding and batch neighbours change nothing.
+    Results are per position and per sentence: padding and batch neighbours change nothing.
     """
 
     Config: ClassVar[type[FamilyConfig]]
-    """What configures this family."""
+    """The configuration of this family."""
 
     position_limit: int | None = None
-    """Most positions of a source or target that can be read, those of its end or begin symbol
-    among them; None: any number."""
+    """Maximum number of positions in a source or target, including its end or begin symbol; None:
+    unlimited."""
 
     reads_source: bool = True
-    """False for a language model: of what :meth:`encode` is given, only the number of sentences
-    counts."""
+    """False for a language model, whose :meth:`encode` uses only the number of sentences."""
 
     parts: ClassVar[Mapping[str, Part]] = {
         "source_embedding": "embeddings",
@@ -153,7 +152,7 @@ class TranslationModel(nn.Module, ABC):
         "encoder": "encoder",
         "decoder": "decoder",
     }
-    """Of each attribute with weights, the part that these belong to; a family adds its own."""
+    """The part that the weights of each attribute belong to; a family adds its own."""
 
     @abstractmethod
     def encode(self, source: Tensor, source_mask: Tensor) -> Memory:
@@ -166,20 +165,20 @@ class TranslationModel(nn.Module, ABC):
 
     @abstractmethod
     def start(self, memory: Memory, beam: int = 1) -> State:
-        """The state before the first target position, for ``beam`` rows a sentence."""
+        """The state before the first target position, for ``beam`` rows per sentence."""
 
     @abstractmethod
     def decode(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         """Read further target positions.
 
         Args:
-            target: input ids ``(rows, target)``; the first position ever is the begin symbol.
+            target: input ids ``(rows, target)``; the very first position is the begin symbol.
             memory: of ``rows / beam`` sentences.
-            state: what came back from the call before, or from :meth:`start`.
+            state: returned by the previous call, or by :meth:`start`.
 
         Returns:
-            Hidden vectors ``(rows, target, d_model)``, to be given to :meth:`logits`, and the
-            state after these positions.
+            Hidden vectors ``(rows, target, d_model)``, which :meth:`logits` takes, and the state
+            after these positions.
         """
 
     @abstractmethod
@@ -188,42 +187,42 @@ class TranslationModel(nn.Module, ABC):
 
     @classmethod
     def part_of(cls, name: str) -> Part:
-        """The part that the weight ``name`` belongs to, a parameter or what is saved with them."""
+        """The part that the weight ``name`` belongs to: a parameter or a persistent buffer."""
         return cls.parts[name.partition(".")[0]]
 
     @staticmethod
     def side_of(name: str) -> Side | None:
-        """Whose pieces the rows of the weight ``name`` belong to, if it has one for each."""
+        """The side whose pieces the rows of the weight ``name`` stand for, if any."""
         if name == "source_embedding.weight":
             return "source"
         output = name.partition(".")[0] == "output"
         return "target" if output or name == "target_embedding.weight" else None
 
     def figures(self) -> dict[str, float]:
-        """What a family wants to have in the log of training, of the passes since last asked.
+        """Figures of a family for the training log, over the passes since the last call.
 
-        Names are those of the log, beside ``loss`` and the like; nothing unless overridden.  Of
-        several processes the leading one is asked, for its own share of the passes.
+        Keys appear in the log next to ``loss`` and the like; empty unless overridden.  With
+        several processes only the leader is asked, for its own share of the passes.
         """
         return {}
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """What training minimises beside the loss of the target, for each target position.
+        """What training minimises in addition to the target's loss, per target position.
 
-        It is of the last pass in training mode, which may be asked once.
+        It belongs to the last pass in training mode, and can be read once per pass.
 
         Args:
             source_mask: ``(batch, source)`` of that pass, True is a real token.
             target_mask: ``(batch, target)`` of that pass, True is a real token.
 
         Returns:
-            A scalar with gradient; None if there is nothing, or outside of training.
+            A scalar with gradient; None if there is no such loss, or outside training.
         """
         return None
 
     @classmethod
     def has_attention(cls) -> bool:
-        """Whether there is attention over the source, for :meth:`decode_attending` to show."""
+        """Whether there is attention over the source, which :meth:`decode_attending` returns."""
         return cls.decode_attending is not TranslationModel.decode_attending
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
@@ -237,15 +236,15 @@ class TranslationModel(nn.Module, ABC):
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Read a whole target, and tell where each position looks: one pass, with gradients.
+        """Read a whole target and return where each position looks: one pass, with gradients.
 
         Args:
             target: input ids ``(batch, target)``.
             memory: of ``batch`` sentences.
-            layer: which of the layers that look at the source is told, from 0; None for all.
+            layer: index, from 0, among the layers with attention over the source; None: all.
 
         Returns:
-            Hidden vectors as :meth:`decode` gives them, and weights that sum to one over the
+            Hidden vectors as returned by :meth:`decode`, and weights that sum to one over the
             source, before dropout: ``(batch, layers, heads, target, source)``.
 
         Raises:

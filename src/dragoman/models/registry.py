@@ -1,7 +1,7 @@
-"""Which families of models there are: those of this package and those that others add.
+"""The families of models: those of this package and those that other packages add.
 
-Another package adds one by an entry point of the group ``dragoman.families`` (see
-:mod:`dragoman.core.plugins`), whose name is the family's and which leads to a subclass of
+Another package adds a family by an entry point of the group ``dragoman.families`` (see
+:mod:`dragoman.core.plugins`), which has the family's name and refers to a subclass of
 :class:`~dragoman.models.interface.TranslationModel`.
 """
 
@@ -17,7 +17,7 @@ from dragoman.core.sections import OneOf
 from dragoman.models.interface import FamilyConfig, TranslationModel
 
 GROUP = "dragoman.families"
-"""Of the entry points by which other packages add families."""
+"""The group of entry points by which other packages add families."""
 
 _BUILT_IN = {
     "transformer": "dragoman.models.families.transformer:Transformer",
@@ -30,18 +30,18 @@ _BUILT_IN = {
 
 
 class Families(Mapping[str, type[TranslationModel]], OneOf):
-    """Every family by its name; each is made of (config, source_vocabulary, target_vocabulary)."""
+    """Every family by name; classes take (config, source_vocabulary, target_vocabulary)."""
 
     key = "family"
     default = "transformer"
     question = "is the package missing that provides it?"
 
     def __getitem__(self, name: str) -> type[TranslationModel]:
-        """The model of a family, which is imported now; a name of this package is nobody else's.
+        """The model class of a family, imported on demand; this package's names take precedence.
 
         Raises:
             KeyError: there is no such family.
-            ConfigError: another package adds it, and it cannot be imported or is none.
+            ConfigError: another package adds it, but it cannot be imported or is not a family.
         """
         if name in _BUILT_IN:
             built_in: type[TranslationModel] = EntryPoint(name, _BUILT_IN[name], GROUP).load()
@@ -52,11 +52,11 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
         return _checked(name, model)
 
     def __iter__(self) -> Iterator[str]:
-        """Names, those of this package first."""
+        """The names of all families, those of this package first."""
         return iter(dict.fromkeys([*_BUILT_IN, *sorted(installed(GROUP))]))
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of families."""
         return len(list(iter(self)))
 
     def find(self, name: str) -> type[FamilyConfig]:
@@ -73,7 +73,7 @@ class Families(Mapping[str, type[TranslationModel]], OneOf):
 
 
 def _checked(name: str, model: type[TranslationModel]) -> type[TranslationModel]:
-    """The model that another package adds.
+    """The model class that another package adds, once checked.
 
     Raises:
         ConfigError: it has no configuration of that name.
@@ -95,4 +95,4 @@ def _checked(name: str, model: type[TranslationModel]) -> type[TranslationModel]
 FAMILIES = Families()
 
 ModelConfig = Annotated[FamilyConfig, FAMILIES]
-"""The configuration of any family, told apart by its key ``family``; a Transformer's without it."""
+"""The configuration of any family, chosen by its key ``family``; a Transformer's without it."""

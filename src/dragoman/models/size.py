@@ -1,4 +1,4 @@
-"""How large a model is, found out without its weights: before memory is asked for them."""
+"""The size of a model, computed without its weights: before allocating memory for them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dragoman.core.errors import ConfigError
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel
 
-# PyTorch's "meta" device takes seconds to start, which sizes in common use need not wait for: those
-# whose layers times experts times square of the largest size is less.  Vaswani's big model has 2e8.
+# PyTorch's "meta" device takes seconds to start.  Common sizes skip it: those where layers times
+# experts times the square of the largest size is below this.  Vaswani's big model has 2e8.
 _UNSUSPICIOUS = 5e8
 _WEIGHT_BYTES = 4
 
@@ -21,7 +21,7 @@ _WEIGHT_BYTES = 4
 def meta_model(
     config: ModelConfig, source_vocabulary: int, target_vocabulary: int
 ) -> TranslationModel:
-    """A model whose parameters have their shapes and no content.
+    """A model whose parameters have shapes but no content.
 
     Raises:
         ConfigError: a size is beyond what PyTorch can address.
@@ -37,7 +37,7 @@ def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: i
     """Refuse a model whose weights alone are larger than the memory of this machine.
 
     Raises:
-        ConfigError: they are; the message tells how many parameters there would be.
+        ConfigError: they are; the message gives the number of parameters.
     """
     if _rough_size(config.model_dump()) < _UNSUSPICIOUS:
         return

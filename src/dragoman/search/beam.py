@@ -4,20 +4,20 @@ A sentence keeps up to ``beam`` unfinished hypotheses.  One that takes the end s
 if it is among the ``beam`` best continuations of that step.  At the length limit only the end
 symbol may follow, so there search ends at the latest.
 
-**The exact end** is the paper's own program's, by a bound (Wu et al. 2016, section 7).  A
-log-probability ``s`` is never above 0 and only falls, so of all divisors the largest is the
-kindest, which is that of the sentence's own length limit: an unfinished hypothesis can score at
-best ``s / lp(limit + 1)``, and coverage can only lower that.  All unfinished hypotheses of a
-sentence are equally long, so the bound of the likeliest holds for all of them and for whatever
-grows from them.  If it is below the score of the ``nbest``-th best finished hypothesis, nothing
-that is still to come enters the n-best list, and the sentence is done.
+**The exact end** follows the paper's own program and uses a bound (Wu et al. 2016, section 7).  A
+log-probability ``s`` is never above 0 and can only fall, so the largest divisor is the most
+favourable, and that is the one at the sentence's length limit: an unfinished hypothesis can score
+at best ``s / lp(limit + 1)``, and coverage can only lower that.  All unfinished hypotheses of a
+sentence are equally long, so the bound of the likeliest holds for all of them and for every
+continuation of them.  If it is below the score of the ``nbest``-th best finished hypothesis, no
+later hypothesis can enter the n-best list, and the sentence is done.
 
-No exact rule ends sooner: a scorer that is certain of all that follows, up to the limit, reaches
-the bound, and only asking it tells whether it is.  The larger ``alpha``, the later the bound is
+No exact rule ends sooner: a scorer that is certain of every later piece, up to the limit, reaches
+the bound, and only running it shows whether it is.  The larger ``alpha``, the later the bound is
 met.
 
-**The quick end** comes as soon as ``beam`` hypotheses are finished, too, as in many toolkits.  A
-longer one that would have won under the length penalty is lost then.
+**The quick end** also comes as soon as ``beam`` hypotheses are finished, as in many toolkits.  A
+longer hypothesis that would have won under the length penalty is then lost.
 """
 
 from __future__ import annotations
@@ -75,15 +75,15 @@ def beam_search(
     while len(sentences):
         previous = beams.history[:, -1:] if beams else source.new_full((len(source) * beam, 1), BOS)
         log_probabilities, state = scorer.step(previous, memory, state)
-        scores = log_probabilities[:, 0]
+        scores = log_probabilities[:, 0]  # (sentences * beam, vocabulary)
         beams = beams or _Beams.first(len(source), beam, scores)
         rules.apply(scores, PartialOutputs(beams.history, sentences.repeat_interleave(beam)))
         candidates = _continuations(beams, scores)
         finished.add(sentences, memory, beams.history, candidates)
-        kept = candidates.unfinished(beam)
+        kept = candidates.unfinished(beam)  # (sentences, beam)
 
         staying = finished.unsettled(sentences, kept.scores[:, 0]).nonzero().flatten()
-        rows = (staying.unsqueeze(1) * beam + kept.parents[staying]).flatten()
+        rows = (staying.unsqueeze(1) * beam + kept.parents[staying]).flatten()  # (staying * beam,)
         if len(staying) < len(sentences):
             sentences, memory = sentences[staying], select(memory, staying)
         state = select(state, rows)
@@ -101,7 +101,7 @@ class _Beams:
 
     @classmethod
     def first(cls, sentences: int, beam: int, like: Tensor) -> _Beams:
-        """One empty hypothesis a sentence: copies of it would all go the same way."""
+        """One empty hypothesis per sentence: copies of it would all grow in the same way."""
         scores = like.new_full((sentences, beam), _IMPOSSIBLE)
         scores[:, 0] = 0.0
         empty = torch.empty((sentences * beam, 0), dtype=torch.int64, device=like.device)
@@ -113,13 +113,14 @@ class _Candidates:
     """Continuations of every sentence's hypotheses, best first."""
 
     scores: Tensor  # (sentences, candidates)
-    parents: Tensor  # the beam that each continues
-    pieces: Tensor  # the piece that each adds
+    parents: Tensor  # (sentences, candidates): the beam that each continues
+    pieces: Tensor  # (sentences, candidates): the piece that each adds
 
     def unfinished(self, beam: int) -> _Candidates:
-        """The ``beam`` best that go on."""
+        """The ``beam`` best that do not end."""
         ending = self.pieces == EOS
         scores = self.scores.masked_fill(ending, _IMPOSSIBLE)
+        # Those that do not end come first, in their order: (sentences, beam)
         order = ending.to(torch.uint8).sort(dim=1, stable=True).indices[:, :beam]
         return _Candidates(
             scores.gather(1, order), self.parents.gather(1, order), self.pieces.gather(1, order)
@@ -127,7 +128,7 @@ class _Candidates:
 
 
 def _continuations(beams: _Beams, scores: Tensor) -> _Candidates:
-    """The ``2 beam`` best continuations: whichever of them end, ``beam`` others remain.
+    """The ``2 * beam`` best continuations: however many of them end, ``beam`` others remain.
 
     Args:
         beams: the hypotheses so far.
@@ -135,22 +136,23 @@ def _continuations(beams: _Beams, scores: Tensor) -> _Candidates:
     """
     sentences, beam = beams.scores.shape
     each = min(beam + 1, scores.size(1))  # one hypothesis gives at most beam, and one that ends
-    values, pieces = close_dead_ends(scores, *best(scores, each))
+    values, pieces = close_dead_ends(scores, *best(scores, each))  # (sentences * beam, each)
+    # (sentences, beam, 1) + (sentences, beam, each), then (sentences, beam * each)
     totals = (beams.scores.unsqueeze(2) + values.reshape(sentences, beam, each)).flatten(1)
     totals, order = totals.sort(dim=1, descending=True, stable=True)
-    totals, order = totals[:, : 2 * beam], order[:, : 2 * beam]
+    totals, order = totals[:, : 2 * beam], order[:, : 2 * beam]  # (sentences, candidates)
     return _Candidates(totals, order // each, pieces.flatten().view(sentences, -1).gather(1, order))
 
 
 class _Finished:
-    """The ``nbest`` finished hypotheses of every sentence, numbered as when search began.
+    """The ``nbest`` best finished hypotheses of every sentence, numbered as when search began.
 
     Args:
-        limits: pieces that each output may have at most, ``(sentences,)``.
+        limits: maximum output length of each sentence in pieces, ``(sentences,)``.
         ranker: scores hypotheses.
         beam: how many of a step's best continuations may finish.
         nbest: hypotheses wanted per sentence.
-        quick: a sentence is done when ``beam`` hypotheses are finished.
+        quick: whether a sentence is also done when ``beam`` hypotheses are finished.
     """
 
     def __init__(
@@ -162,18 +164,18 @@ class _Finished:
         self._counts = torch.zeros_like(limits)
         divisors = [length_penalty(limit + 1, ranker.penalties.length) for limit in self._limits]
         self._kindest = torch.tensor(divisors, dtype=torch.float64, device=limits.device)
-        # The lowest score of a full n-best list; an equal one may still enter it, by lower ids.
+        # The lowest score of a full n-best list; an equal score may still enter, by lower ids.
         self._thresholds = torch.full_like(self._kindest, _IMPOSSIBLE)
 
     def add(self, sentences: Tensor, memory: Any, history: Tensor, candidates: _Candidates) -> None:
-        """Keep those of the ``beam`` best candidates that took the end symbol and may be listed."""
-        scores = candidates.scores[:, : self._beam]
+        """Keep those of the ``beam`` best candidates that end and may enter the n-best list."""
+        scores = candidates.scores[:, : self._beam]  # (sentences, beam)
         ending = (candidates.pieces[:, : self._beam] == EOS) & scores.isfinite()
         self._counts[sentences] += ending.sum(1)
         divisor = length_penalty(history.size(1) + 1, self._ranker.penalties.length)
         promising = scores.double() / divisor >= self._thresholds[sentences].unsqueeze(1)
-        places, ranks = (ending & promising).nonzero(as_tuple=True)
-        rows = places * self._beam + candidates.parents[places, ranks]
+        places, ranks = (ending & promising).nonzero(as_tuple=True)  # (new hypotheses,) each
+        rows = places * self._beam + candidates.parents[places, ranks]  # of history
         numbers, outputs = sentences[places], history[rows].tolist()
         totals = scores[places, ranks].tolist()
         ranked = self._ranker.scores(outputs, totals, numbers, memory, places)
@@ -193,7 +195,7 @@ class _Finished:
         """Which sentences need more search, ``(sentences,)``.
 
         Args:
-            sentences: their numbers.
+            sentences: their numbers, ``(sentences,)``.
             scores: the log-probability of the likeliest unfinished hypothesis of each; -inf where
                 there is none.
         """

@@ -1,11 +1,11 @@
 """What may be generated: one list that greedy, beam and sampling share.
 
-A :class:`Constraint` forbids pieces, a :class:`Requirement` says which one must come.  Neither
+A :class:`Constraint` forbids pieces, a :class:`Requirement` dictates the next one.  Neither
 changes the score of what remains: a hypothesis keeps the probability that the model gives it,
-and forced decoding finds the same.  Where they disagree, a requirement beats every constraint,
-and a later requirement an earlier one.
+and forced decoding finds the same.  Where they disagree, a requirement overrides every
+constraint, and a later requirement an earlier one.
 
-Search always gets on: a piece that must come counts as probability 1.2e-38 if the scorer gives it
+Search never gets stuck: a required piece counts as probability 1.2e-38 if the scorer gives it
 none, and so does the end symbol where nothing at all may follow (:func:`close_dead_ends`).
 """
 
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from dragoman.text.vocabulary import EOS
 
-FREE = -1  # in place of an id: anything may come
+FREE = -1  # in place of an id: any piece may come next
 _FORBIDDEN = float("-inf")
 _LEAST = math.log(torch.finfo(torch.float32).tiny)
 
@@ -30,8 +30,8 @@ _LEAST = math.log(torch.finfo(torch.float32).tiny)
 class PartialOutputs:
     """What each row has generated so far."""
 
-    history: Tensor  # (rows, length): generated so far, without begin symbol
-    sentences: Tensor  # (rows,): the row's sentence as numbered when search began
+    history: Tensor  # (rows, length): generated so far, without the begin symbol
+    sentences: Tensor  # (rows,): the row's sentence, numbered as when search began
 
     @property
     def length(self) -> int:
@@ -60,7 +60,7 @@ class Never:
     ids: Tensor  # (symbols,)
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Take out the symbols; see :meth:`Constraint.forbid`."""
+        """Forbid the symbols; see :meth:`Constraint.forbid`."""
         scores.index_fill_(1, self.ids, _FORBIDDEN)
 
 
@@ -71,13 +71,13 @@ class NoRepeatedNgram:
     size: int
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Take out what would repeat; see :meth:`Constraint.forbid`."""
+        """Forbid what would repeat an n-gram; see :meth:`Constraint.forbid`."""
         if partial.length < self.size:
             return
         ngrams = partial.history.unfold(1, self.size, 1)  # (rows, ngrams, size)
         context = partial.history[:, partial.length - self.size + 1 :]  # (rows, size - 1)
-        seen = (ngrams[:, :, :-1] == context.unsqueeze(1)).all(2)
-        # Several n-grams may name one piece: the lowest ceiling is the one that holds.
+        seen = (ngrams[:, :, :-1] == context.unsqueeze(1)).all(2)  # (rows, ngrams)
+        # Several n-grams may end in the same piece: the lowest ceiling holds.
         ceiling = torch.where(seen, _FORBIDDEN, float("inf")).to(scores.dtype)
         scores.scatter_reduce_(1, ngrams[:, :, -1], ceiling, "amin")
 
@@ -89,7 +89,7 @@ class MinimumLength:
     length: int
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Take out the end symbol; see :meth:`Constraint.forbid`."""
+        """Forbid the end symbol; see :meth:`Constraint.forbid`."""
         if partial.length >= self.length:
             return
         ending = scores[:, EOS].clone()
@@ -99,7 +99,7 @@ class MinimumLength:
 
 
 class ForcedPrefix:
-    """Each output opens with the pieces given for its sentence."""
+    """Each output begins with the pieces given for its sentence."""
 
     def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device) -> None:
         width = max((len(prefix) for prefix in prefixes), default=0)
@@ -115,7 +115,7 @@ class ForcedPrefix:
 
 @dataclass(frozen=True)
 class LengthLimit:
-    """The end symbol comes after so many pieces at the latest."""
+    """An output ends at its maximum length in pieces at the latest."""
 
     pieces: Tensor  # (sentences,)
 
@@ -131,10 +131,10 @@ class Rules:
 
     constraints: list[Constraint]  # MinimumLength last: it must see what the others left
     requirements: list[Requirement]
-    limits: Tensor  # (sentences,): pieces that each output may have at most
+    limits: Tensor  # (sentences,): maximum output length in pieces
 
     def apply(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Set the log-probabilities ``(rows, vocabulary)`` of what may not come to -inf."""
+        """Set the log-probabilities ``(rows, vocabulary)`` of forbidden pieces to -inf."""
         required = torch.full_like(partial.sentences, FREE)
         for requirement in self.requirements:
             later = requirement.required(partial)
@@ -150,20 +150,20 @@ class Rules:
 
 
 def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tensor, Tensor]:
-    """Let only the end symbol follow in rows that have no continuation to choose.
+    """End the rows that have no continuation to choose: only the end symbol may follow.
 
-    There everything is forbidden or impossible, or the scores are no log-probabilities: NaN or
-    +inf is among them, as after arithmetic that overflowed.
+    In such a row everything is forbidden or impossible, or the scores are not log-probabilities:
+    they contain NaN or +inf, as after an overflow.
 
     Args:
         scores: what the continuations were chosen from, ``(rows, vocabulary)``.
-        values: scores of the chosen ones, ``(rows, chosen)``, the best first; one that is not
-            finite stands first in a row without a continuation.
+        values: scores of the chosen ones, ``(rows, chosen)``, best first; the first is not finite
+            in a row without a continuation.
         pieces: the chosen ones, ``(rows, chosen)``.
 
     Returns:
-        ``values`` and ``pieces``, in which these rows have the end symbol and, after it, only what
-        is forbidden.
+        ``values`` and ``pieces``, in which these rows have the end symbol followed only by
+        forbidden pieces.
     """
     stuck = ~values[:, 0].isfinite()
     values = values.masked_fill(stuck.unsqueeze(1), _FORBIDDEN)
@@ -173,5 +173,5 @@ def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Ten
 
 
 def _some_probability(scores: Tensor) -> Tensor:
-    """``scores``, but one that is not finite counts as probability 1.2e-38."""
+    """``scores``, with the logarithm of 1.2e-38 in place of those that are not finite."""
     return torch.where(scores.isfinite(), scores, _LEAST)

@@ -22,7 +22,7 @@ def greedy_search(
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
         rules: what may be generated.
-        penalties: of length and coverage, which decide nothing here but the score returned.
+        penalties: of length and coverage; here they affect only the returned score.
     """
     return follow_paths(
         scorer, source, source_mask, rules, _likeliest, paths=1, penalties=penalties

@@ -14,16 +14,16 @@ from dragoman.search.penalties import Penalties, coverage, length_penalty
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, PAD
 
-# Pairs of target and source position whose weights are asked for at once; each layer and head of
-# a model has as many.
+# Pairs of target and source positions whose attention weights are computed at once; each layer
+# and head of a model has this many.
 _PAIRS_AT_ONCE = 1 << 18
 
 
 class HypothesisScorer:
     """Scores the finished hypotheses of a batch.
 
-    Attention is read when a hypothesis is finished, in one more pass over all of it, as in
-    training.  Unfinished hypotheses are compared without: coverage is of a whole translation.
+    Attention is computed when a hypothesis is finished, in one more pass over all of it, as in
+    training.  Unfinished hypotheses are compared without it: coverage concerns whole translations.
 
     Args:
         scorer: whose attention counts.
@@ -46,14 +46,14 @@ class HypothesisScorer:
         """One score for each hypothesis, equation 14 of Wu et al. 2016.
 
         Args:
-            outputs: ids of each without begin and end symbol.
+            outputs: ids of each without begin and end symbols.
             log_probabilities: of each with its end symbol.
-            sentences: ``(hypotheses,)``: of which sentence of the batch each is.
+            sentences: ``(hypotheses,)``: the sentence of the batch that each belongs to.
             memory: of the sentences that are left.
-            places: ``(hypotheses,)``: where in ``memory`` these sentences stand.
+            places: ``(hypotheses,)``: indices of these sentences in ``memory``.
 
         Raises:
-            ConfigError: coverage counts, and the scorer has no attention over the source.
+            ConfigError: coverage counts, but the scorer has no attention over the source.
         """
         alpha, beta = self.penalties.length, self.penalties.coverage
         scores = [
@@ -69,7 +69,7 @@ class HypothesisScorer:
         self, outputs: Sequence[Sequence[int]], source_mask: Tensor, memory: Any, places: Tensor
     ) -> list[float]:
         inputs = [torch.tensor([BOS, *ids], device=places.device) for ids in outputs]
-        target = pad_sequence(inputs, batch_first=True, padding_value=PAD)
+        target = pad_sequence(inputs, batch_first=True, padding_value=PAD)  # (hypotheses, target)
         lengths = torch.tensor([len(ids) for ids in inputs], device=places.device)
         target_mask = torch.arange(target.size(1), device=places.device) < lengths.unsqueeze(1)
         rows = max(1, _PAIRS_AT_ONCE // (target.size(1) * source_mask.size(1)))

@@ -1,4 +1,4 @@
-"""Following one path a row: what greedy search and sampling have in common."""
+"""Following one path per row: what greedy search and sampling have in common."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from dragoman.text.vocabulary import BOS, EOS
 Choose = Callable[[Tensor, PartialOutputs], Tensor]
 """From allowed log-probabilities ``(rows, vocabulary)`` and partial outputs to ids ``(rows,)``.
 
-In a row without a finite one, or with NaN or +inf, it takes a piece whose own is not finite.
+In a row without a finite log-probability, or with NaN or +inf, it takes a piece whose
+log-probability is not finite.
 """
 
 
@@ -67,10 +68,10 @@ def follow_paths(
 
 @dataclass(frozen=True)
 class _Paths:
-    """Where every path of the sentences in the batch stands."""
+    """What every path of the sentences in the batch has reached."""
 
     sentences: Tensor  # (sentences,): numbered as when search began
-    history: Tensor  # (rows, length), the end symbol included and repeated
+    history: Tensor  # (rows, length), including the end symbol, which is repeated
     total: Tensor  # (rows,): log-probabilities
     ended: Tensor  # (rows,)
 
@@ -95,7 +96,7 @@ class _Paths:
     def extended(self, scores: Tensor, pieces: Tensor) -> _Paths:
         """Every path one piece further; paths that have ended only repeat the end symbol."""
         pieces = pieces.unsqueeze(1)
-        gained, pieces = close_dead_ends(scores, scores.gather(1, pieces), pieces)
+        gained, pieces = close_dead_ends(scores, scores.gather(1, pieces), pieces)  # (rows, 1)
         pieces = torch.where(self.ended.unsqueeze(1), EOS, pieces)
         gained = gained.squeeze(1).masked_fill(self.ended, 0.0)
         return _Paths(

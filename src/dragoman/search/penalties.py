@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 _LEAST = torch.finfo(torch.float32).tiny
-"""A softmax in float32 may give 0, whose logarithm would make all such hypotheses equally bad."""
+"""A softmax in float32 may give 0; its logarithm would make all such hypotheses equally bad."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Penalties:
     length: float
     """alpha; 0 compares log-probabilities as they are."""
     coverage: float = 0.0
-    """beta; 0 asks nothing about coverage."""
+    """beta; 0 ignores coverage."""
 
 
 def length_penalty(length: int, alpha: float) -> float:
@@ -42,8 +42,8 @@ def length_penalty(length: int, alpha: float) -> float:
 def coverage(weights: Tensor, source_mask: Tensor, target_mask: Tensor) -> Tensor:
     """``sum_i log(min(sum_j p_ij, 1))``, Wu et al. 2016, equation 14, without its beta.
 
-    0 where every source position got as much attention as one target position has to give; the
-    lower, the more of the source was hardly looked at.  Weights that are NaN count as 0.
+    0 where every source position got as much attention as one target position has to give; lower
+    where more of the source got little attention.  Weights that are NaN count as 0.
 
     Args:
         weights: ``p_ij``, ``(rows, target, source)``; over the source they sum to 1.
@@ -53,5 +53,6 @@ def coverage(weights: Tensor, source_mask: Tensor, target_mask: Tensor) -> Tenso
     Returns:
         ``(rows,)``, float64.
     """
+    # (rows, target, source) summed to (rows, source)
     received = (weights.double().nan_to_num(0.0) * target_mask.unsqueeze(2)).sum(1)
     return received.clamp(_LEAST, 1.0).log().masked_fill(~source_mask, 0.0).sum(1)

@@ -1,7 +1,7 @@
 """The best pieces of a row: exact, fast over a large vocabulary, and the same on every run.
 
-``torch.topk`` says nothing about which of several equal scores it returns.  Here the lowest id
-wins, so that a translation depends on neither the machine nor the batch it was computed in.
+``torch.topk`` does not specify which of several equal scores it returns.  Here the lowest id
+wins, so that a translation depends neither on the machine nor on the batch it was computed in.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-_BLOCK = 64  # pieces whose maximum is looked at before they are
+_BLOCK = 64  # pieces whose maximum is looked at before the pieces themselves
 
 
 def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The ``count`` highest scores of each row, best first, equal ones by lowest id.
+    """The ``count`` highest scores of each row, best first, ties broken by lowest id.
 
     Args:
         scores: ``(rows, vocabulary)``, float32 or float64; -inf marks what is forbidden.
@@ -35,25 +35,28 @@ def best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _within_best_blocks(scores: Tensor, blocks: int, count: int) -> Tensor:
-    """Ids of the ``count`` blocks with the highest maxima and of the pieces behind the last block.
+    """Ids in the ``count`` blocks with the highest maxima, and those after the last block.
 
-    Each block taken has a piece that beats all of any block left out, so the best lie in these.
+    Each chosen block has a piece that beats every piece of the other blocks, so that these contain
+    the best.
     """
     device = scores.device
     tail = blocks * _BLOCK
-    highest = scores[:, :tail].unflatten(1, (blocks, _BLOCK)).amax(2)
+    highest = scores[:, :tail].unflatten(1, (blocks, _BLOCK)).amax(2)  # (rows, blocks)
     chosen = _keys(highest, torch.arange(blocks, device=device)).topk(count, dim=1).indices
+    # (rows, count, _BLOCK)
     inside = chosen.unsqueeze(2) * _BLOCK + torch.arange(_BLOCK, device=device)
     behind = torch.arange(tail, scores.size(1), device=device).expand(len(scores), -1)
     return torch.cat([inside.flatten(1), behind], dim=1)
 
 
 def _keys(scores: Tensor, ids: Tensor) -> Tensor:
-    """Integers in the order of ``scores``, and of equal ones with the lowest id on top.
+    """Integers in the order of ``scores``; among equal scores the lowest id ranks highest.
 
-    The bits of a positive float32 rise with it as an integer; those of a negative one fall.
+    Read as an integer, the bits of a positive float32 rise with its value; those of a negative one
+    fall.
     """
-    infinity = float("inf")  # which a number that is none counts as, whatever its sign
+    infinity = float("inf")  # NaN counts as this, whatever its sign
     scores = scores.nan_to_num(nan=infinity, posinf=infinity, neginf=-infinity)
     bits = (scores + 0.0).view(torch.int32)  # -0.0 becomes 0.0
     ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)

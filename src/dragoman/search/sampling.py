@@ -1,4 +1,4 @@
-"""Sampling: pieces drawn by their probability, all of them or only the likely ones.
+"""Sampling: pieces drawn by their probability, from the whole vocabulary or the likeliest.
 
 Top-k after Fan et al. 2018 (arXiv:1805.04833), the nucleus after Holtzman et al. 2020
 (arXiv:1904.09751).
@@ -26,14 +26,16 @@ class SamplingConfig(Config):
     """Sampling instead of the search for the best output."""
 
     temperature: float = Field(1.0, gt=0)
-    """Log-probabilities are divided by it: below 1 prefers likely pieces, above 1 flattens."""
+    """What log-probabilities are divided by: below 1 favours likely pieces, above 1 flattens the
+    distribution."""
     top_k: int | None = Field(None, ge=1)
-    """Draw from so many likeliest pieces only; all if not given."""
+    """Number of likeliest pieces to draw from; all if not given."""
     top_p: float = Field(1.0, gt=0, le=1)
-    """Draw from the fewest likeliest pieces that together have this probability (nucleus);
-    counted after temperature and top_k."""
+    """Draw from the fewest likeliest pieces that together have at least this probability (nucleus),
+    after temperature and top_k; 1 disables this."""
     seed: int = Field(1, ge=0)
-    """Of the random numbers.  Each line of the input has its own, whatever the batch."""
+    """Seed of the random numbers.  Each line of the input has its own numbers, whatever the
+    batch."""
 
 
 def sample(
@@ -47,18 +49,18 @@ def sample(
     penalties: Penalties,
     numbers: Sequence[int],
 ) -> list[list[Hypothesis]]:
-    """Independent samples for each sentence, best first; the same one may come twice.
+    """Independent samples for each sentence, best first; a sample may occur twice.
 
     Args:
-        scorer: gives log-probabilities; those of the hypotheses are its own, before temperature.
+        scorer: gives log-probabilities; hypotheses keep these, before temperature.
         source: ids ``(batch, source)``.
         source_mask: ``(batch, source)``, True is a real token.
         rules: what may be generated.
         config: temperature and truncation.
-        count: samples a sentence.
+        count: samples per sentence.
         penalties: of length and coverage, in the score.
-        numbers: of each sentence in the whole input.  With the seed they alone decide which
-            random numbers a sentence gets.
+        numbers: of each sentence in the whole input.  They and the seed alone decide which random
+            numbers a sentence gets.
     """
     draws = _draws(config.seed, numbers, count, int(rules.limits.max()) + 1).to(source.device)
 
@@ -76,21 +78,21 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
     """One id for each row, by inversion of the cumulative distribution.
 
     Args:
-        scores: log-probabilities ``(rows, vocabulary)``, -inf where forbidden; those left need
-            not sum to one.
+        scores: log-probabilities ``(rows, vocabulary)``, -inf where forbidden; the remaining
+            probabilities need not sum to one.
         uniform: random numbers in [0, 1), ``(rows,)``, float64.
         config: temperature and truncation.
 
     Returns:
-        Ids ``(rows,)``; of a row without a distribution (nothing is left, NaN or +inf is among
-        the scores) a piece whose score is not finite.
+        Ids ``(rows,)``; for a row without a distribution (everything is forbidden, or the scores
+        contain NaN or +inf), a piece whose score is not finite.
     """
     vocabulary = scores.size(1)
     truncated = config.top_k is not None or config.top_p < 1
     if truncated:
         scores, ids = best(scores, min(config.top_k or vocabulary, vocabulary))
-    # Small probabilities would vanish from a long sum in float32; the largest score becomes 0
-    # first, so that a tiny temperature does not carry all of them to -inf.
+    # Small probabilities would vanish from a long sum in float32; the largest score is shifted to
+    # 0 first, so that a tiny temperature does not turn all of them into -inf.
     highest, where_highest = scores.max(1, keepdim=True)
     probabilities = torch.softmax((scores.double() - highest) / config.temperature, dim=1)
     cumulative = probabilities.cumsum(1)
@@ -100,7 +102,7 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
         cumulative = probabilities.masked_fill(outside, 0.0).cumsum(1)
     total = cumulative[:, -1:].contiguous()
     place = torch.searchsorted(cumulative, uniform.unsqueeze(1) * total, right=True)
-    # Rounding may carry the product up to the total: take the last piece that has any chance.
+    # Rounding may raise the product to the total: take the last piece with any probability.
     place = place.minimum(torch.searchsorted(cumulative, total))
     place = torch.where(highest.isfinite(), place, where_highest)
     return (ids.gather(1, place) if truncated else place).squeeze(1)

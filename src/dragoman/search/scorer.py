@@ -1,8 +1,8 @@
 """What search sees of a model: log-probabilities of the next piece.
 
-A :class:`Scorer` may be one model or be made of other scorers; search cannot tell.  Its memory
-and state follow the axis-0 rule of :mod:`dragoman.models.interface`, so ``select`` reorders and
-drops hypotheses of any of them.
+A :class:`Scorer` may be one model or combine other scorers; search cannot tell.  Its memory and
+state follow the axis-0 rule of :mod:`dragoman.models.interface`, so ``select`` reorders and drops
+hypotheses of any scorer.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class Scorer(Protocol):
 
     @property
     def position_limit(self) -> int | None:
-        """Most positions that can be read, the begin symbol's among them; None: any number."""
+        """Maximum number of positions, including the begin symbol's; None: unlimited."""
 
     def encode(self, source: Tensor, source_mask: Tensor) -> Any:
         """The memory of ``source`` ``(batch, source)``; axis 0 of every tensor is sentences."""
 
     def start(self, memory: Any, beam: int = 1) -> Any:
-        """The state before the first position, ``beam`` adjacent rows a sentence."""
+        """The state before the first position, ``beam`` adjacent rows per sentence."""
 
     def step(self, target: Tensor, memory: Any, state: Any) -> tuple[Tensor, Any]:
-        """Read further positions and say what may come after each.
+        """Read further positions and score what may follow each.
 
         Args:
-            target: ids ``(rows, positions)``; the first ever is the begin symbol.
+            target: ids ``(rows, positions)``; the very first position is the begin symbol.
             memory: of ``rows / beam`` sentences.
-            state: of the call before, or of :meth:`start`.
+            state: returned by the previous call, or by :meth:`start`.
 
         Returns:
             Log-probabilities ``(rows, positions, vocabulary)``, float32 or wider, none above 0,
@@ -53,7 +53,7 @@ class Scorer(Protocol):
         """
 
     def attention(self, target: Tensor, memory: Any) -> Tensor:
-        """Where whole outputs look in the source; asked only for the coverage penalty.
+        """Where whole outputs look in the source; needed only for the coverage penalty.
 
         Args:
             target: ids ``(rows, target)``: begin symbol and ids, then any padding.
@@ -90,14 +90,14 @@ class ModelScorer:
         """Decode, project and normalise; see :meth:`Scorer.step`."""
         hidden, state = self.model.decode(target, memory, state)
         logits = self.model.logits(hidden)
-        # A sum over a vocabulary in bfloat16 would lose the small probabilities altogether.
+        # Summed over a vocabulary in bfloat16, small probabilities would be lost altogether.
         wide = torch.promote_types(logits.dtype, torch.float32)
         return torch.log_softmax(logits, dim=-1, dtype=wide), state
 
     def attention(self, target: Tensor, memory: Memory) -> Tensor:
         """The mean over layers and heads; see :meth:`Scorer.attention`.
 
-        Wu et al. 2016 have one layer of attention with one head, whose mean is itself.
+        Wu et al. 2016 have one layer of attention with one head, so there the mean changes nothing.
         """
         try:
             weights = self.model.attention_weights(target, memory)
@@ -105,17 +105,18 @@ class ModelScorer:
             raise ConfigError(
                 f"{error}, which search.coverage_penalty needs; set it to 0"
             ) from error
+        # (rows, layers, heads, target, source) to (rows, target, source)
         return weights.to(torch.promote_types(weights.dtype, torch.float32)).mean((1, 2))
 
 
 class Ensemble:
     """The weighted average of several scorers over one target vocabulary.
 
-    ``linear`` averages probabilities: a piece does well if one scorer is sure of it.
-    ``log-linear`` averages log-probabilities and normalises: no scorer may find it unlikely.
+    ``linear`` averages probabilities: a piece scores well if one scorer is sure of it.
+    ``log-linear`` averages log-probabilities and normalises: every scorer must find it likely.
 
     Raises:
-        ConfigError: no scorer, or weights that are not one positive, finite number for each.
+        ConfigError: there is no scorer, or not one positive, finite weight for each.
     """
 
     def __init__(
@@ -171,15 +172,15 @@ class Ensemble:
 
 
 class FusedScorer:
-    """A translation scorer with a language model's opinion added: shallow fusion.
+    """Shallow fusion: a translation scorer plus a weighted language model.
 
     ``log p(y_t) + weight * log p_lm(y_t)`` (Gulcehre et al. 2015, arXiv:1503.03535, section 4.1).
-    The sum is not normalised, as theirs is not: it ranks continuations and is no probability.
+    The sum is not normalised, nor is theirs: it ranks continuations and is not a probability.
 
     Args:
         translation: the scorer that reads the source.
         language_model: a scorer of the same target vocabulary, such as a :class:`ModelScorer` of
-            a language model; it is asked about the output alone.
+            a language model; it scores the output alone.
         weight: of the language model.
 
     Raises:
@@ -202,8 +203,8 @@ class FusedScorer:
     def encode(self, source: Tensor, source_mask: Tensor) -> list[Any]:
         """The memories of the two.
 
-        A language model has nothing to read, and counts the sentences: the ids of one piece of
-        each are enough, and are of the target vocabulary.
+        A language model reads no source and only counts the sentences: one id per sentence is
+        enough, and it is of the target vocabulary.
         """
         begin = source.new_full((len(source), 1), BOS)
         nothing = self.language_model.encode(begin, torch.ones_like(begin, dtype=torch.bool))
@@ -234,7 +235,7 @@ def _lowest_limit(scorers: Iterable[Scorer]) -> int | None:
 
 
 def _is_weight(weight: float) -> bool:
-    """Whether it is positive, finite and so near to 1 that no quotient of two of them vanishes."""
+    """Whether it is positive, finite and near enough to 1 that no ratio of two underflows."""
     return _LEAST_WEIGHT <= weight <= _GREATEST_WEIGHT
 
 
@@ -249,7 +250,7 @@ def score_targets(
     """Log-probabilities of given targets (forced decoding), natural logarithm.
 
     The end symbol counts, padding does not.  Positions are read in chunks through the same
-    ``step`` that search calls, so no ``(batch, target, vocabulary)`` tensor exists.
+    ``step`` that search calls, so that no ``(batch, target, vocabulary)`` tensor is ever built.
 
     Args:
         scorer: the model, ensemble or other scorer.
@@ -264,12 +265,12 @@ def score_targets(
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory)
     total = torch.zeros(len(source), dtype=torch.float64, device=source.device)
-    position, chunk = 0, 1  # the first position alone tells how large the vocabulary is
+    position, chunk = 0, 1  # the first position is read alone, to learn the vocabulary's size
     while position < target_input.size(1):
         window = slice(position, position + chunk)
         log_probabilities, state = scorer.step(target_input[:, window], memory, state)
         wanted = target_output[:, window]
-        found = log_probabilities.gather(2, wanted.unsqueeze(2)).squeeze(2)
+        found = log_probabilities.gather(2, wanted.unsqueeze(2)).squeeze(2)  # (batch, chunk)
         total += found.double().masked_fill(wanted == PAD, 0.0).sum(1)
         position += chunk
         chunk = max(1, _ELEMENTS_AT_ONCE // (len(source) * log_probabilities.size(2)))

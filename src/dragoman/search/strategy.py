@@ -1,4 +1,4 @@
-"""From a configuration to the search that it asks for."""
+"""From a configuration to the search that it describes."""
 
 from __future__ import annotations
 
@@ -36,44 +36,46 @@ class SearchConfig(Config):
     early_end: EarlyEnd = "exact"
     """When beam search for a sentence ends before the length limit: `exact`, when no unfinished
     hypothesis can still become one of the `nbest` best; `quick`, also when `beam` hypotheses are
-    finished, which takes fewer steps and may lose better translations."""
+    finished, which takes fewer steps but may lose better translations."""
     length_penalty: float = Field(0.6, ge=0, le=10)
-    """alpha in ((5 + |Y|) / 6)^alpha, which log-probabilities are divided by."""
+    """alpha in ((5 + |Y|) / 6)^alpha, the divisor of log-probabilities; 0 disables this."""
     coverage_penalty: float = Field(0.0, ge=0, le=1000)
-    """beta in beta * sum of log(min(c, 1)) over source pieces, c being the attention that a piece
-    got, which is added to scores (Wu et al. 2016, equation 14); needs a model with attention."""
+    """beta in beta * sum of log(min(c, 1)) over source pieces, where c is the attention that a
+    piece received; the term is added to scores (Wu et al. 2016, equation 14). 0 disables this;
+    otherwise the model needs attention."""
     extra_length: int = Field(50, ge=0, le=10_000)
-    """An output has at most as many pieces as its source and so many more."""
+    """Maximum number of pieces by which an output may be longer than its source."""
     minimum_length: int = Field(0, ge=0)
-    """Pieces that an output has at least, the end symbol not counted."""
+    """Minimum output length in pieces, not counting the end symbol."""
     maximum_length: int | None = Field(None, ge=1)
-    """Pieces that an output has at most, however long its source."""
+    """Maximum output length in pieces, however long the source; no such maximum if not given."""
     no_repeat_ngram: int = Field(0, ge=0, le=10_000)
-    """No sequence of so many pieces occurs twice in an output; 0 disables this."""
+    """Length of the n-grams, in pieces, that may not occur twice in an output; 0 disables this."""
     allow_unknown: bool = False
-    """Whether the unknown piece may be put out; it reads "⁇"."""
+    """Whether outputs may contain the unknown piece, which reads "⁇"."""
     allow_tags: bool = False
-    """Whether tags of the vocabulary may be put out, such as placeholders that were trained on."""
+    """Whether outputs may contain tags of the vocabulary, such as placeholders from training."""
     nbest: int = Field(1, ge=1, le=10_000)
-    """Hypotheses returned per sentence, at most `beam`; or samples."""
+    """Hypotheses returned per sentence, at most `beam`; with `sampling`, samples per sentence."""
     sampling: SamplingConfig | None = None
     """Draw outputs at random instead of searching for the best."""
     batch_tokens: int = Field(8192, ge=1, le=1_000_000)
-    """Padded source pieces times hypotheses that are translated together."""
+    """Maximum padded source pieces times hypotheses per batch."""
     buffer_lines: int = Field(4096, ge=1, le=10_000_000)
-    """Lines read ahead, to translate those of like length together."""
+    """Lines read ahead so that those of similar length are translated together."""
     max_source_pieces: int = Field(1024, ge=1)
-    """A longer line is refused rather than cut; so is one beyond the model's positions."""
+    """Maximum pieces of a source line; a longer line is refused rather than cut, as is one beyond
+    the model's positions."""
 
     def conflicts(self) -> Iterator[str]:
-        """A beam has no more hypotheses than it is wide."""
+        """A beam yields no more hypotheses than it is wide."""
         if self.sampling is None and self.nbest > self.beam:
             yield f"nbest {self.nbest} needs a beam at least as wide, not {self.beam}"
 
     def refusal(self, pieces: int, positions: int | None) -> str | None:
-        """Why a line of so many pieces is refused by a model of so many positions; None: it is not.
+        """Why a model with ``positions`` positions refuses a line of ``pieces``; None: it does not.
 
-        One position is the end symbol's.
+        The end symbol takes one position.
         """
         if positions is not None and pieces >= positions:
             return (
@@ -88,13 +90,13 @@ class SearchConfig(Config):
         return None
 
     def longest(self, source: int) -> int:
-        """Pieces that the output of a source of so many may have, the end symbols not counted."""
+        """Maximum output pieces for a source of ``source`` pieces, not counting end symbols."""
         limit = source + self.extra_length
         return limit if self.maximum_length is None else min(limit, self.maximum_length)
 
     @property
     def rows(self) -> int:
-        """Hypotheses that are extended at once for a sentence."""
+        """Hypotheses that are extended at once per sentence."""
         return self.beam if self.sampling is None else self.nbest
 
 
@@ -116,13 +118,13 @@ def search(
         source: ids ``(batch, source)``, each sentence closed by the end symbol, then padding.
         source_mask: ``(batch, source)``, True is a real token.
         config: which search, and its limits.
-        prefixes: ids that each sentence's output opens with.
-        never: ids that are not to be put out, besides padding and the begin symbol.
-        numbers: of the sentences in the whole input, which decide what sampling draws; their
-            place in this batch if not given.
+        prefixes: ids that each sentence's output begins with.
+        never: ids that outputs may not contain, in addition to padding and the begin symbol.
+        numbers: of the sentences in the whole input, which decide what sampling draws; if not
+            given, their places in this batch.
 
     Returns:
-        For each sentence its hypotheses, best first; at least one, whatever ``scorer`` returns, and
+        The hypotheses of each sentence, best first; at least one, whatever ``scorer`` returns, and
         at most ``config.nbest``.
     """
     if not len(source):
@@ -166,7 +168,7 @@ def build_rules(
 ) -> Rules:
     """The constraints and limits that ``config`` asks for.
 
-    Arguments as of :func:`search`; ``positions`` are the most that the scorer can read.
+    Arguments are those of :func:`search`; ``positions`` is the maximum that the scorer can read.
     """
     device = source_mask.device
     symbols = [PAD, BOS, *never] if config.allow_unknown else [PAD, UNK, BOS, *never]
@@ -176,9 +178,9 @@ def build_rules(
     if config.minimum_length:
         constraints.append(MinimumLength(config.minimum_length))
 
-    pieces = (source_mask.sum(1) - 1).tolist()  # the end symbol is no piece
+    pieces = (source_mask.sum(1) - 1).tolist()  # without the end symbol
     limits = torch.tensor([config.longest(count) for count in pieces], device=device)
-    if positions is not None:  # one of them is the begin symbol's
+    if positions is not None:  # the begin symbol takes one of them
         limits = limits.clamp(max=positions - 1)
     requirements: list[Requirement] = []
     if prefixes is not None:

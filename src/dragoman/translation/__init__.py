@@ -1,1 +1,1 @@
-"""Text in, text out: engines, workers, and the translator that people call."""
+"""Text in, text out: engines, workers, and the translator that callers use."""

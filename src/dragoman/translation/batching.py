@@ -1,11 +1,11 @@
-"""Requests of many callers, translated together: what a server stands on.
+"""Translating the requests of many callers together: the basis of a server.
 
-A lone line costs nearly as much as a batch of lines.  So requests that arrive while the engine is
-busy, or within a few milliseconds of one another, and that ask for the same search, share a call
-of the translator.  Each caller gets the translations of its own lines, as if it were alone: lines
-are numbered within their request, so neither neighbours nor batches change samples or errors.
+A lone line costs nearly as much as a batch of lines.  So requests that ask for the same search and
+arrive while the engine is busy, or within a few milliseconds of one another, share a call of the
+translator.  Each caller gets the translations of its lines as if it were alone: lines are numbered
+within their request, so neither neighbours nor batches change samples or errors.
 
-Everything but the translator's work, which a thread does, happens in one event loop.
+Everything happens in one event loop, except the translator's work, which runs in a thread.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ class BatchingConfig(Config):
     """How requests are gathered, and how many may wait."""
 
     batch_lines: int = Field(64, ge=1)
-    """Maximum lines given to the translator at once; a longer request is served in parts, and
-    others in between."""
+    """Maximum lines given to the translator at once; a longer request is served in parts, with
+    other requests in between."""
     batch_characters: int = Field(16_384, ge=1)
     """Maximum characters given to the translator at once, unless a single line has more."""
     wait_seconds: float = Field(0.005, ge=0)
-    """How long a request waits for others before a batch that is not full begins."""
+    """How long a request waits for others, in seconds, before a batch that is not full starts."""
     queue_lines: int = Field(2048, ge=1)
-    """Maximum lines waiting; further requests are refused."""
+    """Maximum lines in the queue; further requests are refused."""
     batches_at_once: int = Field(1, ge=1, le=1024)
-    """Batches that the translator works on at the same time, such as one for each worker."""
+    """Batches that the translator works on at the same time, such as one per worker."""
 
 
 class Translates(Protocol):
-    """What a batcher needs of a :class:`~dragoman.translation.translator.Translator`."""
+    """What a batcher needs from a :class:`~dragoman.translation.translator.Translator`."""
 
     def configure(self, **options: Any) -> SearchConfig:
-        """How a call with these options searches."""
+        """The search settings of a call with these options."""
 
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
         """The best translations of each line; lines that cannot be translated are refused."""
@@ -64,7 +64,7 @@ class _Request:
     arrived: float
     answer: asyncio.Future[list[list[Translation]]]
     taken: int = 0
-    """Lines that were handed to the translator."""
+    """Number of lines handed to the translator so far."""
     found: dict[int, list[Translation]] = field(default_factory=dict)
 
     @property
@@ -87,12 +87,12 @@ class _Part(NamedTuple):
 
 
 class RequestBatcher:
-    """Batches requests; to be made, used and closed in one event loop.
+    """Batches requests; must be created, used and closed in one event loop.
 
     Args:
-        translator: what translates; it is not closed here.
+        translator: what translates; closing the batcher does not close it.
         config: sizes and times.
-        executor: what calls the translator; threads of its own if not given.
+        executor: runs the calls of the translator; if not given, the batcher's own threads do.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class RequestBatcher:
 
     @property
     def waiting_lines(self) -> int:
-        """Lines that no batch has taken yet."""
+        """Number of lines that no batch has taken yet."""
         return self._waiting
 
     async def translate(
@@ -128,8 +128,8 @@ class RequestBatcher:
         """The best translation of each line.
 
         Raises:
-            DataError: a line, named by its number in this request, is too long; and as of
-                :meth:`translate_nbest`.
+            DataError: a line, named by its number in this request, is too long.
+            DragomanError: the errors of :meth:`translate_nbest`.
         """
         given: dict[str, Any] = {**options, "nbest": 1}
         found = await self.translate_nbest(lines, deadline=deadline, prefix=prefix, **given)
@@ -148,27 +148,27 @@ class RequestBatcher:
     ) -> list[list[Translation]]:
         """The best translations of each line, as ``Translator.translate_nbest`` gives them.
 
-        A caller that is cancelled leaves the queue.
+        A cancelled caller leaves the queue.
 
         Args:
             lines: of the request.
-            deadline: when the answer is of no use any more, on the clock of the event loop
+            deadline: when the answer becomes useless, on the clock of the event loop
                 (``asyncio.get_running_loop().time()``); None: never.
-            prefix: as of ``Translator.stream_nbest``.
+            prefix: as in ``Translator.stream_nbest``.
             options: values of :class:`~dragoman.search.SearchConfig`.
 
         Raises:
-            BusyError: too many lines wait already.
+            BusyError: too many lines are waiting already.
             DeadlineError: the deadline has passed.
-            ConfigError: an option that does not exist or is out of range.
-            UsageError: what is no list of strings, or the batcher is closed.
-            DataError: more lines than may ever wait.
-            Exception: what the translator raises at these lines, whatever that is.
+            ConfigError: an option does not exist or is out of range.
+            UsageError: ``lines`` or ``prefix`` is not a list of strings, or the batcher is closed.
+            DataError: there are more lines than the queue can ever hold.
+            Exception: whatever the translator raises for these lines.
         """
         loop = asyncio.get_running_loop()
         request = self._request(lines, prefix, options, loop)
         if deadline is not None and deadline <= loop.time():
-            raise DeadlineError("the deadline had passed before the request came")
+            raise DeadlineError("the deadline had passed before the request arrived")
         if not request.lines:
             return []
         self._admit(request)
@@ -181,7 +181,7 @@ class RequestBatcher:
             self._leave(request)
 
     async def close(self) -> None:
-        """Take no more requests, and wait until those that were taken are answered."""
+        """Accept no more requests, and wait until those accepted are answered."""
         self._closed = True
         self._changed.set()
         if self._serving is not None:
@@ -217,21 +217,21 @@ class RequestBatcher:
             prefixes = list(check_lines(prefix, "prefix"))
             if len(prefixes) != len(texts):
                 raise DataError(
-                    f"{len(texts)} lines and {len(prefixes)} prefixes: give one for each"
+                    f"{len(texts)} lines and {len(prefixes)} prefixes: give one prefix per line"
                 )
         return _Request(config, texts, prefixes, loop.time(), loop.create_future())
 
     def _admit(self, request: _Request) -> None:
         """Put a request at the end of the queue, if there is room."""
         if self._closed:
-            raise UsageError("this batcher is closed; make another one to go on")
+            raise UsageError("this batcher is closed; create another one")
         lines, room = len(request.lines), self._config.queue_lines
         if lines > room:
             raise DataError(f"{lines} lines are more than the {room} that may wait; send fewer")
         if self._waiting + lines > room:
             raise BusyError(
-                f"{self._waiting} lines wait to be translated, and there is no room for {lines} "
-                f"more of at most {room}; try again later"
+                f"{self._waiting} of at most {room} lines are waiting to be translated, so there "
+                f"is no room for {lines} more; try again later"
             )
         self._queue[request] = None
         self._waiting += lines
@@ -240,16 +240,16 @@ class RequestBatcher:
         self._changed.set()
 
     def _leave(self, request: _Request) -> None:
-        """Forget what is still to be done for a request that has its answer, or wants none."""
+        """Drop the remaining work of a request that has its answer or no longer wants one."""
         if request in self._queue:
             del self._queue[request]
             self._waiting -= len(request.lines) - request.taken
             self._changed.set()
         if request.answer.done() and not request.answer.cancelled():
-            request.answer.exception()  # it is known, though a cancelled caller does not read it
+            request.answer.exception()  # mark it as retrieved: a cancelled caller does not read it
 
     async def _serve(self) -> None:
-        """Make batches of requests until the batcher is closed and nobody waits."""
+        """Batch requests until the batcher is closed and its queue is empty."""
         try:
             while True:
                 await self._free.acquire()
@@ -262,11 +262,11 @@ class RequestBatcher:
             if self._batches:
                 await asyncio.wait(self._batches)
         finally:
-            for request in list(self._queue):  # there are some where the event loop ends
-                _fail(request, WorkerError("what batches requests has ended"))
+            for request in list(self._queue):  # not empty if the event loop ends
+                _fail(request, WorkerError("the batcher has stopped"))
 
     async def _batch_is_due(self) -> None:
-        """Until a batch is full, or its first request has waited long enough, or all is closed."""
+        """Wait until a batch is full, its first request has waited long enough, or on closing."""
         clock = asyncio.get_running_loop().time
         while not (self._closed or self._waiting >= self._config.batch_lines):
             left = None
@@ -279,7 +279,7 @@ class RequestBatcher:
                 await asyncio.wait_for(self._changed.wait(), left)
 
     def _gather(self) -> list[_Part]:
-        """Take lines of the first request, and of others of its kind, as many as fit."""
+        """Take as many lines as fit, of the first request and others of its kind."""
         config, parts = self._config, []
         lines = characters = 0
         kind = next(iter(self._queue)).kind
@@ -297,17 +297,17 @@ class RequestBatcher:
             self._waiting -= request.taken - begin
             del self._queue[request]
             if request.taken < len(request.lines):
-                self._queue[request] = None  # behind those that have had nothing yet
+                self._queue[request] = None  # behind those that have not had a turn yet
                 break
         return parts
 
     async def _translate(self, parts: list[_Part]) -> None:
-        """Carry out a batch and give a place among those at work back."""
+        """Translate a batch, then make room for the next."""
         try:
             await self._answer(parts)
-        except asyncio.CancelledError:  # the event loop ends: nobody is left waiting
+        except asyncio.CancelledError:  # the event loop ends: leave no caller waiting
             for part in parts:
-                _fail(part.request, WorkerError("what batches requests has ended"))
+                _fail(part.request, WorkerError("the batcher has stopped"))
             raise
         finally:
             self._free.release()
@@ -324,7 +324,7 @@ class RequestBatcher:
                 _fail(parts[0].request, error)
                 self._leave(parts[0].request)
                 return
-            for part in parts:  # each alone: an error that one causes is that one's
+            for part in parts:  # one by one, so that only the request that fails gets the error
                 await self._answer([part])
             return
         begin = 0

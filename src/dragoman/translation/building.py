@@ -1,4 +1,4 @@
-"""Which engine searches with an open system: the one place where they are chosen."""
+"""Choosing the engine that searches with an open system; done nowhere else."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dragoman.translation.workers import WorkerEngine
 
 
 def build_engine(opened: OpenSystem) -> Engine:
-    """The engine that a system asks for; whoever builds it closes it.
+    """The engine that a system asks for; the caller must close it.
 
     Raises:
         ConfigError: the engine cannot do what the system asks for.
-        MissingExtraError: what it needs is not installed.
-        StorageError: it keeps a converted model, which cannot be written.
+        MissingExtraError: a package that the engine needs is not installed.
+        StorageError: the engine's converted model cannot be written.
     """
     system = opened.system
     if system.engine == "ctranslate2":
         from dragoman.translation.ctranslate2 import Compute, CTranslate2Engine
 
         (path,), (model,) = system.models, opened.models
-        assert system.precision in get_args(Compute), "the description sees to it"
+        assert system.precision in get_args(Compute), "ensured by the description"
         return CTranslate2Engine(
             model_directory(path),
             model,

@@ -1,11 +1,11 @@
 """Translating through CTranslate2, a C++ engine with int8 weights (Klein et al. 2020).
 
-A model that is wholly a standard Transformer is converted once, into a folder of its own
-directory, and converted again when its weights have changed.  Searches then run there; lines in
-and out, options and ranking stay Dragoman's.  Three things differ: probabilities are over the
-pieces that may come, where Dragoman's are over all; an output that is cut off at the length limit
-counts without the end symbol; and search for a sentence ends when ``beam`` hypotheses are
-finished, as Dragoman's does with ``early_end: quick``, whatever ``early_end`` says.
+A standard Transformer is converted once, into a folder inside the model's directory, and converted
+again when its weights have changed.  CTranslate2 then runs the searches; input, output, options and
+ranking stay Dragoman's.  Three things differ: probabilities are over the allowed pieces, where
+Dragoman's are over all; an output that is cut off at the length limit counts without the end
+symbol; and search for a sentence ends when ``beam`` hypotheses are finished, as Dragoman's does
+with ``early_end: quick``, whatever ``early_end`` says.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ except ImportError as error:
 Compute = Literal["float32", "int8"]
 _NOTE = "converted_from.json"
 _SIDES = ("shared", "source", "target")
-# What CTranslate2 has called its files, and the note.
+# All names that CTranslate2 has given its files, and the note.
 _FILES = frozenset(
     [_NOTE, "config.json", "model.bin"]
     + [f"{side}_vocabulary.{suffix}" for side in _SIDES for suffix in ("json", "txt")]
@@ -63,22 +63,22 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "window": [None],
     "mixture": [None],
 }
-_AHEAD = 2  # batches waiting for each thread
-_POSITIONS = 1280  # sources of max_source_pieces' default, and what may be put out for them
+_AHEAD = 2  # batches waiting per thread
+_POSITIONS = 1280  # enough for sources of the default max_source_pieces, and their outputs
 
 
 class CTranslate2Engine:
     """Searches with a converted model.
 
     Args:
-        directory: of the model; the converted one is kept in it.
-        model: what that directory holds.
+        directory: of the model; the converted model is kept in it.
+        model: the model in that directory.
         vocabularies: of the model.
         compute: type of weights and activations.
-        workers: batches at a time, one thread each.
+        workers: number of batches at a time, one thread each; one per core if not given.
 
     Raises:
-        ConfigError: the model or the type of numbers is beyond CTranslate2.
+        ConfigError: CTranslate2 does not support the model or the type of numbers.
         StorageError: the converted model cannot be written.
     """
 
@@ -95,7 +95,7 @@ class CTranslate2Engine:
         supported = ctranslate2.get_supported_compute_types("cpu")
         if compute not in get_args(Compute) or compute not in supported:
             raise ConfigError(
-                f"CTranslate2 does not compute in {compute} here; take one of: "
+                f"CTranslate2 does not compute in {compute} here; choose one of: "
                 + ", ".join(kind for kind in get_args(Compute) if kind in supported)
             )
         threads = workers or os.cpu_count() or 1
@@ -117,7 +117,7 @@ class CTranslate2Engine:
     def search(
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
-        """See :meth:`dragoman.translation.engine.Engine.search`.  Batches run side by side."""
+        """See :meth:`dragoman.translation.engine.Engine.search`.  Batches run in parallel."""
         if config.coverage_penalty:
             raise ConfigError(
                 "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
@@ -136,7 +136,7 @@ class CTranslate2Engine:
             yield self._results(*pending.popleft(), config)
 
     def close(self) -> None:
-        """Give the converted model's memory back."""
+        """Free the converted model's memory."""
         self._translator.unload_model()
 
     def _results(
@@ -148,10 +148,10 @@ class CTranslate2Engine:
         ]
 
     def _submit(self, batch: SourceBatch, config: SearchConfig) -> list[Any]:
-        """Hand a batch over.
+        """Submit a batch to CTranslate2.
 
-        All ``beam`` hypotheses are asked for, unpenalised: CTranslate2 divides by another power
-        of the length, and would stop earlier by it.
+        It is asked for all ``beam`` hypotheses, without a length penalty: CTranslate2 divides by
+        another power of the length, which would make it stop earlier.
         """
         unknown = [] if config.allow_unknown else [UNK]
         symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
@@ -172,8 +172,8 @@ class CTranslate2Engine:
         return pending
 
     def _longest(self, source: list[int], config: SearchConfig) -> int:
-        """Pieces that the output may have; CTranslate2 fails beyond its table of positions."""
-        if len(source) >= self._positions:  # one is the end symbol's
+        """Maximum output length; CTranslate2 fails beyond its table of positions."""
+        if len(source) >= self._positions:  # the end symbol takes one
             raise ConfigError(
                 f"the engine ctranslate2 reads up to {self._positions - 1} pieces, found "
                 f"{len(source)}; lower search.max_source_pieces, or leave out --engine"
@@ -181,7 +181,7 @@ class CTranslate2Engine:
         return min(config.longest(len(source)), self._positions - 1)
 
     def _hypotheses(self, result: Any, source: list[int], config: SearchConfig) -> list[Hypothesis]:
-        """CTranslate2's hypotheses by the paper's penalty, cut to this sentence's own limit."""
+        """CTranslate2's hypotheses, cut to this sentence's limit and ranked as in the paper."""
         limit = self._longest(source, config)
         found = []
         for names, log_probability in zip(result.hypotheses, result.scores, strict=True):
@@ -192,15 +192,15 @@ class CTranslate2Engine:
 
 
 def convert(directory: Path, model: TranslationModel, vocabularies: Vocabularies) -> Path:
-    """The model as CTranslate2 reads it; written if it is not there or of other weights.
+    """The directory of the converted model; written if it is missing or of other weights.
 
     Raises:
-        ConfigError: CTranslate2 cannot express it.
-        StorageError: the disk refuses.
+        ConfigError: CTranslate2 cannot express the model.
+        StorageError: the converted model cannot be written.
     """
     if not isinstance(model, Transformer):
         raise ConfigError(
-            f"the engine ctranslate2 has no {type(model).__name__}; leave out --engine"
+            f"the engine ctranslate2 does not support {type(model).__name__}; leave out --engine"
         )
     _check(model.config)
     path = directory / CONVERTED_DIRECTORY
@@ -241,7 +241,7 @@ def _check(config: TransformerConfig) -> None:
         value = values[name]
         if value not in expressed:
             raise ConfigError(
-                f"the engine ctranslate2 has no model.{name}: {value}, only "
+                f"the engine ctranslate2 does not support model.{name}: {value}, only "
                 f"{' or '.join('null' if v is None else str(v) for v in expressed)}; "
                 "leave out --engine"
             )

@@ -1,7 +1,7 @@
-"""What carries out a translator's searches, batch by batch.
+"""Engines, which carry out a translator's searches batch by batch.
 
-:class:`TorchEngine` is Dragoman's own.  Others stand behind the same call: one that shares the
-batches among processes, or one that runs a converted model in another program.
+:class:`TorchEngine` is Dragoman's own.  Others share its interface: one distributes the batches
+among processes, another runs a converted model in another program.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 
 
 class SourceBatch(NamedTuple):
-    """Sentences of like length that are translated together."""
+    """Sentences of similar length that are translated together."""
 
     numbers: list[int]
-    """Of the sentences in the whole input."""
+    """The numbers of the sentences in the whole input."""
 
     sources: list[list[int]]
-    """Ids of each, without end symbol; none is empty but a language model's."""
+    """Ids of each sentence, without end symbol; only a language model's may be empty."""
 
     prefixes: list[list[int]] | None = None
-    """Target ids that the output of each begins with; a language model is given its sources."""
+    """Target ids that each output begins with; for a language model, the same as the sources."""
 
 
 class Engine(Protocol):
@@ -39,14 +39,14 @@ class Engine(Protocol):
     ) -> Iterator[list[list[Hypothesis]]]:
         """The hypotheses of each sentence, best first, one batch after the other.
 
-        An engine that works on several batches at once takes a bounded number of ``batches`` ahead.
+        An engine that works on several batches at once reads a bounded number of ``batches`` ahead.
 
         Raises:
             ConfigError: the engine cannot do what ``config`` asks for.
         """
 
     def close(self) -> None:
-        """End what searches, for good; a second time there is nothing left to do."""
+        """Release what the engine holds, for good; closing it again does nothing."""
 
 
 class TorchEngine:
@@ -55,9 +55,9 @@ class TorchEngine:
     Models in training may be given: they are in evaluation mode only during each batch.
 
     Args:
-        scorer: what is searched: what ``opening.build_scorer`` makes, or any other.
-        models: those that it asks.  Sentences are put where the weights of the first are.
-        tags: ids that are put out only where ``search.allow_tags`` says so.
+        scorer: what search reads scores from, such as the result of ``opening.build_scorer``.
+        models: those that the scorer uses.  Sentences are moved to the first one's device.
+        tags: ids that outputs may contain only if ``search.allow_tags`` is set.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class TorchEngine:
 
     @property
     def device(self) -> torch.device:
-        """Where the models are."""
+        """The device of the models."""
         first = next((p for model in self.models for p in model.parameters()), None)
         return torch.device("cpu") if first is None else first.device
 
@@ -92,12 +92,12 @@ class TorchEngine:
             yield found
 
     def close(self) -> None:
-        """Nothing is to be ended: the models are the caller's."""
+        """Do nothing: the models belong to the caller."""
 
 
 @contextmanager
 def evaluating(models: Iterable[TranslationModel]) -> Iterator[None]:
-    """Put models into evaluation mode, and each of their modules back as it was."""
+    """Put models into evaluation mode, then restore the mode of each of their modules."""
     modules = [module for model in models for module in model.modules()]
     training = [module.training for module in modules]
     for module in modules:

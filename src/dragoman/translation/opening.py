@@ -1,4 +1,4 @@
-"""From a description to what searches with it: models on a device, and one scorer made of them."""
+"""From the description of a system to its models on a device, and one scorer made of them."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ class OpenSystem:
     """A system whose models are in memory."""
 
     system: TranslationSystem
-    """What was opened, its precision decided: other processes must not decide otherwise."""
+    """The description, with its precision decided: other processes must not decide differently."""
     models: list[TranslationModel]
-    """Those that translate; not the language model."""
+    """The models that translate, without the language model."""
     vocabularies: Vocabularies
     search: SearchConfig
-    """The settings of the first model, with those of the system over them."""
+    """The first model's settings, overridden by those of the system."""
     scorer: Scorer
 
 
 def open_system(system: TranslationSystem) -> OpenSystem:
-    """Load the models of a system and join them to one scorer.
+    """Load the models of a system and combine them into one scorer.
 
     Raises:
         SavedError: a model is missing or damaged, or the vocabularies differ.
-        ConfigError: a device that is not there, a search setting or a weight without sense, or a
+        ConfigError: a device that does not exist, an invalid search setting or weight, or a
             language model where a translation model is needed, or the other way round.
     """
     own = system.engine == "pytorch"
-    # Another engine has weights of its own; here, forced decoding and attention are left to do.
+    # Another engine has its own weights; these only serve forced decoding and attention.
     device = find_device(system.device if own else "cpu")
     precision = decide_precision(cast("Precision", system.precision), device) if own else "float32"
     first, *others = saved = [load_for_search(path, device, precision) for path in system.models]
@@ -77,31 +77,31 @@ def build_scorer(
     weights: Sequence[float] | None = None,
     kind: EnsembleKind = "linear",
 ) -> Scorer:
-    """One scorer of all models, which are an ensemble if they are several.
+    """One scorer of all models; several form an ensemble.
 
     Raises:
-        ConfigError: no model, models with a source and without, or weights without sense.
+        ConfigError: no model, a mix of models with and without a source, or invalid weights.
     """
     if not models:
         raise ConfigError("a translator needs at least one model")
     if len({model.reads_source for model in models}) > 1:
-        raise ConfigError("a language model and a model with a source are no ensemble")
+        raise ConfigError("a language model and a model with a source cannot form an ensemble")
     scorers = [ModelScorer(model) for model in models]
     return scorers[0] if len(scorers) == 1 else Ensemble(scorers, weights, kind)
 
 
 def changed_search(search: SearchConfig, given: Mapping[str, Any]) -> SearchConfig:
-    """``search`` with other settings over it; a value of None leaves one as it is.
+    """``search`` with some settings overridden; a value of None leaves a setting as it is.
 
     Raises:
-        ConfigError: one that does not exist or is out of range.
+        ConfigError: a setting does not exist or is out of range.
     """
     changes = {name: value for name, value in given.items() if value is not None}
     if not changes:
         return search
     draws = "sampling" in changes or search.sampling is not None
     if isinstance(nbest := changes.get("nbest"), int) and not draws:
-        # As many hypotheses as are asked for need a beam as wide, unless its width is given.
+        # The beam must be as wide as nbest; widen it unless its width is given.
         changes = {"beam": max(search.beam, nbest), **changes}
     return parse(SearchConfig, {**search.model_dump(), **changes}, "search options")
 
@@ -118,20 +118,20 @@ def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
 
 
 def _check_fits(language_model: SavedModel, first: SavedModel) -> None:
-    """Whether a language model can be fused with the models of a system."""
+    """Check that a language model can be fused with the models of a system."""
     path = language_model.path
     if language_model.model.reads_source:
         raise ConfigError(
-            f"language_model: {path} is a model that reads a source; name a language model, or add "
+            f"language_model: {path} is a model that reads a source; give a language model, or add "
             "it to the models of an ensemble"
         )
     if not first.model.reads_source:
         raise ConfigError(
-            f"language_model: {first.path} is a language model itself; name both as models of an "
+            f"language_model: {first.path} is a language model itself; give both as models of an "
             "ensemble"
         )
     if language_model.vocabularies.target.fingerprint != first.vocabularies.target.fingerprint:
         raise SavedError(
             f"{path}: its vocabulary is not the target vocabulary of {first.path}; train a "
-            "language model with that one, copied into its run before it is prepared"
+            "language model with that vocabulary, copied into its run before preparing the data"
         )

@@ -1,4 +1,4 @@
-"""What a translator gives: translations, scores of given ones, and attention."""
+"""What a translator returns: translations, scores of given translations, and attention."""
 
 from __future__ import annotations
 
@@ -14,50 +14,51 @@ class Translation:
     """One translation of a line."""
 
     text: str
-    """The translation; empty for an empty line, and for one that was refused."""
+    """The translation; empty for an empty line and for a refused one."""
 
     score: float
-    """Log-probability over length penalty, and coverage penalty: the higher, the better."""
+    """Log-probability over length penalty, plus coverage penalty: the higher, the better."""
 
     log_probability: float
-    """Natural logarithm of the model's probability of these pieces and the end."""
+    """Natural logarithm of the model's probability of these pieces and the end symbol."""
 
     pieces: list[str]
-    """The pieces that ``text`` was put together from."""
+    """The pieces that ``text`` was joined from."""
 
     ended: bool
-    """False where the length limit cut the translation off."""
+    """False if the length limit cut the translation off."""
 
     refused: str | None = None
-    """Why the line was not translated: which one it is, how much too long, and what to do."""
+    """Why the line was not translated: its number, how much too long it is, and what to do."""
 
 
 class Scored(NamedTuple):
     """How likely a given translation is."""
 
     log_probability: float
-    """Natural logarithm of its probability, the end counted."""
+    """Natural logarithm of its probability, including the end symbol."""
 
     tokens: int
-    """Target pieces, the end counted: ``exp(-log_probability / tokens)`` is the perplexity."""
+    """Target pieces, including the end symbol: ``exp(-log_probability / tokens)`` is the
+    perplexity."""
 
 
 class Attention(NamedTuple):
     """Where a model looks in the source while it writes each target piece."""
 
     weights: Tensor
-    """``(layers, heads, target, source)``; over the source they sum to one."""
+    """``(layers, heads, target, source)``; they sum to one over the source."""
 
     target: list[str]
-    """Target pieces, the end among them."""
+    """Target pieces, including the end symbol."""
 
     source: list[str]
-    """Source pieces, the end among them."""
+    """Source pieces, including the end symbol."""
 
     text: str
-    """What the target pieces were split from."""
+    """The text that the target pieces were split from."""
 
 
 def total(lines: Sequence[Scored]) -> Scored:
-    """Log-probability and number of tokens of all lines together."""
+    """Total log-probability and number of tokens of all lines."""
     return Scored(sum(line.log_probability for line in lines), sum(line.tokens for line in lines))

@@ -15,10 +15,10 @@ from dragoman.translation.streaming import EncodedLines, Line
 
 
 def check_prefix(reads_source: bool) -> None:
-    """Whether outputs of these models can be told how to begin.
+    """Check that these models accept a prefix of their outputs.
 
     Raises:
-        ConfigError: a language model's cannot.
+        ConfigError: it is a language model, which does not.
     """
     if not reads_source:
         raise ConfigError(
@@ -32,14 +32,14 @@ def numbered(
     """Lines with their prefixes and numbers.
 
     Args:
-        lines: what is to be translated.
-        prefix: of all of them, or of each.
-        numbers: of the lines in the whole input, from 0; None counts.
+        lines: the lines to translate.
+        prefix: one for all lines, or one per line.
+        numbers: of the lines in the whole input, from 0; None counts them here.
 
     Raises:
-        UsageError: at once, if ``lines`` or ``prefix`` is nothing of the kind; later, if one of
-            their items is not.
-        DataError: when the turn of a line comes that has no prefix or number.
+        UsageError: at once, if ``lines`` or ``prefix`` has the wrong type; later, if one of their
+            items has.
+        DataError: on reaching a line that has no prefix or number.
     """
     texts = check_lines(lines)
     prefixes = repeat(prefix) if isinstance(prefix, str) else check_lines(prefix, "prefix")
@@ -53,19 +53,19 @@ def _joined(
         prefix, number = next(prefixes, None), next(numbers, None)
         if prefix is None or number is None:
             name = "prefixes" if prefix is None else "numbers"
-            raise DataError(f"{name}: found {place} for more lines than that; give one for each")
+            raise DataError(f"{name}: found {place}, fewer than there are lines; give one per line")
         if not isinstance(number, int) or number < 0:
             raise UsageError(f"numbers: expected whole numbers from 0 on, found {shown(number)}")
         yield Line(text, prefix, number)
 
 
 class Preparation:
-    """Encodes lines and says which of them can be searched for.
+    """Encodes lines and decides which of them to search for.
 
     Args:
         vocabularies: of the models.
-        config: which lines are too long.
-        positions: that the models can read; None: any number.
+        config: decides which lines are too long.
+        positions: maximum that the models can read; None: unlimited.
         reads_source: False for a language model, which continues the lines.
     """
 
@@ -101,7 +101,7 @@ class Preparation:
             return ids
         if not any(line.prefix for line in lines):
             return None
-        # Most often it is the same one for all.
+        # Usually all lines share one prefix.
         encode = self._vocabularies.target.encode
         encoded = {prefix: encode(prefix) for prefix in {line.prefix for line in lines}}
         return [encoded[line.prefix] for line in lines]
@@ -111,23 +111,23 @@ class Preparation:
         if reason := self._config.refusal(len(source), self._positions):
             return reason
         if not self._reads_source:
-            return None  # its prefix is the line
+            return None  # a language model's prefix is the line itself
         if reason := self._config.refusal(len(prefix), self._positions):
             return f"prefix: {reason}"
         return unwritable(prefix, self._vocabularies.target)
 
 
 def unwritable(prefix: list[int], vocabulary: Vocabulary) -> str | None:
-    """Why no output can begin with these ids; None: it can."""
+    """Why no output can begin with these ids; None if one can."""
     if UNK not in prefix:
         return None
     return (
-        f"prefix {vocabulary.decode(prefix)!r:.80}: the target vocabulary lacks what reads "
-        f"{UNKNOWN_SURFACE} here; leave it out"
+        f"prefix {vocabulary.decode(prefix)!r:.80}: the target vocabulary lacks the characters "
+        f"shown as {UNKNOWN_SURFACE}; leave them out"
     )
 
 
 def _refused(reason: str) -> Translation:
-    """In the place of a translation; no filter by score can take it for a good one."""
+    """A placeholder for the translation, which no filter by score can mistake for a good one."""
     never = float("-inf")
     return Translation("", never, never, [], ended=False, refused=reason)

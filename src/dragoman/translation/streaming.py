@@ -1,8 +1,8 @@
 """Lines through an engine: one unbroken stream of batches, translations in order, bounded memory.
 
 Lines are read in buffers, and those of a buffer are sorted by length.  An engine that works on
-several batches at once is given the first ones of the next buffer while the last ones of this are
-at work, so that nobody waits at the seam.
+several batches at once gets the first batches of the next buffer while it still works on the last
+ones of this buffer, so that it never idles between buffers.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from dragoman.translation.outputs import Translation
 
 
 class Line(NamedTuple):
-    """What is to be translated."""
+    """A line to translate."""
 
     text: str
     prefix: str
     """What its translation begins with."""
     number: int
-    """In the whole input, from 0: sampling draws by it, and errors name it, counted from 1."""
+    """Its number in the whole input, from 0: sampling draws by it, and errors report it, counted
+    from 1."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ class EncodedLines:
     numbers: Sequence[int]
     sources: Sequence[list[int]]
     prefixes: Sequence[list[int]] | None
-    """None: of no line."""
+    """None if no line has one."""
     translations: list[list[Translation]]
-    """Of each line that needs no search; of the others, to be replaced."""
+    """The translations of lines that need no search; placeholders for the others."""
     wanted: Sequence[int]
-    """Places of those that need search."""
+    """Indices of the lines that need search."""
 
 
 class _Buffer:
@@ -55,7 +56,7 @@ class _Buffer:
         self.done = done + len(lines.numbers) - len(lines.wanted)  # the others take no time
 
     def batch(self, group: list[int]) -> SourceBatch:
-        """What an engine is given of a group of places."""
+        """The batch that an engine gets for a group of places."""
         lines = self._lines
         return SourceBatch(
             [lines.numbers[place] for place in group],
@@ -68,11 +69,11 @@ class LineStream:
     """Translates lines as they come.
 
     Args:
-        engine: what searches.
-        config: how.
-        prepare: from lines of text to ids.
-        finish: from what search found to a translation.
-        progress: called with the number of lines that are translated so far, after each batch.
+        engine: carries out the searches.
+        config: of search.
+        prepare: converts lines of text to ids.
+        finish: converts a hypothesis to a translation.
+        progress: called with the number of lines translated so far, after each batch.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class LineStream:
     def run(self, lines: Iterator[Line]) -> Iterator[list[Translation]]:
         """The translations of each line, in order.
 
-        What comes before an error of ``lines`` themselves is translated first.
+        If reading ``lines`` fails, the lines before the failure are translated first.
         """
         while (buffer := self._next(lines)) is not None:
             yield from self._unbroken(buffer, lines)
@@ -100,7 +101,7 @@ class LineStream:
             raise self._failure
 
     def _next(self, lines: Iterator[Line]) -> _Buffer | None:
-        """The next buffer; None at the end, or when reading fails: others may be at work then."""
+        """The next buffer; None at the end, or if reading fails while others may be at work."""
         if self._failure is not None:
             return None
         try:
@@ -108,14 +109,14 @@ class LineStream:
             if not read:
                 return None
             buffer = _Buffer(self._prepare(read), self._read, self._tokens)
-        except Exception as error:  # of the caller's own iterator anything
+        except Exception as error:  # the caller's iterator may raise anything
             self._failure = error
             return None
         self._read += len(read)
         return buffer
 
     def _unbroken(self, first: _Buffer, lines: Iterator[Line]) -> Iterator[list[Translation]]:
-        """Translations of ``first`` and of the buffers after it, as long as one follows another."""
+        """Translations of ``first`` and of the buffers that directly follow it."""
         opened: deque[_Buffer] = deque()
         at_work: deque[tuple[_Buffer, list[int]]] = deque()
         batches = self._feed(first, lines, opened, at_work)
@@ -139,14 +140,14 @@ class LineStream:
         opened: deque[_Buffer],
         at_work: deque[tuple[_Buffer, list[int]]],
     ) -> Iterator[SourceBatch]:
-        """Batches, until a buffer has none or is to be answered at once."""
+        """Batches, until a buffer has none or must be answered at once."""
         buffer: _Buffer | None = first
         while buffer is not None:
             opened.append(buffer)
             for group in buffer.groups:
                 at_work.append((buffer, group))
                 yield buffer.batch(group)
-            # Reading on would keep back the answer to somebody who waits for it before going on.
+            # Reading on would delay the answer to a caller who needs it to give the next line.
             if not buffer.groups or self._config.buffer_lines == 1:
                 return
             buffer = self._next(lines)
@@ -155,9 +156,9 @@ class LineStream:
 def group_by_length(
     numbers: Iterable[int], length: Callable[[int], int], tokens: int
 ) -> Iterator[list[int]]:
-    """Group line numbers so that a padded batch has at most ``tokens``, longest first.
+    """Group line numbers so that a padded batch has at most ``tokens``, longest lines first.
 
-    A line longer than that is a batch by itself.
+    A longer line forms a batch by itself.
     """
     batch: list[int] = []
     for number in sorted(numbers, key=length, reverse=True):

@@ -1,8 +1,8 @@
-"""Text in, text out: the one path of the command line, servers, validation and back-translation.
+"""Text in, text out: the path shared by command line, servers, validation and back-translation.
 
-Lines are normalized and split as in training, sorted by length, searched for in batches and
-given back in their order.  A translation depends on its line and the settings alone: not on the
-lines beside it, nor on their order.
+Lines are normalised and split as in training, sorted by length, translated in batches and returned
+in their original order.  A translation depends only on its line and the settings, not on the other
+lines or their order.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ class Translator:
 
     Args:
         models: one model, or several that translate together as an ensemble.
-        vocabularies: of all of them.
-        search: how to translate where a call does not say otherwise.
-        engine: what searches, if not ``scorer`` in this process; closed with the translator.
-        scorer: what is searched, if not the models as they are, all counting alike: weighted, fused
-            with a language model, or any other scorer.
-        prefix: what translations begin with where a call does not say otherwise.
+        vocabularies: of all models.
+        search: default settings, which a call may override.
+        engine: carries out the searches, if not ``scorer`` in this process; closed with the
+            translator.
+        scorer: such as a weighted ensemble or one fused with a language model; by default the
+            models with equal weights.
+        prefix: what translations begin with, unless a call gives another.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
-    In a ``with`` block a translator closes at its end; see :meth:`close`.
+    A ``with`` block closes the translator at its end; see :meth:`close`.
     """
 
     def __init__(
@@ -73,17 +74,17 @@ class Translator:
 
         Args:
             paths: directories of models, runs or checkpoints.  The first one's search settings
-                hold for all.
-            device: such as ``cpu`` or ``cuda:1``; a GPU if there is one unless told otherwise.
+                apply to all.
+            device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
             options: other values of :class:`~dragoman.saved.system.TranslationSystem`, such as
                 ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]`` or
                 ``language_model={"path": "models/lm", "weight": 0.2}``.
 
         Raises:
-            SavedError: one is missing or damaged, or their vocabularies differ.
-            ConfigError: no path, a device that is not there, or another option that does not
+            SavedError: a model is missing or damaged, or the vocabularies differ.
+            ConfigError: no path, a device that does not exist, or another option that does not
                 exist or is out of range.
-            UsageError: a path or device of the wrong kind.
+            UsageError: a path or device of the wrong type.
         """
         if not paths:
             raise ConfigError("name at least one model or run directory to load")
@@ -96,13 +97,13 @@ class Translator:
 
     @classmethod
     def of(cls, system: TranslationSystem) -> Translator:
-        """Build what a description says.
+        """Build the translator that a description specifies.
 
         Raises:
             SavedError: a model is missing or damaged, or the vocabularies differ.
-            ConfigError: a device that is not there, a setting that does not fit the models, or
+            ConfigError: a device that does not exist, a setting that does not fit the models, or
                 something that the engine cannot do.
-            MissingExtraError: what the engine needs is not installed.
+            MissingExtraError: a package that the engine needs is not installed.
         """
         opened = open_system(system)
         return cls(
@@ -115,10 +116,10 @@ class Translator:
         )
 
     def close(self) -> None:
-        """End the processes of ``workers``; afterwards this translates and scores no more.
+        """End the processes of ``workers``; afterwards this can no longer translate or score.
 
-        Again, it does nothing.  A translator that is forgotten ends its processes, too, when
-        Python removes it.
+        Closing it again does nothing.  A translator that is not closed ends its processes when
+        Python garbage-collects it.
         """
         self._closed = True
         self._engine.close()
@@ -132,33 +133,33 @@ class Translator:
 
     @property
     def models(self) -> list[TranslationModel]:
-        """One, or the several of an ensemble."""
+        """The model, or those of an ensemble."""
         return self._local.models
 
     @property
     def reads_source(self) -> bool:
-        """Whether this translates; a language model continues the lines that it is given."""
+        """Whether this translates; False for a language model, which continues lines."""
         return self.models[0].reads_source
 
     @property
     def device(self) -> torch.device:
-        """Where the models are."""
+        """The device of the models."""
         return self._local.device
 
     def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
-        """The best translation of each line; by a language model, the line and what follows.
+        """The best translation of each line; of a language model, the line and its continuation.
 
         Args:
-            lines: source sentences; an empty one has an empty translation, but a language model
-                begins a new text there.
-            options: ``prefix``, ``numbers`` and ``progress`` as of :meth:`stream_nbest`; any other
+            lines: source sentences; an empty line has an empty translation, but a language model
+                starts a new text there.
+            options: ``prefix``, ``numbers`` and ``progress`` as in :meth:`stream_nbest`; any other
                 is a value of :class:`~dragoman.search.SearchConfig` for this call, such as
-                ``beam=8``, and None leaves that as it is.
+                ``beam=8``, and None leaves the setting as it is.
 
         Raises:
-            ConfigError: an option that does not exist or is out of range.
-            UsageError: ``lines`` is one string or holds anything but strings, or the translator
-                is closed.
+            ConfigError: an option does not exist or is out of range.
+            UsageError: ``lines`` is a single string or contains anything but strings, or the
+                translator is closed.
             DataError: a line, or its prefix, is longer than ``max_source_pieces`` or the model's
                 positions; or the vocabulary lacks a character of a prefix.
         """
@@ -167,23 +168,24 @@ class Translator:
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
         """The ``nbest`` best translations of each line, or as many samples, best first.
 
-        The beam is as wide as ``nbest`` unless ``beam`` is given, too.  Other arguments and errors
-        as of :meth:`translate`, but a line that is too long is no error: it
-        has one translation that is empty and says why (:attr:`Translation.refused`).  There are
-        fewer than ``nbest`` where fewer are possible.
+        The beam is at least as wide as ``nbest``, unless ``beam`` is given too.  Other arguments
+        and errors are those of :meth:`translate`, but a line that is too long raises no error: it
+        has one translation, which is empty and gives the reason (:attr:`Translation.refused`).
+        Fewer than ``nbest`` are returned where fewer are possible.
         """
         return list(self.stream_nbest(lines, **options))
 
     def stream(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
         """The best translation of each line, in order and in bounded memory.
 
-        Arguments and errors as of :meth:`translate`; before that of a line comes what was
-        translated.
+        Arguments and errors are those of :meth:`translate`; the translations before a line that
+        fails come first.
         """
         nbest = options.pop("nbest", None)
         if nbest is not None and not (isinstance(nbest, int) and nbest == 1):
             raise ConfigError(
-                "nbest: here each line gives its best translation; use translate_nbest"
+                "nbest: only the best translation of each line is returned here; use "
+                "translate_nbest"
             )
         return self._best(self.stream_nbest(lines, **options, nbest=1))
 
@@ -198,21 +200,21 @@ class Translator:
     ) -> Iterator[list[Translation]]:
         """The ``nbest`` best translations of each line, in order and in bounded memory.
 
-        ``buffer_lines`` lines are read before the first translation comes, and as many again if
-        several batches are searched for at once, by ``workers`` or another engine; with 1, each
-        line is answered before the next is read.
+        ``buffer_lines`` lines are read before the first translation is returned, and as many again
+        if ``workers`` or another engine process several batches at once; with 1, each line is
+        answered before the next is read.
 
         Args:
-            lines: as of :meth:`translate`.
-            prefix: what the translation of every line begins with, or one text for each line, ""
-                for none; an empty line stays empty.
+            lines: as in :meth:`translate`.
+            prefix: what the translation of every line begins with, or one text per line, "" for
+                none; an empty line stays empty.
             numbers: of the lines in the whole input, from 0, if these are not its first:
-                sampling draws by them, and errors name them, counted from 1.
-            progress: called with the number of lines that are translated so far, after each batch.
+                sampling draws by them, and errors report them, counted from 1.
+            progress: called with the number of lines translated so far, after each batch.
             options: values of :class:`~dragoman.search.SearchConfig`.
 
         Raises:
-            DragomanError: as of :meth:`translate_nbest`.
+            DragomanError: the errors of :meth:`translate_nbest`.
         """
         self._check_open()
         prefix = self._prefix if prefix is None else prefix
@@ -226,10 +228,10 @@ class Translator:
         return self._while_open(stream.run(given))
 
     def configure(self, **options: Any) -> SearchConfig:
-        """How a call with these options searches.
+        """The search settings of a call with these options.
 
         Raises:
-            ConfigError: an option that does not exist or is out of range.
+            ConfigError: an option does not exist or is out of range.
         """
         return changed_search(self.search, options)
 
@@ -237,13 +239,14 @@ class Translator:
         """How likely each target is as the translation of its source (forced decoding).
 
         Args:
-            sources: None for a language model, to which targets are likely by themselves.
-            targets: as many as there are sources.
+            sources: one per target; None for a language model, which scores targets alone.
+            targets: the translations to score.
 
         Raises:
-            ConfigError: sources for a language model, or none for another.
-            UsageError: one of them is one string, or holds anything but strings.
-            DataError: unequal numbers of lines, or one longer than ``max_source_pieces`` or the
+            ConfigError: sources for a language model, or none for a translation model.
+            UsageError: either is a single string or contains anything but strings, or the
+                translator is closed.
+            DataError: unequal numbers of lines, or a line longer than ``max_source_pieces`` or the
                 model's positions.
         """
         self._check_open()
@@ -260,7 +263,7 @@ class Translator:
         if len(sources) != len(targets):
             raise DataError(
                 f"{len(sources)} source lines and {len(targets)} target lines: "
-                "they must be as many, line by line"
+                "they must correspond line by line"
             )
         source = self.vocabularies.source.encode_batch(sources)
         target = self.vocabularies.target.encode_batch(targets)
@@ -296,14 +299,14 @@ class Translator:
             target: its translation; the model's own if not given.
 
         Raises:
-            ConfigError: an ensemble, or a family without attention over the source.
+            ConfigError: this is an ensemble, or a family without attention over the source.
             DataError: an empty source; a source or target that is longer than
                 ``max_source_pieces`` or the model's positions.
-            UsageError: one of them is no string, or the translator is closed.
+            UsageError: either is not a string, or the translator is closed.
         """
         self._check_open()
         if len(self.models) > 1:
-            raise ConfigError("attention is of one model; load one without the others")
+            raise ConfigError("attention is shown for one model, not an ensemble; load only one")
         (model,) = self.models
         if not (model.reads_source and model.has_attention()):
             raise ConfigError(
@@ -339,10 +342,10 @@ class Translator:
     def _while_open(self, translated: Iterator[list[Translation]]) -> Iterator[list[Translation]]:
         for translations in translated:
             yield translations
-            self._check_open()  # it may be closed before the next is asked for
+            self._check_open()  # it may have been closed before the next one is requested
 
     def _encode(self, vocabulary: Vocabulary, text: str, name: str) -> list[int]:
-        """The ids of a sentence that the model can read."""
+        """The ids of a sentence, checked to be short enough for the model."""
         ids = vocabulary.encode(text)
         if reason := self.search.refusal(len(ids), self._local.scorer.position_limit):
             raise DataError(f"{name}: {reason}")
@@ -359,4 +362,4 @@ class Translator:
 
 
 def _nobody(_: int) -> None:
-    """Is told how far the work is."""
+    """Ignore progress."""

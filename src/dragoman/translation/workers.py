@@ -1,6 +1,7 @@
 """Several processes that share the batches of a translator.
 
-Small models leave cores waiting for one another; processes of one thread each do not.
+With small models, the threads of one process keep waiting for one another; single-threaded
+processes do not.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from dragoman.search import Hypothesis, SearchConfig
 from dragoman.translation.engine import SourceBatch, TorchEngine
 from dragoman.translation.opening import open_system
 
-_AHEAD = 2  # batches waiting for each worker, so that none waits for this process
-_engine: TorchEngine | None = None  # in a worker: what it searches with
+_AHEAD = 2  # batches waiting per worker, so that no worker waits for this process
+_engine: TorchEngine | None = None  # in a worker: the engine it searches with
 
 
 class WorkerEngine:
     """Searches in several processes, each with the models and one thread.
 
     Args:
-        system: which each worker opens for itself, so with its precision decided.
-        workers: processes.
+        system: what each worker opens for itself; its precision must be decided already.
+        workers: number of processes.
     """
 
     def __init__(self, system: TranslationSystem, workers: int) -> None:
@@ -40,13 +41,13 @@ class WorkerEngine:
         """See :meth:`dragoman.translation.engine.Engine.search`.
 
         Raises:
-            WorkerError: besides, a worker was ended from outside.
+            WorkerError: a worker was terminated from outside.
         """
         tasks = ((batch, config) for batch in batches)
         yield from self._pool.in_order(_search, tasks, ahead=self._ahead)
 
     def close(self) -> None:
-        """End the processes, after the batches at hand."""
+        """End the processes once they have finished their current batches."""
         self._pool.close()
 
 

@@ -263,7 +263,7 @@ def test_a_checkpoint_restores_fixed_tensors(precision: torch.dtype) -> None:
                 "decoder_mixing": "ssru",
                 "positions": "alibi",
             },
-            "positions: alibi is a part of self_attention",
+            "positions: alibi needs self_attention",
         ),
         (
             TransformerConfig,

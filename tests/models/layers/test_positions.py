@@ -141,11 +141,11 @@ def test_nothing_but_distances_counts(positions: str) -> None:
         ({"positions": "rotary", "d_k": 5}, "even d_k, found 5"),
         (
             {"positions": "rotary", "attention": "additive"},
-            "made for dot products, not attention: additive",
+            "works only with dot products, not attention: additive",
         ),
         (
             {"positions": "relative", "attention": "additive"},
-            "made for dot products, not attention: additive",
+            "works only with dot products, not attention: additive",
         ),
     ],
 )

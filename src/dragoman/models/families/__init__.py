@@ -1,1 +1,1 @@
-"""The families of models, each its configuration and its model; none knows another."""
+"""The families of models, each with its configuration and its model; none depends on another."""

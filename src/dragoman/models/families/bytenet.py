@@ -1,8 +1,8 @@
 """ByteNet (Kalchbrenner et al. 2016, "Neural Machine Translation in Linear Time", 1610.10099).
 
-Dilated convolutions over the source, and masked ones over the target stacked directly on top of
+Dilated convolutions over the source, with masked ones over the target stacked directly on top of
 them: target position t reads column t of the source, so there is no attention and time is
-linear.  The defaults are the paper's model for translation between characters.
+linear.  The defaults are the paper's model for character-level translation.
 """
 
 from __future__ import annotations
@@ -35,25 +35,26 @@ class ByteNetConfig(FamilyConfig):
     family: Literal["bytenet"] = "bytenet"
     """Which family of models this is."""
     d_model: int = Field(1600, ge=2)
-    """Width of embeddings and between blocks (2d in the paper); even, blocks work on half of it."""
+    """Width of embeddings and between blocks (2d in the paper); must be even, since blocks work on
+    half of it."""
     encoder_layers: int = Field(30, ge=1, le=MAX_LAYERS)
-    """Residual blocks over the source."""
+    """Number of residual blocks over the source."""
     decoder_layers: int = Field(30, ge=1, le=MAX_LAYERS)
-    """Residual blocks over the target."""
+    """Number of residual blocks over the target."""
     layers_per_set: int = Field(5, ge=1, le=20)
-    """Dilation starts at 1 and doubles from block to block; after so many it starts again."""
+    """Number of blocks in a set; in each set the dilation starts at 1 and doubles per block."""
     encoder_kernel_width: OddWidth = Field(5, ge=1)
-    """Positions that an encoder block sees at once; odd."""
+    """Number of positions that an encoder block sees at once; odd."""
     decoder_kernel_width: int = Field(3, ge=1)
-    """Positions that a decoder block sees at once: its own and earlier ones."""
+    """Number of positions that a decoder block sees at once: its own and earlier ones."""
     unfold_ratio: float = Field(1.2, ge=1, le=100)
-    """a in a |s| + b: so many columns a source of length |s| has for the target to read."""
+    """a in a |s| + b, the number of columns that a source of length |s| offers the target."""
     unfold_extra: float = Field(0.0, ge=0, le=10_000)
     """b in a |s| + b."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout on the last ReLU before the softmax."""
     block_dropout: float = Field(0.0, ge=0, lt=1)
-    """Dropout on what each block adds; not in the paper."""
+    """Dropout on the output that each block adds to its input; not in the paper."""
 
     @field_validator("d_model")
     @classmethod
@@ -63,13 +64,13 @@ class ByteNetConfig(FamilyConfig):
         return width
 
     def columns(self, source: int) -> int:
-        """``ceil(a |s| + b)``: columns of a source of so many pieces (section 3.2)."""
+        """``ceil(a |s| + b)``: columns of a source of ``source`` pieces (section 3.2)."""
         return math.ceil(round(self.unfold_ratio * source + self.unfold_extra, 6))
 
 
 @dataclass(frozen=True)
 class ByteNetMemory(Memory):
-    """``hidden`` is the source's columns, ``(batch, columns, d_model)``; zero beyond its own."""
+    """``hidden`` is ``(batch, columns, d_model)``; zero beyond a source's own columns."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,12 @@ class Block(nn.Module):
         self.dropout = Dropout(config.block_dropout)
 
     def before(self, x: Tensor) -> Tensor:
-        """From ``(rows, length, d_model)`` to what is convolved, of half the width."""
+        """From ``(rows, length, d_model)`` to the convolution's input, of half the width."""
         first, second, _ = self.norms
         return second(self.narrow(first(x).relu())).relu()
 
     def after(self, x: Tensor, convolved: Tensor) -> Tensor:
-        """The block's input and what its convolution adds to it, ``(rows, length, d_model)``."""
+        """The sum of the block's input and its widened convolution, ``(rows, length, d_model)``."""
         return x + self.dropout(self.widen(self.norms[2](convolved).relu()))
 
 
@@ -121,7 +122,7 @@ class EncoderBlock(Block):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """``(batch, columns, d_model)`` to the same shape; ``mask`` is ``(batch, columns, 1)``."""
-        # Biases make padding non-zero in each block, and its neighbours would see that.
+        # Biases make padding non-zero in each block, which its neighbours would see.
         return self.after(x, self.convolution(self.before(x) * mask))
 
 
@@ -142,13 +143,13 @@ class DecoderBlock(Block):
 class ByteNet(TranslationModel):
     """Dilated convolutions over source and target, one stacked on the other.
 
-    Dynamic unfolding (section 3.2): a source of length ``|s|`` is continued with zeros to
-    ``a |s| + b`` columns, a bound of the target's length, and encoded.  The target then grows
-    column by column until its end symbol; where it outgrows the bound, it reads zeros.
+    Dynamic unfolding (section 3.2): a source of length ``|s|`` is padded with zeros to
+    ``a |s| + b`` columns, a bound on the target's length, and encoded.  The target then grows
+    column by column until its end symbol; beyond the bound it reads zeros.
 
     The paper stacks the decoder on the encoder without saying how a target embedding and its
     column are joined; as both have the width 2d, they are added here.  Nor does it say how
-    embeddings begin: as the Transformer's do, scaled by the root of their width.
+    embeddings are initialised: here as in the Transformer, scaled by the root of their width.
     """
 
     Config = ByteNetConfig
@@ -178,20 +179,20 @@ class ByteNet(TranslationModel):
     def encode(self, source: Tensor, source_mask: Tensor) -> ByteNetMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
         length = source.shape[1]
-        own = torch.tensor(
+        own = torch.tensor(  # columns of each possible length
             [self.config.columns(pieces) for pieces in range(length + 1)], device=source.device
         )
         columns = self.config.columns(length)
         places = torch.arange(columns, device=source.device)
-        mask = (places < own[source_mask.sum(1)].unsqueeze(1)).unsqueeze(2)
+        mask = (places < own[source_mask.sum(1)].unsqueeze(1)).unsqueeze(2)  # (batch, columns, 1)
         x = self._scaled(self.source_embedding(source)) * source_mask.unsqueeze(2)
-        x = functional.pad(x, (0, 0, 0, columns - length))
+        x = functional.pad(x, (0, 0, 0, columns - length))  # (batch, columns, d_model)
         for block in self.encoder:
             x = block(x, mask)
         return ByteNetMemory(x * mask, source_mask)
 
     def start(self, memory: Memory, beam: int = 1) -> ByteNetState:
-        """No target positions yet, for ``beam`` rows a sentence."""
+        """No target positions yet, for ``beam`` rows per sentence."""
         rows = memory.hidden.shape[0] * beam
         blocks = [cast(DecoderBlock, block) for block in self.decoder]
         return ByteNetState([block.convolution.start(rows, memory.hidden) for block in blocks], 0)
@@ -210,15 +211,15 @@ class ByteNet(TranslationModel):
         return self.dropout(self.last(x).relu()), ByteNetState(contexts, end)
 
     def _scaled(self, embedded: Tensor) -> Tensor:
-        """Of unit variance at first.  Kept as small weights, Adam moves them as fast as others."""
+        """Scale to unit variance; the weights stay small, so Adam moves them as fast as others."""
         return embedded * self.config.d_model**0.5
 
     @staticmethod
     def _stack(embedded: Tensor, columns: Tensor) -> Tensor:
-        """Each target position on its column; a sentence's beams share its columns, uncopied."""
+        """Add each target position's column; beams share their sentence's columns, not copied."""
         rows, length, width = embedded.shape
         columns = functional.pad(columns, (0, 0, 0, length - columns.shape[1]))
-        beams = embedded.view(columns.shape[0], -1, length, width)
+        beams = embedded.view(columns.shape[0], -1, length, width)  # (batch, beam, length, width)
         return (beams + columns.unsqueeze(1)).view(rows, length, width)
 
     def logits(self, hidden: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """ConvS2S (Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", arXiv:1705.03122).
 
-Convolutions with gated linear units on both sides, and attention in every layer of the decoder.
+Convolutions with gated linear units on both sides, and attention in every decoder layer.
 The defaults are the paper's model for WMT'16 English-Romanian.
 """
 
@@ -53,21 +53,21 @@ class ConvS2SConfig(FamilyConfig):
     d_hidden: int = Field(512, ge=1)
     """Channels inside the layers; gates double them. d_model is the width of embeddings."""
     encoder_kernel_width: OddWidth = Field(3, ge=1)
-    """Positions that an encoder layer sees at once; odd."""
+    """Number of positions that an encoder layer sees at once; odd."""
     decoder_kernel_width: int = Field(3, ge=1)
-    """Positions that a decoder layer sees at once: its own and earlier ones."""
+    """Number of positions that a decoder layer sees at once: its own and earlier ones."""
     averaging_window: OddWidth = Field(5, ge=1, le=1000)
-    """Positions that the averaging encoder takes the mean of; odd."""
+    """Number of positions that the averaging encoder averages; odd."""
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, on inputs of convolutions and on the decoder's output."""
     max_positions: int = Field(1024, ge=1)
-    """Longest sentence in pieces; positions are learned."""
+    """Maximum sentence length in pieces; positions are learned."""
     embeddings: Sharing = "separate"
     """separate: three matrices (the paper); target: one for target and output; shared: one for
     source, target and output (needs a joint vocabulary)."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings of another encoder."""
+        """Settings that the chosen encoder does not read."""
         if self.encoder == "averaging":
             names = ("encoder_layers", "encoder_kernel_width")
             yield from self.unread("with encoder: averaging", *names)
@@ -76,12 +76,12 @@ class ConvS2SConfig(FamilyConfig):
 
     @property
     def attention_layers(self) -> int:
-        """All of the decoder."""
+        """All layers of the decoder."""
         return self.decoder_layers
 
     @property
     def position_limit(self) -> int:
-        """Pieces that there are learned positions for."""
+        """Number of learned positions."""
         return self.max_positions
 
 
@@ -91,15 +91,15 @@ class ConvS2SMemory(Memory):
 
     values: Tensor  # (batch, source, d_model)
     bias: Tensor  # (batch, 1, source)
-    scale: Tensor  # (batch, 1, 1)
+    scale: Tensor  # (batch, 1, 1): m sqrt(1 / m) for a source of length m
 
 
 @dataclass(frozen=True)
 class ConvS2SState(State):
-    """Each layer's left context, ``(rows, kernel_width - 1, d_hidden)``."""
+    """Each layer's left context."""
 
-    contexts: list[Tensor]
-    length: int
+    contexts: list[Tensor]  # (rows, kernel_width - 1, d_hidden)
+    length: int  # target positions read so far
 
 
 class Embedding(nn.Module):
@@ -120,7 +120,7 @@ class Embedding(nn.Module):
 
 
 def _linear(inputs: int, outputs: int, dropout: float = 0.0) -> nn.Linear:
-    """A weight-normalised linear layer whose input has passed this dropout."""
+    """A weight-normalised linear layer after this dropout."""
     return weight_normalised(nn.Linear(inputs, outputs), 1 - dropout)
 
 
@@ -138,7 +138,8 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """``(batch, source, d_hidden)`` to the same shape; ``mask`` is ``(batch, source, 1)``."""
-        # Biases make padding non-zero in each layer, and its neighbours would see that.
+        # Biases make padding non-zero in each layer, which its neighbours would see.
+        # (batch, source, 2 * d_hidden) to (batch, source, d_hidden)
         gated = functional.glu(self.convolution(self.dropout(x * mask)), dim=-1)
         return (gated + x) * _HALF
 
@@ -156,13 +157,13 @@ class ConvolutionalEncoder(nn.Module):
     def forward(self, embedded: Tensor, source_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Keys ``z`` and values ``z + e``, both ``(batch, source, d_model)`` (equation 2)."""
         mask = source_mask.unsqueeze(2)
-        x = self.into(embedded)
+        x = self.into(embedded)  # (batch, source, d_hidden)
         for layer in self.layers:
             x = layer(x, mask)
-        z = self.out(x)
+        z = self.out(x)  # (batch, source, d_model)
         if z.requires_grad:
-            # Every layer of the decoder sends back a gradient; the encoder's layers get their
-            # mean, the embeddings in the values their sum (section 3.4).
+            # Every decoder layer sends back a gradient; the encoder's layers get the mean of
+            # these, the embeddings in the values their sum (section 3.4).
             z.register_hook(lambda gradient: gradient / self.readers)
         return z, z + embedded
 
@@ -188,15 +189,16 @@ class DecoderLayer(nn.Module):
 
         Args:
             x: ``(rows, target, d_hidden)``.
-            context: what this layer's convolution saw last.
+            context: the left context of this layer's convolution.
             embedded: the target embeddings ``g``, ``(rows, target, d_model)``.
             memory: of ``rows / beam`` sentences.
 
         Returns:
-            The layer's output, its next context, and where it looked
+            The layer's output, its next context, and its weights over the source,
             ``(rows, target, source)``.
         """
         convolved, context = self.convolution.extend(self.dropout(x), context)
+        # (rows, target, 2 * d_hidden) to (rows, target, d_hidden)
         h = (functional.glu(convolved, dim=-1) + x) * _HALF
         c, weights = attend(self.query(h) + embedded, memory)
         return (h + self.output(c)) * _HALF, context, weights
@@ -207,12 +209,13 @@ def attend(summary: Tensor, memory: ConvS2SMemory) -> tuple[Tensor, Tensor]:
 
     Args:
         summary: ``d``, ``(rows, target, d_model)``: decoder state and target embedding.
-        memory: of ``rows / beam`` sentences: a sentence's beams share it, uncopied.
+        memory: of ``rows / beam`` sentences, shared by a sentence's beams without copies.
 
     Returns:
         ``c`` of the shape of ``d``, and the weights ``(rows, target, source)``.
     """
     queries = beams_as_queries(summary, len(memory.hidden))
+    # (sentences, beam * target, d_model) @ (sentences, d_model, source)
     weights = normalized(queries @ memory.hidden.transpose(1, 2), memory.bias)
     context = (weights @ memory.values) * memory.scale
     return context.view_as(summary), weights.view(*summary.shape[:2], -1)
@@ -221,13 +224,13 @@ def attend(summary: Tensor, memory: ConvS2SMemory) -> tuple[Tensor, Tensor]:
 class ConvS2S(TranslationModel):
     """Convolutional encoder and decoder with attention in every layer (Gehring et al. 2017).
 
-    The paper adds ``c_i`` to ``h_i`` and leaves open how widths meet; here, as in the authors'
-    program, a linear layer brings ``c_i`` to the width of the layers, and the sum is scaled by
-    sqrt(0.5) like every other.  Unlike there, a layer attends after its residual sum, as the
-    paper has it (docs/references.md).
+    The paper adds ``c_i`` to ``h_i`` and leaves open how their widths are matched; here, as in the
+    authors' program, a linear layer projects ``c_i`` to the width of the layers, and the sum is
+    scaled by sqrt(0.5) like every other.  Unlike that program, a layer attends after its residual
+    sum, as in the paper (docs/references.md).
 
     Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different size.
+        ConfigError: embeddings are to be shared between vocabularies of different sizes.
     """
 
     Config = ConvS2SConfig
@@ -262,7 +265,7 @@ class ConvS2S(TranslationModel):
         width = self.config.d_model
         if self.config.embeddings == "separate":
             return _linear(width, vocabulary, self.config.dropout)
-        # A lookup table is not weight-normalised, hence neither is its other use.
+        # A lookup table is not weight-normalised, so neither is an output that shares it.
         output = nn.Linear(width, vocabulary)
         nn.init.zeros_(output.bias)
         return output
@@ -274,13 +277,13 @@ class ConvS2S(TranslationModel):
             DataError: a sentence is longer than the positions that the model has learned.
         """
         keys, values = self.encoder(self.source_embedding(source), source_mask)
-        bias = mask_bias(source_mask, keys.dtype).unsqueeze(1)
+        bias = mask_bias(source_mask, keys.dtype).unsqueeze(1)  # (batch, 1, source)
         length = source_mask.sum(1).to(keys.dtype)
         scale = length * (1 / length).sqrt()  # m sqrt(1 / m), section 3.4
         return ConvS2SMemory(keys, source_mask, values, bias, scale[:, None, None])
 
     def start(self, memory: Memory, beam: int = 1) -> ConvS2SState:
-        """No target positions yet, for ``beam`` rows a sentence."""
+        """No target positions yet, for ``beam`` rows per sentence."""
         rows = memory.hidden.shape[0] * beam
         layers = [cast(DecoderLayer, layer) for layer in self.decoder]
         return ConvS2SState([la.convolution.start(rows, memory.hidden) for la in layers], 0)
@@ -299,8 +302,8 @@ class ConvS2S(TranslationModel):
     ) -> tuple[Tensor, ConvS2SState, list[Tensor]]:
         assert isinstance(memory, ConvS2SMemory)
         assert isinstance(state, ConvS2SState)
-        embedded = self.target_embedding(target, state.length)
-        x = self.into_decoder(embedded)
+        embedded = self.target_embedding(target, state.length)  # (rows, target, d_model)
+        x = self.into_decoder(embedded)  # (rows, target, d_hidden)
         contexts, seen = [], []
         for layer, context in zip(self.decoder, state.contexts, strict=True):
             x, following, weights = layer(x, context, embedded, memory)
@@ -312,9 +315,10 @@ class ConvS2S(TranslationModel):
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Each layer looks with one head; see :meth:`TranslationModel.decode_attending`."""
+        """Each layer attends with one head; see :meth:`TranslationModel.decode_attending`."""
         hidden, _, seen = self._decode(target, memory, self.start(memory))
         chosen = seen if layer is None else [seen[layer]]
+        # (batch, layers, 1, target, source)
         return hidden, torch.stack(chosen, dim=1).unsqueeze(2)
 
     def logits(self, hidden: Tensor) -> Tensor:

@@ -1,18 +1,18 @@
 """Recurrent encoders and decoders with attention, the systems before the Transformer.
 
 Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation", whose
-model the defaults are, but that it reads the source from its end (``source: reversed``); Bahdanau
-et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate"; Wu et al.
-2016, "Google's Neural Machine Translation System" (GNMT).
+model is the default, except that theirs reads the source from its end (``source: reversed``);
+Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate"; Wu
+et al. 2016, "Google's Neural Machine Translation System" (GNMT).
 
 Attention always follows Luong's order: the present output of a layer is the query.  Bahdanau et
-al. and GNMT query with the output of the position before.  Of Bahdanau et al. there are the
-additive score, the bidirectional encoder and the decoder's first state, but not the context as
-an input of the cell nor the maxout layer before the softmax.  Weights begin uniformly, as Luong's;
-those of Bahdanau et al. are normal and orthogonal (appendix B.1).
+al. and GNMT query with the output of the previous position.  From Bahdanau et al. come the
+additive score, the bidirectional encoder and the decoder's first state, but neither the context as
+an input of the cell nor the maxout layer before the softmax.  Initial weights are uniform, like
+Luong's; those of Bahdanau et al. are normal and orthogonal (appendix B.1).
 
-In the place of the recurrent encoder may stand the averaging one of Ranzato et al. 2016, "Sequence
-Level Training with Recurrent Neural Networks".
+The averaging encoder of Ranzato et al. 2016, "Sequence Level Training with Recurrent Neural
+Networks", may replace the recurrent one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from dragoman.models.layers.recurrent_sources import (
 
 
 class RecurrentConfig(FamilyConfig):
-    """Sizes and choices of a recurrent model; the defaults are Luong et al. 2015 but for source."""
+    """Sizes and choices of a recurrent model; defaults from Luong et al. 2015, except source."""
 
     family: Literal["recurrent"] = "recurrent"
     """Which family of models this is."""
@@ -67,51 +67,53 @@ class RecurrentConfig(FamilyConfig):
     """Layers of the decoder."""
     encoder: Literal["recurrent", "averaging"] = "recurrent"
     """Recurrent layers (the papers), or attention over embeddings with learned positions, smoothed
-    by a window (Ranzato et al. 2016). The averaging encoder has no layers, which encoder_layers,
-    bidirectional and source are about, and the decoder then starts from zeros."""
+    by a window (Ranzato et al. 2016). The averaging encoder has no layers, so encoder_layers,
+    bidirectional and source do not apply, and the decoder starts from zeros."""
     averaging_window: OddWidth = Field(5, ge=1, le=1000)
-    """Positions that the averaging encoder takes the mean of; odd."""
+    """Number of positions that the averaging encoder averages; odd."""
     max_positions: int = Field(1024, ge=1)
-    """Longest sentence in pieces that the averaging encoder allows, whose positions are learned; it
-    holds for source and target."""
+    """Maximum length of source and target in pieces with the averaging encoder, whose positions are
+    learned."""
     source: Literal["forward", "reversed"] = "forward"
-    """The source as it stands, or from its last word to its first, the end symbol last (Sutskever
-    et al. 2014, section 3.3), as in all models with attention of Luong et al. 2015 (section 4.2).
-    Attention weights are in the order of the source as it stands, either way."""
+    """Order in which the source is read: its own (forward), or from its last word to its first with
+    the end symbol last (reversed, Sutskever et al. 2014, section 3.3), as in all models with
+    attention of Luong et al. 2015 (section 4.2). Attention weights are in the source's own order
+    either way."""
     cell: Cell = "lstm"
     """LSTM (Luong, GNMT) or gated recurrent unit (Bahdanau); PyTorch's own."""
     bidirectional: Literal["none", "first", "all"] = "none"
     """Encoder layers that also read from the end: none (Luong), the first (GNMT, section 3.2) or
-    all (Bahdanau). Such a layer's output is twice as wide. The decoder starts from the encoder's
-    last state: layer by layer where both have the same layers and none is bidirectional (Luong),
-    else from `tanh(W_s h)` of the top layer, of its backward direction if it has one (Bahdanau,
-    A.2.2)."""
+    all (Bahdanau). Such a layer's output is twice as wide. The encoder's final states initialise
+    the decoder: layer by layer where both have the same number of layers and none is bidirectional
+    (Luong), otherwise by `tanh(W_s h)` of the top layer, of its backward direction if it has one
+    (Bahdanau, A.2.2)."""
     attention: Literal["additive", "dot", "general"] = "general"
-    """How decoder and encoder are compared: by a hidden layer (Bahdanau, A.1.2), or by a product,
-    plain or with a matrix (Luong, equation 8); dot needs encoder outputs of width d_model."""
+    """How decoder and encoder outputs are compared: by a hidden layer (additive, Bahdanau, A.1.2),
+    a plain product (dot) or one with a matrix (general, Luong, equation 8); dot needs encoder
+    outputs of width d_model."""
     attention_from: Literal["top", "bottom"] = "top"
-    """Decoder layer that looks at the source: the top one, whose output is joined with what it
-    sees (Luong, equation 5), or the bottom one, all layers above being given what it sees (GNMT,
-    section 3)."""
+    """Decoder layer that attends to the source: the top one, whose output is combined with its
+    context vector (Luong, equation 5), or the bottom one, whose context vector all layers above
+    receive (GNMT, section 3)."""
     input_feeding: bool = True
     """Whether the last position's attentional output is read with the next piece (Luong, section
-    3.3); positions are then computed one after another. With attention from the bottom it is
-    what was seen."""
+    3.3), which means that positions are computed one after another. With attention from the bottom
+    it is the context vector."""
     residual: bool = False
-    """Add a layer's input to its output from the third layer on (GNMT, section 3.1)."""
+    """Whether a layer's input is added to its output, from the third layer on (GNMT, section
+    3.1)."""
     dropout: float = Field(0.2, ge=0, lt=1)
-    """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
-    its next position (Zaremba et al. 2014)."""
+    """Dropout on embeddings, between layers and on the output, but not on the state that a layer
+    passes on to its next position (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0, le=100)
-    """Every weight begins uniformly between minus this and this; not given, it is
-    `0.1 sqrt(1000 / d_model)`, as Luong has 0.1 for 1,000 units (section 4.1). GNMT has 0.04
-    (section 8.3)."""
+    """Initial weights are uniform between minus and plus this; `0.1 sqrt(1000 / d_model)` if not
+    given, as Luong has 0.1 for 1,000 units (section 4.1). GNMT has 0.04 (section 8.3)."""
     embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
 
     def conflicts(self) -> Iterator[str]:
-        """Layers that other choices need, and settings of another encoder."""
+        """Layers that other choices need, and settings that the chosen encoder does not read."""
         if self.attention == "dot" and self.encoder_width != self.d_model:
             yield (
                 "attention dot needs a top encoder layer that reads in one direction; set "
@@ -135,12 +137,12 @@ class RecurrentConfig(FamilyConfig):
 
     @property
     def position_limit(self) -> int | None:
-        """As many positions as the averaging encoder has learned; recurrent ones have no limit."""
+        """Number of the averaging encoder's learned positions; None for a recurrent encoder."""
         return self.max_positions if self.encoder == "averaging" else None
 
     @property
     def attention_layers(self) -> int:
-        """One, wherever it stands."""
+        """One, at the top or at the bottom."""
         return 1
 
     @property
@@ -156,7 +158,7 @@ class RecurrentConfig(FamilyConfig):
 
     @property
     def copies_state(self) -> bool:
-        """Whether each decoder layer starts from the state that the encoder has beside it."""
+        """Whether each decoder layer starts from the final state of its encoder layer."""
         if self.encoder == "averaging":
             return True  # zeros
         return self.bidirectional == "none" and self.encoder_layers == self.decoder_layers
@@ -164,7 +166,7 @@ class RecurrentConfig(FamilyConfig):
 
 @dataclass(frozen=True)
 class RecurrentMemory(AttendedMemory):
-    """What is seen of the source, and the state that each decoder layer starts from."""
+    """The encoded source, and the initial state of each decoder layer."""
 
     first: list[LayerState]  # tensors (batch, d_model)
 
@@ -182,7 +184,7 @@ def _layer(config: RecurrentConfig, width: int) -> nn.RNNBase:
 
 
 class Reading(NamedTuple):
-    """What a decoder makes of some positions."""
+    """A decoder's results for some positions."""
 
     hidden: Tensor
     """``(rows, length, d_model)``."""
@@ -191,11 +193,11 @@ class Reading(NamedTuple):
     layers: list[LayerState]
     """The states after these positions."""
     weights: Tensor
-    """Where they looked, ``(sentences, beam * length, source)``."""
+    """Attention weights, ``(sentences, beam * length, source)``."""
 
 
 class Decoder(nn.Module, ABC):
-    """Stacked recurrent layers over the target, one of which looks at the source."""
+    """Stacked recurrent layers over the target, one of which attends to the source."""
 
     fed_width: int
     """Width of what input feeding adds to an embedding; 0 without it."""
@@ -209,7 +211,7 @@ class Decoder(nn.Module, ABC):
 
     @abstractmethod
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
-        """Read positions that need nothing of one another but the layers' states.
+        """Read positions that depend on one another only through the layers' states.
 
         Args:
             x: ``(rows, length, d_model + fed_width)``.
@@ -223,15 +225,15 @@ class Decoder(nn.Module, ABC):
         """Read any number of positions.
 
         Returns:
-            Hidden vectors, of the shape of ``x``; the state after these positions; and where they
-            looked, all in one tensor or, with input feeding, one after another.
+            Hidden vectors, of the shape of ``x``; the state after these positions; and their
+            attention weights, all in one tensor or, with input feeding, one tensor per position.
         """
         layers, fed = state.layers, state.fed
         if fed is None:
             read = self.read(x, memory, layers)
             return read.hidden, RecurrentState(read.layers, None), [read.weights]
         outputs, weights = [], []
-        for position in x.split(1, dim=1):
+        for position in x.split(1, dim=1):  # (rows, 1, d_model)
             read = self.read(torch.cat([position, fed], dim=-1), memory, layers)
             fed, layers = read.fed, read.layers
             outputs.append(read.hidden)
@@ -243,7 +245,7 @@ class Decoder(nn.Module, ABC):
 
 
 class TopAttention(Decoder):
-    """The top layer looks at the source: ``tanh(W_c [context; h])`` (Luong et al. 2015, eq. 5)."""
+    """The top layer attends: ``tanh(W_c [context; h])`` (Luong et al. 2015, equation 5)."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__(config)
@@ -256,23 +258,23 @@ class TopAttention(Decoder):
         self.combine = nn.Linear(config.encoder_width + width, width, bias=False)
 
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
-        """See :meth:`Decoder.read`; what is fed is the hidden vector itself."""
+        """See :meth:`Decoder.read`; input feeding reads the hidden vector."""
         after = []
         for depth, (layer, past) in enumerate(zip(self.layers, state, strict=True)):
             output, now = advance(layer, self.dropout(x) if depth else x, past)
             after.append(now)
             x = self._connect(depth, output, x)
-        context, weights = self.attention(x, memory)
+        context, weights = self.attention(x, memory)  # context: (rows, length, width)
         hidden = self.dropout(self.combine(torch.cat([context, x], dim=-1)).tanh())
         return Reading(hidden, hidden, after, weights)
 
 
 class BottomAttention(Decoder):
-    """The bottom layer looks at the source for all layers above (after Wu et al. 2016, section 3).
+    """The bottom layer attends for all layers above (after Wu et al. 2016, section 3).
 
-    The paper's query is the bottom layer's output at the position before, here it is the present
-    one; and what was seen is fed to the bottom layer only with input feeding, which the paper
-    has not.
+    The paper's query is the bottom layer's output at the previous position, here it is the present
+    one; and the context vector is fed to the bottom layer only with input feeding, which the paper
+    does not have.
     """
 
     def __init__(self, config: RecurrentConfig) -> None:
@@ -285,12 +287,12 @@ class BottomAttention(Decoder):
         )
 
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
-        """See :meth:`Decoder.read`; what is fed is what was seen of the source."""
+        """See :meth:`Decoder.read`; input feeding reads the context vector."""
         x, now = advance(self.bottom, x, state[0])
-        context, weights = self.attention(x, memory)
+        context, weights = self.attention(x, memory)  # context: (rows, length, width)
         after = [now]
         for depth, (layer, past) in enumerate(zip(self.above, state[1:], strict=True), start=1):
-            both = self.dropout(torch.cat([x, context], dim=-1))
+            both = self.dropout(torch.cat([x, context], dim=-1))  # (rows, length, d_model + width)
             output, now = advance(layer, both, past)
             after.append(now)
             x = self._connect(depth, output, x)
@@ -318,10 +320,10 @@ def _encoder(config: RecurrentConfig) -> RecurrentEncoder | AveragedEmbeddings:
 
 
 class Recurrent(TranslationModel):
-    """Decoder of stacked LSTMs or GRUs with attention, and an encoder of the same or of averages.
+    """Decoder of stacked LSTMs or GRUs with attention, and a recurrent or averaging encoder.
 
     Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different size.
+        ConfigError: embeddings are to be shared between vocabularies of different sizes.
     """
 
     Config = RecurrentConfig
@@ -357,11 +359,11 @@ class Recurrent(TranslationModel):
         """
         scored, seen, ends = self.encoder.read(self.source_embedding(source), source_mask)
         keys = self.decoder.attention.keys(scored)
-        bias = mask_bias(source_mask, seen.dtype)[:, None, :]
+        bias = mask_bias(source_mask, seen.dtype)[:, None, :]  # (batch, 1, source)
         return RecurrentMemory(seen, source_mask, keys, bias, self.first_state(ends))
 
     def start(self, memory: Memory, beam: int = 1) -> RecurrentState:
-        """What the encoder ended in, for ``beam`` rows a sentence."""
+        """The initial state of the decoder, for ``beam`` rows per sentence."""
         assert isinstance(memory, RecurrentMemory)
         layers = [[part.repeat_interleave(beam, 0) for part in layer] for layer in memory.first]
         width = self.decoder.fed_width
@@ -382,9 +384,9 @@ class Recurrent(TranslationModel):
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """One layer looks, with one head; see :meth:`TranslationModel.decode_attending`."""
+        """One layer attends, with one head; see :meth:`TranslationModel.decode_attending`."""
         hidden, _, seen = self._decode(target, memory, self.start(memory))
-        return hidden, torch.cat(seen, dim=1)[:, None, None]
+        return hidden, torch.cat(seen, dim=1)[:, None, None]  # (batch, 1, 1, target, source)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

@@ -1,9 +1,9 @@
-"""Recurrent networks without attention: a language model, or a translator that reads first.
+"""Recurrent networks without attention: a language model, or a translator.
 
 Zaremba et al. 2014, "Recurrent Neural Network Regularization", for the language model; Sutskever
-et al. 2014, "Sequence to Sequence Learning with Neural Networks", for the translator: the state
-in which the source leaves the network is all that the target knows of it.  Weights begin in a
-larger range than theirs unless ``initial_range`` says otherwise.
+et al. 2014, "Sequence to Sequence Learning with Neural Networks", for the translator, where the
+final state after the source is all that the target knows of it.  The initial weights have a larger
+range than theirs unless ``initial_range`` says otherwise.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ class RecurrentLMConfig(FamilyConfig):
     cell: Cell = "lstm"
     """LSTM (the papers) or gated recurrent unit; PyTorch's own."""
     source: Literal["none", "forward", "reversed"] = "none"
-    """none: a language model, which reads no source. A translator reads it before the target, as
-    it stands or from its last word to its first (Sutskever et al. 2014, section 3.3), the end
-    symbol last."""
+    """none: a language model, which reads no source. A translator reads the source before the
+    target: in its order (forward), or from its last word to its first with the end symbol last
+    (reversed, Sutskever et al. 2014, section 3.3)."""
     source_layers: Literal["same", "own"] = "same"
-    """What reads the source: the layers that read the target, or as many of its own (Sutskever et
-    al. 2014, section 2)."""
+    """Layers that read the source: those that read the target (same), or as many of its own (own,
+    Sutskever et al. 2014, section 2)."""
     dropout: float = Field(0.5, ge=0, lt=1)
-    """Dropout on embeddings, between layers and on the output, not on what a layer hands on to
-    its next position (Zaremba et al. 2014)."""
+    """Dropout on embeddings, between layers and on the output, but not on the state that a layer
+    passes on to its next position (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0, le=100)
-    """Every weight begins uniformly between minus this and this; not given, it is
-    `0.1 sqrt(1000 / d_model)` (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units and
-    Sutskever et al. 0.08 for 1,000, with which Adam takes longer to begin."""
+    """Initial weights are uniform between minus and plus this; `0.1 sqrt(1000 / d_model)` if not
+    given (Luong et al. 2015). Zaremba et al. have 0.05 for 650 units and Sutskever et al. 0.08 for
+    1,000, with which training by Adam starts more slowly."""
     embeddings: Sharing = "separate"
-    """separate: one matrix for target and output each (the papers), and for the source, if it is
+    """separate: one matrix each for target and output (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings of a source where there is none."""
+        """Settings that need a source where there is none."""
         if self.source == "none" and self.embeddings == "shared":
             yield "embeddings: shared is for a model that reads a source; set it to target"
         if self.source == "none" and self.source_layers == "own":
@@ -79,7 +79,7 @@ class RecurrentLMConfig(FamilyConfig):
 
 @dataclass(frozen=True)
 class RecurrentLMMemory(Memory):
-    """The state in which the source left each layer; zeros for a language model."""
+    """Each layer's final state after the source; zeros for a language model."""
 
     first: list[LayerState]  # tensors (batch, d_model)
 
@@ -95,7 +95,7 @@ class RecurrentLM(TranslationModel):
     """Stacked LSTMs or GRUs over the target, after the source if it reads one.
 
     Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different size.
+        ConfigError: embeddings are to be shared between vocabularies of different sizes.
     """
 
     Config = RecurrentLMConfig
@@ -131,7 +131,7 @@ class RecurrentLM(TranslationModel):
         )
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentLMMemory:
-        """Read the source, or count its sentences; see :meth:`TranslationModel.encode`."""
+        """Read the source, or only count sentences; see :meth:`TranslationModel.encode`."""
         if self.source_embedding is None:
             hidden = self.output.weight.new_empty(*source.shape, 0)
             zeros = hidden.new_zeros(len(source), self.config.d_model)
@@ -144,7 +144,7 @@ class RecurrentLM(TranslationModel):
         return RecurrentLMMemory(hidden, source_mask, ends)
 
     def start(self, memory: Memory, beam: int = 1) -> RecurrentLMState:
-        """What the source ended in, for ``beam`` rows a sentence."""
+        """The final state of the source, for ``beam`` rows per sentence."""
         assert isinstance(memory, RecurrentLMMemory)
         return RecurrentLMState(
             [[part.repeat_interleave(beam, 0) for part in layer] for layer in memory.first]
@@ -157,7 +157,7 @@ class RecurrentLM(TranslationModel):
         assert isinstance(state, RecurrentLMState)
         x, after = self.target_embedding(target), []
         for layer, past in zip(self.stack.layers, state.layers, strict=True):
-            x, now = advance(layer, self.dropout(x), past)
+            x, now = advance(layer, self.dropout(x), past)  # (rows, target, d_model)
             after.append(now)
         return self.dropout(x), RecurrentLMState(after)
 

@@ -54,52 +54,52 @@ class TransformerConfig(FamilyConfig):
     decoder_layers: int = Field(6, ge=1, le=MAX_LAYERS)
     """Layers of the decoder."""
     multi_head: Flat[MultiHeadConfig] = MultiHeadConfig()
-    """Attention, over the source and of a sentence to itself."""
+    """Attention, over the source and within a sentence."""
     feed_forward: Flat[FeedForwardConfig] = FeedForwardConfig()
     """The last sublayer of every layer."""
     residual: Flat[ResidualConfig] = ResidualConfig()
-    """What stands around every sublayer."""
+    """Residual connection, dropout and normalisation of every sublayer."""
     positional_encoding: Flat[PositionalEncodingConfig] = PositionalEncodingConfig()
-    """How layers know where a piece stands."""
+    """How layers know the position of a piece."""
     mixing: Flat[MixingConfig] = MixingConfig()
     """The first sublayer of every layer."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
 
-    if TYPE_CHECKING:  # keys as in a recipe, those of sections among them
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
 
         def __init__(self, **values: Any) -> None:
             pass
 
     def conflicts(self) -> Iterator[str]:
-        """Sections that do not go together."""
+        """Settings of sections that do not go together."""
         heads, encoding = self.multi_head, self.positional_encoding
         yield from heads.conflicts_with(self.d_model, encoding)
         yield from self.mixing.conflicts_with(heads, encoding)
 
     @property
     def position_limit(self) -> int | None:
-        """As many positions as are learned."""
+        """Number of learned positions; None if they are not learned."""
         return self.positional_encoding.limit
 
     @property
     def attention_layers(self) -> int:
-        """All of the decoder."""
+        """All layers of the decoder."""
         return self.decoder_layers
 
 
 @dataclass(frozen=True)
 class TransformerMemory(Memory):
-    """The encoder's output with every decoder layer's keys and values of it."""
+    """The encoder's output, and every decoder layer's keys and values of it."""
 
-    layers: list[KeysValues]
+    layers: list[KeysValues]  # (batch, heads, source, d_k or d_v)
     bias: Tensor  # (batch, 1, 1, source)
 
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """What each layer keeps of the target positions that a next one sees."""
+    """What each layer keeps of the target positions that later ones can see."""
 
     layers: list[Past]
     length: int  # target positions read so far
@@ -118,7 +118,7 @@ class EncoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(2))
 
     def forward(self, x: Tensor, shared: Tensor) -> Tensor:
-        """``(batch, source, d_model)`` to the same shape; ``shared`` is of :attr:`attention`."""
+        """``(batch, source, d_model)`` to the same shape; ``shared`` is from :attr:`attention`."""
         attend_self, feed = self.residuals
         return feed(attend_self(x, partial(self.attention.mix, shared=shared)), self.feed_forward)
 
@@ -159,8 +159,9 @@ class DecoderLayer(nn.Module):
             shared: of any layer's :attr:`self_attention`.
             source: from :meth:`read_source`.
             source_bias: hides padding, ``(batch, 1, 1, source)``.
-            start: target positions read before.
-            seen: is given the weights over the source, ``(batch, heads, beam * target, source)``.
+            start: number of target positions read before.
+            seen: a list to which the weights over the source are appended,
+                ``(batch, heads, beam * target, source)``.
 
         Returns:
             ``(rows, target, d_model)``, and what is kept for the positions that follow.
@@ -186,7 +187,7 @@ class Transformer(TranslationModel):
     """Encoder and decoder of stacked attention (Vaswani et al. 2017, Figure 1).
 
     Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different size.
+        ConfigError: embeddings are to be shared between vocabularies of different sizes.
     """
 
     Config = TransformerConfig
@@ -218,17 +219,17 @@ class Transformer(TranslationModel):
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
-        x = self.source_embedding(source)
+        x = self.source_embedding(source)  # (batch, source, d_model)
         shared = cast(EncoderLayer, self.encoder[0]).attention.shared(source_mask, x)
         for layer in self.encoder:
             x = layer(x, shared)
         x = self.encoder_norm(x)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
-        seen = mask_bias(source_mask, x.dtype)[:, None, None, :]
+        seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         return TransformerMemory(x, source_mask, layers, seen)
 
     def start(self, memory: Memory, beam: int = 1) -> TransformerState:
-        """No target positions yet, for ``beam`` rows a sentence."""
+        """No target positions yet, for ``beam`` rows per sentence."""
         rows = memory.hidden.shape[0] * beam
         empty = cast(DecoderLayer, self.decoder[0]).self_attention.past(rows, memory.hidden)
         return TransformerState([empty] * len(self.decoder), 0)
@@ -242,11 +243,11 @@ class Transformer(TranslationModel):
     def _decode(
         self, target: Tensor, memory: Memory, state: State, seen: list[list[Tensor] | None]
     ) -> tuple[Tensor, TransformerState]:
-        """As :meth:`decode`; where a layer looks is added to its list in ``seen``, if any."""
+        """Like :meth:`decode`; a layer's weights are appended to its list in ``seen``, if any."""
         assert isinstance(memory, TransformerMemory)
         assert isinstance(state, TransformerState)
         rows, length = target.shape
-        x = self.target_embedding(target, state.length)
+        x = self.target_embedding(target, state.length)  # (rows, target, d_model)
         first = cast(DecoderLayer, self.decoder[0])
         shared = first.self_attention.shared(rows, state.length, length, x)
         layers = []
@@ -258,7 +259,7 @@ class Transformer(TranslationModel):
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
+        """Sum over all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
         if self.config.feed_forward.mixture is None or not self.training:
             return None
         layers = [(layer, source_mask) for layer in self.encoder]
@@ -277,7 +278,7 @@ class Transformer(TranslationModel):
         looks: list[Tensor] = []
         chosen = [looks if layer in {None, depth} else None for depth in range(len(self.decoder))]
         hidden, _ = self._decode(target, memory, self.start(memory), chosen)
-        return hidden, torch.stack(looks, dim=1)
+        return hidden, torch.stack(looks, dim=1)  # (batch, layers, heads, target, source)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """``(..., d_model)`` to ``(..., target_vocabulary)``."""

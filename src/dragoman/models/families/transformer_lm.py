@@ -1,23 +1,22 @@
 """A Transformer without an encoder: a language model, or a translator that reads its source first.
 
 Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences" (T-D, section 4.2.3), for the
-decoder without an encoder, be it alone or after a source; Raffel et al. 2020, section 3.2.1, for a
-source whose positions see one another.
+decoder without an encoder, whether alone or after a source; Raffel et al. 2020, section 3.2.1, for
+a source whose positions see one another.
 
-The language model is no GPT (Radford et al. 2018, "Improving Language Understanding by Generative
-Pre-Training", section 4.1), whose sizes ``layers: 12``, ``d_model: 768``, ``d_ff: 3072``,
+The language model is not GPT (Radford et al. 2018, "Improving Language Understanding by Generative
+Pre-Training", section 4.1), although ``layers: 12``, ``d_model: 768``, ``d_ff: 3072``,
 ``heads: 12``, ``activation: gelu``, ``positions: learned``, ``max_positions: 512`` and
-``attention_dropout: 0.1`` give.  What then still differs: GPT's projections of attention have
-biases; its embeddings are not multiplied by sqrt(d_model); all its weights begin normal with a
-deviation of 0.02; its GELU is approximated by a hyperbolic tangent; and it reads passages of 512
-pieces, where every line here is read by itself.
+``attention_dropout: 0.1`` give it GPT's sizes.  These differences remain: GPT's attention
+projections have biases; its embeddings are not multiplied by sqrt(d_model); all its initial weights
+are normal with a standard deviation of 0.02; its GELU is approximated by a hyperbolic tangent; and
+it reads passages of 512 pieces, where every line here is read by itself.
 
-The papers put source and target into one sequence, in which sentences of a batch begin their
+The papers put source and target into one sequence, in which the sentences of a batch begin their
 targets at different places.  Here each side counts its positions from its own beginning, and a
-learned vector added to source embeddings tells the sides apart, as in the translation language
-model of Lample and Conneau 2019.  So the number of a target position depends on
-nothing but the target.  As in all families the loss is that of the target; T-D also learns to
-predict the source.
+learned vector added to source embeddings distinguishes the sides, as in the translation language
+model of Lample and Conneau 2019.  So the index of a target position depends only on the target.  As
+in all families the loss is that of the target; T-D also learns to predict the source.
 """
 
 from __future__ import annotations
@@ -55,36 +54,36 @@ from dragoman.models.layers.transformer_mixing import build_neighbourhood, build
 
 
 class TransformerLMConfig(FamilyConfig):
-    """Sizes and choices of a Transformer without an encoder; a language model unless told."""
+    """Sizes and choices of a Transformer without an encoder; a language model by default."""
 
     family: Literal["transformer_lm"] = "transformer_lm"
     """Which family of models this is."""
     layers: int = Field(6, ge=1, le=MAX_LAYERS)
-    """Layers, each of masked self-attention and feed-forward."""
+    """Number of layers, each of masked self-attention and feed-forward."""
     source: Literal["none", "causal", "full"] = "none"
-    """none: a language model, which reads no source. A translator reads it before the target, each
-    source position seeing earlier ones (causal, Liu et al. 2018) or all (full, Raffel et al.
-    2020); positions are then sinusoidal, learned, rotary or none, attention is a dot product, and
-    there is no window and no mixture."""
+    """none: a language model, which reads no source. A translator reads the source before the
+    target, with each source position seeing earlier ones (causal, Liu et al. 2018) or all (full,
+    Raffel et al. 2020); positions must then be sinusoidal, learned, rotary or none, attention a dot
+    product, and there can be no window and no mixture."""
     multi_head: Flat[MultiHeadConfig] = MultiHeadConfig()
     """Attention."""
     feed_forward: Flat[FeedForwardConfig] = FeedForwardConfig()
     """The last sublayer of every layer."""
     residual: Flat[ResidualConfig] = ResidualConfig()
-    """What stands around every sublayer."""
+    """Residual connection, dropout and normalisation of every sublayer."""
     positional_encoding: Flat[PositionalEncodingConfig] = PositionalEncodingConfig()
-    """How layers know where a piece stands."""
+    """How layers know the position of a piece."""
     embeddings: Sharing = "target"
     """target: one matrix for target and output; separate: one for each, and for the source, if it
     is read; shared: one for all, source too (needs a joint vocabulary)."""
 
-    if TYPE_CHECKING:  # keys as in a recipe, those of sections among them
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
 
         def __init__(self, **values: Any) -> None:
             pass
 
     def conflicts(self) -> Iterator[str]:
-        """Sections that do not go together; what does not go with a source, or without one."""
+        """Settings that do not go together, or that do not fit a model with or without a source."""
         heads, positions = self.multi_head, self.positional_encoding.positions
         yield from heads.conflicts_with(self.d_model, self.positional_encoding)
         if self.source == "none":
@@ -102,7 +101,7 @@ class TransformerLMConfig(FamilyConfig):
 
     @property
     def attention_layers(self) -> int:
-        """All, if there is a source to look at."""
+        """All layers if there is a source, otherwise none."""
         return self.layers if self.reads_source else 0
 
     @property
@@ -112,7 +111,7 @@ class TransformerLMConfig(FamilyConfig):
 
     @property
     def position_limit(self) -> int | None:
-        """As many positions as are learned."""
+        """Number of learned positions; None if they are not learned."""
         return self.positional_encoding.limit
 
 
@@ -126,7 +125,7 @@ class TransformerLMMemory(Memory):
 
 @dataclass(frozen=True)
 class TransformerLMState(State):
-    """Keys and values of the target positions that a next one sees, one entry a layer."""
+    """Keys and values of the target positions that later ones can see, one entry per layer."""
 
     layers: list[KeysValues]
     length: int  # target positions read so far
@@ -134,7 +133,7 @@ class TransformerLMState(State):
 
 @dataclass(frozen=True)
 class Prefix:
-    """What target positions of one layer see of the source."""
+    """What the target positions of a layer see of the source."""
 
     source: KeysValues  # of rows / beam sentences
     bias: Tensor  # (sentences, 1, 1, source)
@@ -164,7 +163,7 @@ class Layer(nn.Module):
         """Read positions from ``start`` on, ``(rows, length, d_model)``.
 
         Returns:
-            The same shape; the new past; and the weights that fell on the prefix, if there is one,
+            The same shape; the new past; and the weights on the prefix, if there is one,
             ``(rows, heads, length, source)``.
         """
         attend, feed = self.residuals
@@ -196,30 +195,33 @@ def attend_after(
     *,
     start: int,
 ) -> tuple[Tensor, Tensor]:
-    """One softmax over the source and a row's own positions, the source not copied per beam.
+    """One softmax over the source and a row's own positions, without copying the source per beam.
 
     Args:
         prefix: the source, of ``rows / beam`` sentences.
-        attention: by dot products; it may turn queries and keys.
+        attention: by dot products; it may rotate queries and keys.
         x: ``(rows, length, d_model)`` from ``start`` on.
         own: keys and values of the rows' positions, up to the last of ``x``.
         bias: hides later ones of these, broadcastable to ``(rows, heads, length, keys)``.
-        start: position of the first of ``x``.
+        start: position of the first vector of ``x``.
 
     Returns:
         ``(rows, length, d_model)``, and the weights on the source before dropout,
         ``(rows, heads, length, source)``.
     """
     scale = attention.scale or attention.d_k**-0.5
-    query = attention.queries(x, start) * scale
+    query = attention.queries(x, start) * scale  # (rows, heads, length, d_k)
     keys, values = prefix.source.keys, prefix.source.values
+    # (sentences, heads, beam * length, source)
     to_source = _by_sentence(query, len(keys)) @ keys.transpose(-1, -2) + prefix.bias
-    to_own = query @ own.keys.transpose(-1, -2)
+    to_own = query @ own.keys.transpose(-1, -2)  # (rows, heads, length, keys)
     to_own = to_own if bias is None else to_own + bias
+    # (rows, heads, length, source + keys)
     weights = torch.cat([_by_row(to_source, len(x)), to_own], dim=-1).softmax(-1)
     source = keys.shape[2]
     dropped = attention.dropout(weights)
     of_source, of_own = dropped[..., :source], dropped[..., source:]
+    # (rows, heads, length, d_v)
     context = _by_row(_by_sentence(of_source, len(keys)) @ values, len(x)) + of_own @ own.values
     return attention.output(context.transpose(1, 2).flatten(2)), weights[..., :source]
 
@@ -239,7 +241,7 @@ class TransformerLM(TranslationModel):
     """Stacked masked self-attention over the target, after the source if it reads one.
 
     Raises:
-        ConfigError: embeddings are to be shared between vocabularies of different size.
+        ConfigError: embeddings are to be shared between vocabularies of different sizes.
     """
 
     Config = TransformerLMConfig
@@ -274,14 +276,14 @@ class TransformerLM(TranslationModel):
         self.norm = final_norm(config.d_model, config.residual)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerLMMemory:
-        """Read the source, or count its sentences; see :meth:`TranslationModel.encode`."""
+        """Read the source, or only count sentences; see :meth:`TranslationModel.encode`."""
         weight = self.output.weight
-        bias = mask_bias(source_mask, weight.dtype)[:, None, None, :]
+        bias = mask_bias(source_mask, weight.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         if self.source_embedding is None:
             return TransformerLMMemory(weight.new_empty(*source.shape, 0), source_mask, [], bias)
         x = self.source_embedding(source) + self.source_side
         rows, length = source.shape
-        # Padding stands at the end, where no earlier position sees it.
+        # Padding is at the end, where no earlier position sees it.
         seen = (
             self.neighbourhood.decoder_bias(rows, 0, length, x)
             if self.config.source == "causal"
@@ -294,12 +296,12 @@ class TransformerLM(TranslationModel):
         return TransformerLMMemory(x, source_mask, layers, bias)
 
     def start(self, memory: Memory, beam: int = 1) -> TransformerLMState:
-        """No target positions yet, for ``beam`` rows a sentence."""
+        """No target positions yet, for ``beam`` rows per sentence."""
         empty = self._nothing(len(memory.hidden) * beam, memory.hidden)
         return TransformerLMState([empty] * len(self.layers), 0)
 
     def _nothing(self, rows: int, like: Tensor) -> KeysValues:
-        """Keys and values of no position."""
+        """Keys and values of no positions."""
         return cast(Layer, self.layers[0]).attention.past(rows, like)
 
     def decode(
@@ -332,16 +334,17 @@ class TransformerLM(TranslationModel):
     ) -> tuple[Tensor, Tensor]:
         """Weights over the source, without the share of the target's own positions.
 
-        See :meth:`TranslationModel.decode_attending`; they are scaled to sum to one.
+        See :meth:`TranslationModel.decode_attending`; the weights are scaled to sum to one.
         """
         if self.source_embedding is None:
             return super().decode_attending(target, memory, layer)
         hidden, _, weights = self._decode(target, memory, self.start(memory))
+        # (batch, layers, heads, target, source)
         on_source = torch.stack(weights if layer is None else [weights[layer]], dim=1)
         return hidden, on_source / on_source.sum(-1, keepdim=True)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
-        """Of all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
+        """Sum over all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""
         if self.config.feed_forward.mixture is None or not self.training:
             return None
         mixtures = [cast(Mixture, cast(Layer, layer).feed_forward) for layer in self.layers]

@@ -1,1 +1,1 @@
-"""What models are built from; a layer knows no family."""
+"""The layers that models are built from; a layer depends on no family."""

@@ -16,13 +16,13 @@ from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.positions import PositionalEncodingConfig
 
 _LONG = 1024
-"""From this many keys on a CPU takes PyTorch's fused kernel, which never holds all scores.  Below,
-plain products are two to nine times faster to train with in bfloat16, and about as fast in
-float32 (docs/performance.md)."""
+"""From this many keys on, CPUs use PyTorch's fused kernel, which never holds all scores.  Below,
+training with plain products is two to nine times faster in bfloat16, and about as fast in float32
+(docs/performance.md)."""
 
 
 class MultiHeadConfig(Config):
-    """Multi-head attention, over the source and of a sentence to itself; the paper's base model."""
+    """Multi-head attention, over the source and within a sentence; the paper's base model."""
 
     heads: int = Field(8, ge=1, le=1024)
     """Attention heads (h in the paper)."""
@@ -31,13 +31,15 @@ class MultiHeadConfig(Config):
     d_v: int | None = Field(None, ge=1)
     """Width of a head's values; d_model / heads if not given."""
     attention: Literal["scaled_dot", "dot", "additive"] = "scaled_dot"
-    """How queries meet keys (section 3.2.1): dot products divided by sqrt(d_k) (the paper), the
-    same undivided, or a hidden layer (Bahdanau et al. 2015), which takes d_k times the memory."""
+    """How queries are compared with keys (section 3.2.1): by dot products divided by sqrt(d_k) (the
+    paper), the same undivided, or a hidden layer (Bahdanau et al. 2015), which takes d_k times the
+    memory."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout on attention weights; not in the paper."""
     window: int | None = Field(None, ge=3, le=100_000)
-    """Self-attention sees so many positions, an odd number (section 4): centred at its own in the
-    encoder, up to its own in the decoder, at a cost linear in the length; all if not given."""
+    """Number of positions that self-attention sees, odd (section 4): centred at the position itself
+    in the encoder, ending with it in the decoder, at a cost linear in the length; all if not
+    given."""
 
     def conflicts(self) -> Iterator[str]:
         """A window needs a centre."""
@@ -45,7 +47,7 @@ class MultiHeadConfig(Config):
             yield f"window {self.window} has no centre; make it odd"
 
     def conflicts_with(self, d_model: int, encoding: PositionalEncodingConfig) -> Iterator[str]:
-        """Sizes that do not divide, and positions that these heads cannot have."""
+        """Sizes that are not divisible, and positions that these heads do not support."""
         positions = encoding.positions
         if d_model % self.heads and (self.d_k is None or self.d_v is None):
             yield (
@@ -55,7 +57,7 @@ class MultiHeadConfig(Config):
         elif positions == "rotary" and self.head_widths(d_model)[0] % 2:
             yield f"positions: rotary needs an even d_k, found {self.head_widths(d_model)[0]}"
         if self.attention == "additive" and positions in {"relative", "rotary"}:
-            yield f"positions: {positions} is made for dot products, not attention: additive"
+            yield f"positions: {positions} works only with dot products, not attention: additive"
 
     def head_widths(self, d_model: int) -> tuple[int, int]:
         """(d_k, d_v) with the defaults filled in."""
@@ -70,13 +72,13 @@ class MultiHeadConfig(Config):
 
 @dataclass(frozen=True)
 class KeysValues:
-    """What queries look at: keys ``(rows, heads, length, d_k)``, values with ``d_v``."""
+    """What queries look at."""
 
-    keys: Tensor
-    values: Tensor
+    keys: Tensor  # (rows, heads, length, d_k)
+    values: Tensor  # (rows, heads, length, d_v)
 
     def extended(self, later: KeysValues) -> KeysValues:
-        """These positions followed by ``later`` ones."""
+        """These positions followed by those of ``later``."""
         if self.keys.shape[2] == 0:
             return later
         return KeysValues(
@@ -91,7 +93,7 @@ def mask_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def causal_bias(start: int, length: int, like: Tensor) -> Tensor | None:
-    """Bias ``(length, start + length)`` that hides later positions; None where none is later."""
+    """Bias ``(length, start + length)`` that hides later positions; None if there are none."""
     if length == 1:
         return None
     bias = torch.full((length, start + length), -torch.inf, dtype=like.dtype, device=like.device)
@@ -101,7 +103,7 @@ def causal_bias(start: int, length: int, like: Tensor) -> Tensor | None:
 def beams_as_queries(x: Tensor, sentences: int) -> Tensor:
     """``(sentences * beam, length, width)`` to ``(sentences, beam * length, width)``.
 
-    Thus the beams of a sentence look at one memory, which is not copied for them.
+    Thus the beams of a sentence share one memory without copies.
     """
     return x.reshape(sentences, -1, x.shape[-1])
 
@@ -125,6 +127,7 @@ def attention_weights(
         scale: instead of ``1 / sqrt(d_k)``.
     """
     scale = query.shape[-1] ** -0.5 if scale is None else scale
+    # (batch, heads, query, d_k) @ (batch, heads, d_k, key)
     return normalized((query * scale) @ keys.transpose(-1, -2), bias)
 
 
@@ -137,8 +140,8 @@ def attend(
 ) -> Tensor:
     """``softmax(Q K^T / sqrt(d_k) + bias) V``, equation 1: ``(batch, heads, query, d_v)``.
 
-    Long inputs take PyTorch's fused kernel, short ones plain products.  Dropout falls on the
-    weights, if there is any.
+    Long inputs use PyTorch's fused kernel, short ones plain products.  Dropout, if any, applies to
+    the weights.
     """
     dropping = dropout is not None and dropout.training and dropout.rate > 0
     if not dropping and (query.device.type != "cpu" or memory.keys.shape[2] >= _LONG):
@@ -155,11 +158,11 @@ def attend(
 class Heads(nn.Module):
     """The projections of heads, ``W^Q``, ``W^K``, ``W^V`` and ``W^O`` (section 3.2.2), unbiased.
 
-    Keys and values are projected apart from queries, since they live longer: those of the
+    Keys and values are projected separately from queries, since they live longer: those of the
     source for all of decoding, those of earlier target positions in the state.
 
     Args:
-        d_model: width of what comes in and goes out.
+        d_model: width of input and output.
         heads: their number.
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
@@ -173,7 +176,7 @@ class Heads(nn.Module):
         self.value = nn.Linear(d_model, heads * d_v, bias=False)
         self.output = nn.Linear(heads * d_v, d_model, bias=False)
         for projection in (self.query, self.key, self.value):
-            # The three as one matrix, as PyTorch's MultiheadAttention has it: with a gain of 1
+            # As if the three were one matrix, as in PyTorch's MultiheadAttention: with a gain of 1
             # self-attention outgrew the residual of a post-norm encoder (docs/results.md).
             nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.output.weight)
@@ -182,17 +185,17 @@ class Heads(nn.Module):
         """``(rows, length, d_model)`` to ``(rows, heads, length, d_k)``.
 
         Args:
-            x: one vector a position.
-            start: position of the first of them, for heads that turn by position.
+            x: one vector per position.
+            start: position of the first vector, for heads that are rotated by position.
         """
         return self._split(self.query(x), self.d_k)
 
     def keys_values(self, x: Tensor, start: int = 0) -> KeysValues:
-        """Project ``(rows, length, d_model)`` once, to be looked at by many queries.
+        """Project ``(rows, length, d_model)`` once, for many queries.
 
         Args:
-            x: one vector a position.
-            start: position of the first of them, for heads that turn by position.
+            x: one vector per position.
+            start: position of the first vector, for heads that are rotated by position.
         """
         return KeysValues(self._split(self.key(x), self.d_k), self._split(self.value(x), self.d_v))
 
@@ -201,17 +204,18 @@ class Heads(nn.Module):
         return self.output(context.transpose(1, 2).flatten(2))
 
     def _split(self, x: Tensor, width: int) -> Tensor:
+        # (rows, length, heads * width) to (rows, heads, length, width)
         return x.view(x.shape[0], x.shape[1], self.heads, width).transpose(1, 2)
 
 
 class MultiHeadAttention(Heads):
     """``Concat(head_1, ..., head_h) W^O``, section 3.2.2, by dot products.
 
-    Other ways in which queries meet keys are classes of their own, see
+    For other ways to compare queries with keys see
     :class:`dragoman.models.layers.scoring.ScoredAttention`.
 
     Args:
-        d_model: width of what comes in and goes out.
+        d_model: width of input and output.
         heads: their number.
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
@@ -234,16 +238,17 @@ class MultiHeadAttention(Heads):
         self.scale = scale
 
     def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """Let each position of ``x`` look at ``memory``, such as the source.
+        """Attend from each position of ``x`` to ``memory``, such as the source.
 
         Args:
             x: ``(rows, length, d_model)``.
-            memory: of ``rows / beam`` rows: a sentence's beams share its keys, uncopied.
+            memory: of ``rows / beam`` sentences, whose beams share the keys without copies.
             bias: broadcastable to ``(rows / beam, heads, beam * length, keys)``.
 
         Returns:
             ``(rows, length, d_model)``.
         """
+        # (rows / beam, heads, beam * length, d_k), and context with d_v
         queries = self.queries(beams_as_queries(x, len(memory.keys)))
         context = attend(queries, memory, bias, self.dropout, self.scale)
         return self.joined(context).view(x.shape)

@@ -1,4 +1,4 @@
-"""Average attention: the mean of all earlier positions, gated (Zhang et al. 2018).
+"""Average attention: the gated mean of all earlier positions (Zhang et al. 2018).
 
 "Accelerating Neural Transformer Decoding via an Average Attention Network", arXiv:1805.00631.
 """
@@ -15,12 +15,12 @@ class AverageAttention(DecoderMixing):
     """``h_t = i_t * x_t + f_t * g_t``: a position and the mean of those up to it, both gated.
 
     ``g_t = FFN(1 / t (x_1 + ... + x_t))`` and ``[i_t; f_t] = sigmoid(W [x_t; g_t] + b)``; the
-    residual sum and its normalisation are the layer's.  A step costs the same however long the
-    target already is: one sum is kept, in float32 or better.
+    residual sum and its normalisation belong to the layer.  The cost of a step does not depend on
+    the target's length: only one sum is kept, in float32 or better.
 
     Args:
-        d_model: width of what comes in and goes out.
-        feed_forward: FFN, of that width.
+        d_model: width of input and output.
+        feed_forward: FFN, of the same width.
     """
 
     def __init__(self, d_model: int, feed_forward: nn.Module) -> None:
@@ -39,8 +39,9 @@ class AverageAttention(DecoderMixing):
         self, x: Tensor, past: Tensor, start: int, shared: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """See :meth:`DecoderMixing.read`; ``past`` is the sum of all earlier inputs."""
-        sums = past + x.to(past.dtype).cumsum(1)
+        sums = past + x.to(past.dtype).cumsum(1)  # (rows, length, d_model)
         count = torch.arange(start + 1, start + 1 + x.shape[1], device=x.device).unsqueeze(1)
         average = self.feed_forward((sums / count).to(x.dtype))
+        # (rows, length, 2 * d_model) to two gates (rows, length, d_model)
         own, earlier = self.gates(torch.cat([x, average], dim=-1)).sigmoid().chunk(2, dim=-1)
         return own * x + earlier * average, sums[:, -1:]

@@ -1,13 +1,13 @@
 """The averaging encoder: attention over smoothed embeddings (Ranzato et al. 2016).
 
-It reads a source without any layer that learns how positions depend on each other.  After Rush
-et al. (2015) and Ranzato et al. (arXiv:1511.06732), as Gehring et al. (arXiv:1611.02344, section
-3.1) write it: with ``e_j`` the sum of word and position embedding,
+It reads a source without any layer that learns how positions depend on each other.  It follows Rush
+et al. (2015) and Ranzato et al. (arXiv:1511.06732), in the notation of Gehring et al.
+(arXiv:1611.02344, section 3.1), where ``e_j`` is the sum of word and position embedding:
 
     z_j = 1 / q * sum of e_(j + t) over t from -(q - 1) / 2 to (q - 1) / 2
     a_ij = softmax over j of (d_i . z_j),    c_i = sum over j of a_ij e_j
 
-so keys are smoothed and values are not.  Any decoder with attention can stand on it.
+So keys are smoothed and values are not.  Any decoder with attention can use it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from torch.nn import functional
 
 
 class AveragingEncoder(nn.Module):
-    """Embeddings to keys and values; it has no parameters of its own.
+    """Embeddings to keys and values, without parameters.
 
     Args:
-        window: q, odd: how many positions a key is the mean of; beyond the sentence are zeros.
+        window: q, odd: number of positions that a key averages; zeros beyond the sentence.
     """
 
     def __init__(self, window: int) -> None:
@@ -31,11 +31,11 @@ class AveragingEncoder(nn.Module):
         """Keys and values, both ``(batch, source, d_model)``.
 
         Args:
-            embedded: word and position, ``(batch, source, d_model)``.
+            embedded: sums of word and position embedding, ``(batch, source, d_model)``.
             source_mask: ``(batch, source)``, True is a real token.
         """
         values = embedded * source_mask.unsqueeze(2)
-        keys = functional.avg_pool1d(
+        keys = functional.avg_pool1d(  # (batch, d_model, source)
             values.transpose(1, 2), self.window, stride=1, padding=self.window // 2
         )
         return keys.transpose(1, 2), values

@@ -1,7 +1,7 @@
 """What the convolutional families share: convolutions over (rows, length, channels).
 
 A causal convolution reads any number of positions at a time and keeps only its left context, so
-that a step of search costs the same however long the target already is.
+the cost of a search step does not depend on the target's length.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def _odd(width: int) -> int:
 
 
 OddWidth = Annotated[int, AfterValidator(_odd)]
-"""Of a configuration: positions that are seen at once, as many on either side."""
+"""A configured number of positions seen at once, as many on either side."""
 
 
 class Windowed(nn.Module, ABC):
-    """What a 1-d convolution is beside its weights: it reads windows of positions."""
+    """A 1-d convolution without its weights: it reads windows of positions."""
 
     def __init__(self, channels: int, kernel_width: int, dilation: int = 1) -> None:
         super().__init__()
@@ -35,11 +35,11 @@ class Windowed(nn.Module, ABC):
 
     @property
     def reach(self) -> int:
-        """Positions that a window has beside its first one."""
+        """Distance from a window's first position to its last."""
         return (self.kernel_width - 1) * self.dilation
 
     def shifted(self, x: Tensor) -> list[Tensor]:
-        """What each place of the windows sees of ``(rows, reach + length, channels)``.
+        """What each place of the windows reads from ``(rows, reach + length, channels)``.
 
         Returns:
             ``kernel_width`` views ``(rows, length, channels)``.
@@ -56,8 +56,8 @@ class Windowed(nn.Module, ABC):
 class Convolution(Windowed):
     """``y_t = sum_j W_j x_(t + j * dilation) + b``.
 
-    Windows are laid out and multiplied as one matrix.  On a CPU this takes half the time of
-    PyTorch's convolution or less where a single position is read, as in each step of search.
+    Windows are laid out and multiplied as one matrix.  On a CPU this takes at most half the time
+    of PyTorch's convolution when reading a single position, as each search step does.
     """
 
     def __init__(self, channels: int, output: int, kernel_width: int, dilation: int = 1) -> None:
@@ -68,15 +68,15 @@ class Convolution(Windowed):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(rows, reach + length, channels)`` to ``(rows, length, output)``."""
-        windows = torch.cat(self.shifted(x), dim=2)
+        windows = torch.cat(self.shifted(x), dim=2)  # (rows, length, kernel_width * channels)
         return functional.linear(windows, self.weight.flatten(1), self.bias)
 
 
 class DepthwiseConvolution(Windowed):
     """``y_t = sum_j w_j * x_(t + j * dilation)``, each channel by itself (Chollet 2017).
 
-    Sums of shifted inputs: on a CPU in float32 a fraction of the time of PyTorch's convolution in
-    groups, in bfloat16 about the same.
+    It sums shifted inputs, which on a CPU takes a fraction of the time of PyTorch's grouped
+    convolution in float32, and about the same in bfloat16.
     """
 
     def __init__(self, channels: int, kernel_width: int, dilation: int = 1) -> None:
@@ -86,7 +86,7 @@ class DepthwiseConvolution(Windowed):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(rows, reach + length, channels)`` to ``(rows, length, channels)``."""
-        first, *others = self.shifted(x)
+        first, *others = self.shifted(x)  # (rows, length, channels) each
         result = first * self.weight[0]
         for part, weight in zip(others, self.weight[1:], strict=True):
             result = torch.addcmul(result, part, weight)
@@ -94,7 +94,7 @@ class DepthwiseConvolution(Windowed):
 
 
 class Causal(Windowed):
-    """A convolution in which no position sees a later one; before the first come zeros."""
+    """A convolution in which no position sees a later one, with zeros before the first."""
 
     def start(self, rows: int, like: Tensor) -> Tensor:
         """The left context of the first position: zeros ``(rows, reach, channels)``."""
@@ -105,25 +105,25 @@ class Causal(Windowed):
 
         Args:
             x: ``(rows, length, channels)``.
-            context: ``(rows, reach, channels)``: what came before, or :meth:`start`.
+            context: ``(rows, reach, channels)``: the positions before, or :meth:`start`.
 
         Returns:
-            The convolution of ``length`` positions, and the context of what comes next.
+            The convolution of ``length`` positions, and the context of the positions that follow.
         """
         x = torch.cat([context, x], dim=1)
         return self(x), x[:, x.shape[1] - self.reach :]
 
 
 class CausalConvolution(Causal, Convolution):
-    """All channels, up to each position."""
+    """A causal convolution over all channels."""
 
 
 class CausalDepthwise(Causal, DepthwiseConvolution):
-    """Each channel by itself, up to each position."""
+    """A causal convolution of each channel by itself."""
 
 
 class CentredConvolution(Convolution):
-    """A convolution that sees as far to the left as to the right; the length stays.
+    """A convolution that sees as far to the left as to the right and keeps the length.
 
     Args:
         channels: of the input.
@@ -138,7 +138,7 @@ class CentredConvolution(Convolution):
 
 
 class CentredDepthwise(DepthwiseConvolution):
-    """Each channel by itself, as far to the left as to the right; ``kernel_width`` is odd."""
+    """A centred convolution of each channel by itself; ``kernel_width`` is odd."""
 
     def forward(self, x: Tensor) -> Tensor:
         """``(rows, length, channels)``, zero where padding is, to the same shape."""
@@ -146,7 +146,7 @@ class CentredDepthwise(DepthwiseConvolution):
 
 
 def _padded(x: Tensor, reach: int) -> Tensor:
-    """Half of the reach as zeros on either side."""
+    """``x`` with zeros on either side, half of the reach each."""
     return functional.pad(x, (0, 0, reach // 2, reach // 2))
 
 
@@ -154,15 +154,15 @@ Layer = TypeVar("Layer", bound=nn.Module)
 
 
 def weight_normalised(layer: Layer, variance: float = 1.0) -> Layer:
-    """``W = g v / ||v||`` for each output (Salimans & Kingma 2016), initialised anew.
+    """Reinitialise a layer with ``W = g v / ||v||`` for each output (Salimans & Kingma 2016).
 
-    Weights come from ``N(0, sqrt(variance / n))``, where ``n`` inputs reach an output; biases are
-    zero (Gehring et al. 2017, section 3.5).
+    Weights are drawn from ``N(0, sqrt(variance / n))``, where ``n`` inputs reach an output; biases
+    are zero (Gehring et al. 2017, section 3.5).
 
     Args:
-        layer: linear or convolutional, axis 0 of its weight is outputs; changed in place.
-        variance: 4 in front of a gated linear unit, 1 elsewhere; times the share of the input
-            that dropout retains.
+        layer: linear or convolutional, with outputs on axis 0 of its weight; changed in place.
+        variance: 4 before a gated linear unit, 1 elsewhere; times the share of the input that
+            dropout retains.
     """
     parameters: Any = layer
     inputs = parameters.weight[0].numel()

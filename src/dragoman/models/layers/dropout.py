@@ -1,9 +1,8 @@
-"""Dropout (Srivastava et al. 2014) with masks that cost little on a CPU.
+"""Dropout (Srivastava et al. 2014) with masks that are cheap on a CPU.
 
-PyTorch's CPU generator draws one number after another on one core and takes a fifth of a
-training step.  Here each element gets 16 random bits from NumPy's SFC64 and is dropped where
-they are below ``rate * 65536``; so the rate is exact to 1/131072.  On other devices PyTorch's
-own kernel is used.
+PyTorch's CPU generator draws one number after another on one core, which takes a fifth of a
+training step.  Here each element gets 16 random bits from NumPy's SFC64 and is dropped if they are
+below ``rate * 65536``, so the rate is exact to 1/131072.  Other devices use PyTorch's own kernel.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ _generator = np.random.SFC64(0)
 
 
 def seed_dropout(*entropy: int) -> None:
-    """Start the CPU masks anew as a pure function of ``entropy``, such as (seed, step, rank).
+    """Reseed the CPU masks with ``entropy`` alone, such as (seed, step, rank).
 
-    The trainer calls this before each step, so that a resumed run needs no generator state.
+    The trainer calls this before each step, so a resumed run needs no generator state.
     """
     global _generator  # noqa: PLW0603 - like PyTorch's own default generator
     _generator = np.random.SFC64(np.random.SeedSequence(entropy))
@@ -43,13 +42,13 @@ class Dropout(nn.Module):
         return x * keep_mask(x.shape, self.rate, x.dtype)
 
     def extra_repr(self) -> str:
-        """The rate, when the model is printed."""
+        """The rate, for printing the model."""
         return f"rate={self.rate}"
 
 
 def keep_mask(shape: torch.Size, rate: float, dtype: torch.dtype) -> Tensor:
     """Zeros with probability ``rate``, elsewhere ``1 / (1 - rate)``; on the CPU."""
-    threshold = min(round(rate * _LEVELS), _LEVELS - 1)  # something may be kept at any rate below 1
+    threshold = min(round(rate * _LEVELS), _LEVELS - 1)  # any rate below 1 keeps something
     count = shape.numel()
     words = _generator.random_raw(-(-count // 4))
     bits = torch.from_numpy(words.view(np.int16)[:count])  # signed: PyTorch compares these fast

@@ -1,4 +1,4 @@
-"""Vectors of pieces, and which of their matrices are one.
+"""Vectors of pieces, and which of their matrices are shared.
 
 Press and Wolf 2017; Vaswani et al. 2017, sections 3.4 and 3.5.
 """
@@ -20,10 +20,10 @@ three matrices."""
 
 
 def tie(sharing: Sharing, source: nn.Module | None, target: nn.Module, output: nn.Module) -> None:
-    """Let matrices that are one be one: the ``weight`` of each module, ``(vocabulary, d_model)``.
+    """Tie the matrices that are shared: the ``weight`` of each module, ``(vocabulary, d_model)``.
 
-    What remains is the source's, or else the target's, with the values that it has.  A model that
-    reads no source has none to share.
+    The source's matrix is kept with its values, or else the target's.  A model that reads no
+    source has no source matrix.
     """
     if source is not None and sharing == "shared":
         target.weight = source.weight
@@ -37,7 +37,7 @@ class Embedding(nn.Module):
     Learned positions are multiplied by ``sqrt(d_model)``, too.
 
     Args:
-        pieces: rows of E, those of the vocabulary.
+        pieces: number of rows of E, one per piece of the vocabulary.
         d_model: width.
         positions: which vectors are added, if any.
         dropout: on the sum.
@@ -55,6 +55,6 @@ class Embedding(nn.Module):
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """``(rows, length)`` at positions from ``start`` on, to ``(rows, length, d_model)``."""
         vectors = functional.embedding(ids, self.weight) * self.weight.shape[1] ** 0.5
-        if self.positions is not None:
+        if self.positions is not None:  # (rows, length, d_model) + (length, d_model)
             vectors = vectors + self.positions(start, ids.shape[1])
         return self.dropout(vectors)

@@ -8,11 +8,11 @@
     S_f = sum_j phi(k_j)_f v_j,  z_f = sum_j phi(k_j)_f
 
 over all positions ``j``, or over those up to ``i`` in a decoder.  Features are kept as logarithms,
-and a feature's sums relative to its own largest key: so nothing overflows, no denominator comes
-near zero and no constant has to be added.
+and a feature's sums are kept relative to its largest key, so nothing overflows, no denominator
+comes near zero and no constant has to be added.
 
-Choromanski et al. draw the ``w_f`` anew in the course of training; here they are drawn once, with
-the weights, and saved with them: a resumed run and a loaded model have the features they had.
+Choromanski et al. redraw the ``w_f`` in the course of training; here they are drawn once, with the
+weights, and saved with them, so that a resumed run and a loaded model keep their features.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ from dragoman.models.layers.attention import Heads
 from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
 
 _CHUNK = 64
-"""Target positions that are compared pair by pair; what lies further back is in the sums."""
+"""Target positions that are compared pair by pair; sums cover those further back."""
 
 
 def orthogonal_directions(heads: int, features: int, d_k: int) -> Tensor:
-    """Normal vectors ``(heads, features, d_k)``, each d_k of them at right angles (section 2.4).
+    """Normal vectors ``(heads, features, d_k)``, orthogonal in groups of d_k (section 2.4).
 
-    A vector's direction is uniform and its length that of a normal vector of its own.  They are
-    rounded to bfloat16, so that a model has the same ones in whatever it computes.
+    A vector's direction is uniform, and its length is that of an independent normal vector.  They
+    are rounded to bfloat16, so that a model has the same vectors in every precision.
     """
     blocks = -(-features // d_k)
     q, r = torch.linalg.qr(torch.randn(heads, blocks, d_k, d_k))
     # Uniform over rotations only with the signs of R's diagonal (Mezzadri 2007).
     q = q * r.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
-    lengths = torch.randn(heads, features, d_k).norm(dim=-1, keepdim=True)
+    lengths = torch.randn(heads, features, d_k).norm(dim=-1, keepdim=True)  # (heads, features, 1)
+    # (heads, blocks * d_k, d_k), of which the first features rows
     return (q.flatten(1, 2)[:, :features] * lengths).bfloat16().to(q.dtype)
 
 
@@ -52,15 +53,15 @@ class RandomFeatures(nn.Module):
         self.register_buffer("directions", orthogonal_directions(heads, features, d_k))
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(rows, heads, length, d_k)`` to ``(rows, heads, length, features)``, wide."""
+        """``(rows, heads, length, d_k)`` to ``(..., length, features)``, in float32 or wider."""
         x = x.to(torch.promote_types(x.dtype, torch.float32))
-        directions = self.directions.to(x.dtype).transpose(1, 2)
+        directions = self.directions.to(x.dtype).transpose(1, 2)  # (heads, d_k, features)
         return x @ directions - x.square().sum(-1, keepdim=True) / 2
 
 
 @dataclass(frozen=True)
 class KeySums:
-    """What any number of keys and values come to, divided by ``exp(peaks)`` feature by feature."""
+    """Sums over any number of keys and values, divided by ``exp(peaks)`` feature by feature."""
 
     peaks: Tensor  # (rows, heads, features): log phi of the feature's largest key
     weights: Tensor  # z, (rows, heads, features)
@@ -68,19 +69,19 @@ class KeySums:
 
     @classmethod
     def of(cls, keys: Tensor, values: Tensor) -> KeySums:
-        """From log features ``(rows, heads, length, features)`` and values of width d_v."""
-        peaks = keys.detach().amax(2)
-        weights = (keys - peaks.unsqueeze(2)).exp()
+        """Sums of log features ``(rows, heads, length, features)`` and values of width d_v."""
+        peaks = keys.detach().amax(2)  # (rows, heads, features)
+        weights = (keys - peaks.unsqueeze(2)).exp()  # (rows, heads, length, features)
         return cls(peaks, weights.sum(2), weights.transpose(2, 3) @ values)
 
     @classmethod
     def empty(cls, rows: int, heads: int, features: int, d_v: int, like: Tensor) -> KeySums:
-        """Of no keys."""
+        """Sums of no keys."""
         sums = like.new_zeros(rows, heads, features, 1 + d_v)
         return cls(torch.full_like(sums[..., 0], _lowest(sums)), sums[..., 0], sums[..., 1:])
 
     def joined(self, other: KeySums) -> KeySums:
-        """Of the keys of both."""
+        """Sums of the keys of both."""
         peaks = torch.maximum(self.peaks, other.peaks)
         own, others = (self.peaks - peaks).exp(), (other.peaks - peaks).exp()
         return KeySums(
@@ -90,9 +91,9 @@ class KeySums:
         )
 
     def seen(self, queries: Tensor) -> Seen:
-        """What queries take of them, from log features ``(rows, heads, length, features)``."""
-        exponents = queries + self.peaks.unsqueeze(2)
-        peaks = exponents.detach().amax(3, keepdim=True)
+        """What queries see of the keys; from log features ``(rows, heads, length, features)``."""
+        exponents = queries + self.peaks.unsqueeze(2)  # (rows, heads, length, features)
+        peaks = exponents.detach().amax(3, keepdim=True)  # (rows, heads, length, 1)
         weights = (exponents - peaks).exp()
         return Seen(peaks, weights @ self.weights.unsqueeze(3), weights @ self.values)
 
@@ -106,7 +107,7 @@ class Seen:
     values: Tensor  # (rows, heads, length, d_v)
 
     def joined(self, other: Seen) -> Seen:
-        """Of the keys of both."""
+        """Numerators and denominators over the keys of both."""
         peaks = torch.maximum(self.peaks, other.peaks)
         own, others = (self.peaks - peaks).exp(), (other.peaks - peaks).exp()
         return Seen(
@@ -121,20 +122,21 @@ class Seen:
 
 
 def seen_pair_by_pair(queries: Tensor, keys: Tensor, values: Tensor) -> Seen:
-    """What each query takes of the keys up to its own, without sums that all of them share.
+    """What each query sees of the keys up to its own, without sums shared by all queries.
 
-    Such sums are relative to the largest key, which may be one that a query must not see: what
-    it sees would then vanish beside it.  Here a pair is relative to its own query and key.
+    Shared sums are relative to the largest key, which may be one that a query must not see: what
+    it does see would then underflow.  Here each pair is relative to its own query and key.
 
     Args:
         queries: log features ``(rows, heads, length, features)``.
         keys: of the same shape.
         values: ``(rows, heads, length, d_v)``.
     """
-    high_query = queries.detach().amax(3, keepdim=True)
+    high_query = queries.detach().amax(3, keepdim=True)  # (rows, heads, length, 1)
     high_key = keys.detach().amax(3, keepdim=True)
+    # (rows, heads, query, features) @ (rows, heads, features, key)
     pairs = (queries - high_query).exp() @ (keys - high_key).exp().transpose(2, 3)
-    # Of a query and a key that share no feature at all, nothing may be left to take a log of.
+    # A query and a key that share no feature at all may underflow to 0, which has no log.
     floor = torch.finfo(pairs.dtype).tiny * 1e8
     logs = pairs.clamp_min(floor).log() + high_query + high_key.transpose(2, 3)
     later = torch.ones(logs.shape[2:], dtype=torch.bool, device=logs.device).triu(1)
@@ -147,16 +149,16 @@ def seen_pair_by_pair(queries: Tensor, keys: Tensor, values: Tensor) -> Seen:
 def causal_attention(
     queries: Tensor, keys: Tensor, values: Tensor, past: KeySums
 ) -> tuple[Tensor, KeySums]:
-    """Each query sees the keys in ``past`` and those up to its own, in linear time and memory.
+    """Attention to the keys in ``past`` and up to each query's own, in linear time and memory.
 
     Args:
         queries: log features ``(rows, heads, length, features)``.
         keys: of the same shape.
         values: ``(rows, heads, length, d_v)``.
-        past: of earlier positions.
+        past: sums of earlier positions.
 
     Returns:
-        The context ``(rows, heads, length, d_v)``, and the sums with these keys.
+        The context ``(rows, heads, length, d_v)``, and the sums including these keys.
     """
     parts = []
     chunks = (part.split(_CHUNK, dim=2) for part in (queries, keys, values))
@@ -167,15 +169,15 @@ def causal_attention(
 
 
 class LinearAttention(Heads):
-    """Heads whose queries and keys meet through random features.
+    """Heads whose queries and keys are compared through random features.
 
     Args:
-        d_model: width of what comes in and goes out.
-        heads: their number; each has directions of its own.
+        d_model: width of input and output.
+        heads: number of heads; each has its own directions.
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
-        features: random features of a head (m in the paper).
-        scale: of dot products, ``1 / sqrt(d_k)`` if not given; half of it falls on either side.
+        features: random features per head (m in the paper).
+        scale: of dot products, ``1 / sqrt(d_k)`` if not given; its root multiplies either side.
     """
 
     def __init__(
@@ -200,17 +202,18 @@ class LinearAttention(Heads):
 
 
 class EncoderLinearAttention(LinearAttention, EncoderMixing):
-    """Every position sees all real ones."""
+    """Every position sees all real tokens."""
 
     def mix(self, x: Tensor, shared: Tensor) -> Tensor:
         """See :meth:`EncoderMixing.mix`; ``shared`` is the mask."""
         queries, keys, values = self.projected(x)
+        # (batch, heads, source, features), masked by (batch, 1, source, 1)
         keys = keys.masked_fill(~shared[:, None, :, None], _lowest(keys))
         return self.joined(KeySums.of(keys, values).seen(queries).context().to(x.dtype))
 
 
 class DecoderLinearAttention(LinearAttention, DecoderMixing):
-    """Every position sees itself and those before; their sums are all that is kept."""
+    """Every position sees itself and those before it, of which only the sums are kept."""
 
     def past(self, rows: int, like: Tensor) -> KeySums:
         """Sums of no positions."""
@@ -227,5 +230,5 @@ class DecoderLinearAttention(LinearAttention, DecoderMixing):
 
 
 def _lowest(like: Tensor) -> float:
-    """A logarithm of nothing that sums and differences leave finite."""
+    """A stand-in for log 0 that stays finite in sums and differences."""
     return torch.finfo(like.dtype).min / 4

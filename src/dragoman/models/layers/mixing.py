@@ -1,7 +1,7 @@
-"""What lets the positions of a sentence see one another: the first sublayer of every layer.
+"""Mixing the positions of a sentence: the first sublayer of every layer.
 
-Self-attention is the paper's (Vaswani et al. 2017, section 3.2.3) and one of several; a layer
-knows the two classes of this file and none of the choices.
+The paper uses self-attention (Vaswani et al. 2017, section 3.2.3), which is one of several choices;
+a layer knows only the two classes of this file, not the choices.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ whose axis 0 is rows, see :class:`dragoman.models.interface.State`."""
 
 
 class EncoderMixing(nn.Module, ABC):
-    """Lets every position of a source see the others, before and after it."""
+    """Mixes every source position with the others, before and after it."""
 
     def shared(self, mask: Tensor, like: Tensor) -> Tensor:
-        """What the layers of a stack are all given in a pass; the mask itself unless overridden.
+        """The input that all layers of a stack share in a pass; the mask unless overridden.
 
         Args:
             mask: ``(batch, source)``, True is a real token.
@@ -33,16 +33,16 @@ class EncoderMixing(nn.Module, ABC):
         """``(batch, source, d_model)`` to the same shape.
 
         Args:
-            x: one vector a position; what stands where padding is has no effect elsewhere.
+            x: one vector per position; those at padding have no effect elsewhere.
             shared: from :meth:`shared` of any layer of the stack.
         """
 
 
 class DecoderMixing(nn.Module, ABC):
-    """Lets every position of a target see those before it."""
+    """Mixes every target position with those before it."""
 
     def shared(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
-        """What the layers of a stack are all given in a pass; nothing unless overridden.
+        """The input that all layers of a stack share in a pass; None unless overridden.
 
         Args:
             rows: sentences times beam.
@@ -68,7 +68,7 @@ class DecoderMixing(nn.Module, ABC):
         Args:
             x: ``(rows, length, d_model)``.
             past: of the positions before, from the last call or from :meth:`past`.
-            start: how many they are.
+            start: the number of positions before.
             shared: from :meth:`shared` of any layer of the stack.
 
         Returns:

@@ -1,9 +1,9 @@
 """Sparsely-gated mixture of experts (Shazeer et al. 2017, arXiv:1701.06538).
 
-The balancing losses are of a batch: of what one device reads in one pass.  A variation is not
-linear in the batch, so that a step of several batches minimises the mean of theirs, weighted by
-target tokens, and not that of their joint batch.  The joint one's gradient needs the sums over the
-whole step before the first backward pass, hence a second forward pass of every batch.
+The balancing losses are per batch, that is, what one device reads in one pass.  A variation is not
+linear in the batch, so a step of several batches minimises the mean of their losses, weighted by
+target tokens, and not the loss of the joint batch.  The joint loss's gradient would need the sums
+over the whole step before the first backward pass, hence a second forward pass of every batch.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ _LEAST_DEVIATION = 1e-2
 
 
 class MixtureConfig(Config):
-    """Several feed-forward sublayers in the place of one, few of them used by each position."""
+    """Several feed-forward sublayers in place of one, of which each position uses a few."""
 
     experts: int = Field(4, ge=3, le=1024)
-    """Feed-forward sublayers of d_ff each."""
+    """Number of feed-forward sublayers, of d_ff each."""
     experts_per_token: int = Field(2, ge=2)
-    """Experts that a position uses (k in the paper); fewer than there are."""
+    """Number of experts that a position uses (k in the paper); must be less than experts."""
     importance_loss: float = Field(0.01, ge=0)
-    """Weight of the loss that evens out the sums of gate values in each batch (section 4)."""
+    """Weight of the loss that balances the sums of gate values per expert in each batch
+    (section 4); 0 disables this."""
     load_loss: float = Field(0.01, ge=0)
-    """Weight of the loss that evens out the numbers of positions in each batch (appendix A)."""
+    """Weight of the loss that balances the numbers of positions per expert in each batch
+    (appendix A); 0 disables this."""
 
     def conflicts(self) -> Iterator[str]:
-        """Some experts must rest."""
+        """A position must leave some experts unused."""
         if self.experts_per_token >= self.experts:
             yield (
                 f"experts_per_token {self.experts_per_token} must be less than "
@@ -55,14 +57,14 @@ class Mixture(nn.Module):
     """``sum_i G(x)_i E_i(x)`` over the k experts with the highest gates (equation 1).
 
     ``G(x) = softmax(KeepTopK(H(x), k))`` and, in training, ``H(x)_i = (x W_g)_i + noise *
-    softplus((x W_noise)_i)`` with normal noise (equations 3 to 5, the deviation raised by 0.01);
-    without noise otherwise.  No expert is ever full, so that a position's result does not depend
-    on its neighbours.
+    softplus((x W_noise)_i)`` with normal noise (equations 3 to 5, with 0.01 added to the
+    deviation); without noise otherwise.  Experts have no capacity limit, so a position's result
+    does not depend on its neighbours.
 
     Args:
-        d_model: width of what comes in and goes out.
-        config: how many experts, and the weights of their losses.
-        expert: makes one.
+        d_model: width of input and output.
+        config: number of experts, and the weights of their losses.
+        expert: creates one expert.
     """
 
     def __init__(
@@ -80,69 +82,70 @@ class Mixture(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(rows, length, d_model)`` to the same shape."""
-        flat = x.flatten(0, -2)
+        flat = x.flatten(0, -2)  # (positions, d_model)
         values, chosen = self._choose(flat)
         return self._combined(flat, values.softmax(-1).to(x.dtype), chosen).view_as(x)
 
     def balancing_loss(self, mask: Tensor) -> Tensor:
-        """Importance and load losses of the last training pass, which is then forgotten.
+        """Weighted importance and load losses of the last training pass, which is then forgotten.
 
         Args:
-            mask: ``(rows, length)`` of that pass, True is a real token: padding does not count.
+            mask: ``(rows, length)`` of that pass, True is a real token; padding is excluded.
         """
         assert self._routing is not None, "no pass in training mode came before"
         routing, self._routing = self._routing, None
         real = mask.flatten()
-        gates = routing.gates[real]
-        importance, load = gates.sum(0), routing.load[real].sum(0)
+        gates = routing.gates[real]  # (real positions, experts)
+        importance, load = gates.sum(0), routing.load[real].sum(0)  # (experts,)
         self._note(torch.stack([(gates > 0).sum(0), importance.detach()]))
         weights = self.config.importance_loss, self.config.load_loss
         return weights[0] * _squared_variation(importance) + weights[1] * _squared_variation(load)
 
     def use(self) -> Tensor | None:
-        """How much the experts were used in training since last asked; padding does not count.
+        """How much training has used the experts since the last call; padding is excluded.
 
         Returns:
-            ``(2, experts)``: positions, and sums of gate values; None if there was no pass.
+            ``(2, experts)``: numbers of positions, and sums of gate values; None if there was no
+            pass.
         """
         use, self._use = self._use, None
         return use
 
     def _note(self, use: Tensor) -> None:
-        """Add up where the tensors are: looking at them would make a GPU wait at each step."""
+        """Add up on the tensors' device: reading the values would stall a GPU at each step."""
         self._use = use if self._use is None else self._use + use
 
     def _choose(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The k highest of ``H(x)``, and whose they are, ``(positions, k)`` each."""
+        """The k highest of ``H(x)`` and the experts that have them, ``(positions, k)`` each."""
         k = self.config.experts_per_token
         wide = torch.promote_types(x.dtype, torch.float32)
-        clean = self.gate(x).to(wide)
+        clean = self.gate(x).to(wide)  # (positions, experts)
         if not self.training:
             best = clean.topk(k, dim=-1)
             return best.values, best.indices
         deviation = functional.softplus(self.noise(x).to(wide)) + _LEAST_DEVIATION
         noisy = clean + torch.randn_like(clean) * deviation
-        best = noisy.topk(k + 1, dim=-1)
+        best = noisy.topk(k + 1, dim=-1)  # (positions, k + 1)
         values, chosen = best.values[:, :k], best.indices[:, :k]
         gates = torch.zeros_like(clean).scatter(-1, chosen, values.softmax(-1))
-        # An expert in use has to beat the first of the rest, another the last of those in use.
+        # A used expert must beat the best unused one; an unused expert, the worst used one.
         used = torch.zeros_like(clean, dtype=torch.bool).scatter(-1, chosen, value=True)
         rival = torch.where(used, best.values[:, k:], best.values[:, k - 1 : k])
         self._routing = _Routing(gates, torch.special.ndtr((clean - rival) / deviation))
         return values, chosen
 
     def _combined(self, x: Tensor, weights: Tensor, chosen: Tensor) -> Tensor:
-        """Each expert reads its positions at once; ``(positions, d_model)``."""
-        order = chosen.flatten().argsort(stable=True)
+        """The weighted sum of experts, ``(positions, d_model)``; each expert runs once."""
+        order = chosen.flatten().argsort(stable=True)  # (positions * k,), sorted by expert
         positions = order // chosen.shape[1]
-        parts = x[positions].split(self._loads(chosen))
+        parts = x[positions].split(self._loads(chosen))  # (load, d_model) per expert
         results = [expert(part) for expert, part in zip(self.experts, parts, strict=True)]
         weighted = torch.cat(results) * weights.flatten()[order].unsqueeze(1)
         return torch.zeros_like(x).index_add(0, positions, weighted)
 
     def _loads(self, chosen: Tensor) -> list[int]:
-        """How many positions use each expert."""
-        if chosen.is_meta:  # counting operations without data: all alike
+        """The number of positions that use each expert."""
+        if chosen.is_meta:  # counting operations without data: equal loads
             share, rest = divmod(chosen.numel(), len(self.experts))
             return [share + (number < rest) for number in range(len(self.experts))]
         counts: list[int] = chosen.flatten().bincount(minlength=len(self.experts)).tolist()
@@ -150,23 +153,23 @@ class Mixture(nn.Module):
 
 
 def _squared_variation(x: Tensor) -> Tensor:
-    """The variance over the square of the mean (section 4)."""
+    """The variance divided by the square of the mean (section 4)."""
     return x.var(correction=0) / x.mean().square()
 
 
 def expert_figures(mixtures: Iterable[Mixture]) -> dict[str, float]:
-    """How evenly experts were used in training since last asked, in the least even layer.
+    """How evenly training has used experts since the last call, in the least even layer.
 
     Returns:
         ``least_used_expert`` and ``most_used_expert``: the share of positions that use it, k /
-        experts if all are used alike; ``expert_load_variation`` and
-        ``expert_importance_variation``: the deviation over the mean of the numbers of positions
-        and of the sums of gate values, 0 if all are alike.  Empty if there was no pass.
+        experts if all are used equally; ``expert_load_variation`` and
+        ``expert_importance_variation``: the coefficient of variation of the numbers of positions
+        and of the sums of gate values, 0 if all are equal.  Empty if there was no pass.
     """
     uses = [use.double().cpu() for mixture in mixtures if (use := mixture.use()) is not None]
     if not uses:
         return {}
-    # The gates of a position sum to 1, so that importance sums to the number of positions.
+    # The gates of a position sum to 1, so importance sums to the number of positions.
     shares = [use[0] / use[1].sum() for use in uses]
     load, importance = (
         max(_squared_variation(use[kind]).sqrt().item() for use in uses) for kind in (0, 1)

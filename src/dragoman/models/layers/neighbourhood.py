@@ -1,4 +1,4 @@
-"""Which positions a position sees in self-attention, and how much distance costs it."""
+"""Which positions a position sees in self-attention, and how distance lowers its scores."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Neighbourhood(Protocol):
     """What the self-attention of all layers has in common: its biases and its past."""
 
     def restricted(self, scoring: Scoring, causal: bool) -> Scoring:
-        """Scores of neighbours alone, made from scores of anything."""
+        """A scoring restricted to neighbours, made from an unrestricted one."""
 
     def encoder_bias(self, mask: Tensor, like: Tensor) -> Tensor:
-        """Added to scores of the source.
+        """The bias added to scores of the source.
 
         Args:
             mask: ``(batch, source)``, True is a real token.
@@ -30,14 +30,14 @@ class Neighbourhood(Protocol):
         """
 
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
-        """Added to scores of ``length`` target positions from ``start`` on; None where all is 0."""
+        """The bias of ``length`` target positions from ``start`` on; None if it is all 0."""
 
     def kept(self, past: KeysValues) -> KeysValues:
-        """The part of a decoder's keys and values that a next position sees."""
+        """The part of a decoder's keys and values that later positions can see."""
 
 
 class Everywhere:
-    """All positions of the encoder, all earlier ones of the decoder: the paper's."""
+    """All positions in the encoder, all earlier ones in the decoder, as in the paper."""
 
     def __init__(self, penalty: DistancePenalty | None = None) -> None:
         self.penalty = penalty
@@ -48,14 +48,14 @@ class Everywhere:
 
     def encoder_bias(self, mask: Tensor, like: Tensor) -> Tensor:
         """See :class:`Neighbourhood`; ``(batch, 1 or heads, 1 or source, source)``."""
-        bias = mask_bias(mask, like.dtype)[:, None, None, :]
+        bias = mask_bias(mask, like.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         if self.penalty is None:
             return bias
         return bias + self.penalty(mask.shape[1], mask.shape[1], 0, like)
 
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
         """See :class:`Neighbourhood`; broadcastable to ``(rows, heads, length, keys)``."""
-        causal = causal_bias(start, length, like)
+        causal = causal_bias(start, length, like)  # (length, start + length)
         if self.penalty is None:
             return causal
         penalty = self.penalty(length, start + length, start, like)
@@ -67,14 +67,14 @@ class Everywhere:
 
 
 class Window:
-    """``size`` positions (restricted self-attention, Vaswani et al. 2017, section 4).
+    """A window of ``size`` positions (restricted self-attention, Vaswani et al. 2017, section 4).
 
-    In the encoder they are centred at the position, in the decoder the position is their last.
-    Time and memory are proportional to ``size * length``; a decoder keeps ``size - 1`` positions.
+    It is centred at the position in the encoder and ends with it in the decoder.  Time and memory
+    are proportional to ``size * length``; a decoder keeps ``size - 1`` positions.
 
     Args:
         size: an odd number of positions, at least 3.
-        penalty: of distance, if there is one.
+        penalty: of distance, if any.
     """
 
     def __init__(self, size: int, penalty: DistancePenalty | None = None) -> None:
@@ -87,11 +87,11 @@ class Window:
         return BandedScoring(scoring, self.causal if causal else self.centred)
 
     def encoder_bias(self, mask: Tensor, like: Tensor) -> Tensor:
-        """See :class:`Neighbourhood`; one bias for each block of each sentence."""
+        """See :class:`Neighbourhood`; one bias per block of each sentence."""
         return self.centred.bias(mask, mask.shape[1], self.penalty, like)
 
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Tensor:
-        """See :class:`Neighbourhood`; one bias for each block of each row."""
+        """See :class:`Neighbourhood`; one bias per block of each row."""
         keys = min(start, self.causal.before) + length
         real = torch.ones(rows, keys, dtype=torch.bool, device=like.device)
         return self.causal.bias(real, length, self.penalty, like)
@@ -104,10 +104,10 @@ class Window:
 
 @dataclass(frozen=True)
 class _Band:
-    """Keys from ``before`` positions ahead of a query to ``after`` positions behind it.
+    """Keys from ``before`` positions to the left of a query to ``after`` positions to its right.
 
-    Queries are cut into blocks of ``before + after`` positions; a block's queries together see
-    the keys of the block and of ``before`` and ``after`` positions beside it, which is at most
+    Queries are cut into blocks of ``before + after`` positions; a block's queries together see the
+    keys of the block and of ``before`` and ``after`` positions on either side, which is at most
     twice what each of them sees.
     """
 
@@ -115,23 +115,25 @@ class _Band:
     after: int
 
     def block(self, queries: int) -> int:
-        """Queries of a block."""
+        """Number of queries in a block."""
         return min(queries, self.before + self.after)
 
     def query_blocks(self, x: Tensor) -> Tensor:
         """``(rows, heads, queries, d_k)`` to ``(rows * blocks, heads, block, d_k)``."""
         block = self.block(x.shape[2])
         padded = functional.pad(x, (0, 0, 0, -x.shape[2] % block))
+        # by way of (rows, heads, blocks, block, d_k)
         return padded.unflatten(2, (-1, block)).transpose(1, 2).flatten(0, 1)
 
     def key_blocks(self, x: Tensor, queries: int) -> Tensor:
         """``(rows, heads, keys, d)`` to ``(rows * blocks, heads, before + block + after, d)``.
 
-        The last of the queries stands where the last key stands.
+        The last query is at the position of the last key.
         """
         block = self.block(queries)
         missing = self.before - (x.shape[2] - queries)
         padded = functional.pad(x, (0, 0, missing, -queries % block + self.after))
+        # (rows, heads, blocks, d, before + block + after)
         blocks = padded.unfold(2, self.before + block + self.after, block)
         return blocks.permute(0, 2, 1, 4, 3).flatten(0, 1)
 
@@ -142,15 +144,17 @@ class _Band:
 
         Args:
             real: keys that may be seen, ``(rows, keys)``.
-            queries: how many, up to the last key.
+            queries: number of queries, the last of them at the last key.
             penalty: of distance.
             like: gives the type.
         """
+        # (rows * blocks, 1, 1, before + block + after)
         keys = self.key_blocks(real[:, None, :, None], queries).transpose(2, 3)
         i = torch.arange(self.block(queries), device=real.device).unsqueeze(1)
+        # (block, before + block + after)
         distance = torch.arange(keys.shape[3], device=real.device) - (i + self.before)
         near = (distance >= -self.before) & (distance <= self.after)
-        # Padding would otherwise see nothing, and what comes of it is not a number.
+        # Padding would otherwise see nothing, and its softmax would be NaN.
         bias = mask_bias(near & keys | (distance == 0), like.dtype)
         if penalty is None:
             return bias
@@ -158,7 +162,7 @@ class _Band:
 
 
 class BandedScoring(Scoring):
-    """Any scoring, block by block, so that no query meets a key far away."""
+    """Any scoring, block by block, so that no query is compared with a distant key."""
 
     def __init__(self, scoring: Scoring, band: _Band) -> None:
         super().__init__()
@@ -174,13 +178,14 @@ class BandedScoring(Scoring):
     def forward(
         self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
     ) -> Tensor:
-        """See :meth:`Scoring.forward`; ``bias`` is of the same blocks."""
+        """See :meth:`Scoring.forward`; ``bias`` has the same blocks."""
         rows, _, queries, _ = query.shape
         blocks = KeysValues(
             self.band.key_blocks(memory.keys, queries), self.band.key_blocks(memory.values, queries)
         )
-        context = self.scoring(
+        context = self.scoring(  # (rows * blocks, heads, block, d_v)
             self.band.query_blocks(query), blocks, bias, dropout, self.band.before
         )
+        # (rows, heads, blocks * block, d_v)
         joined = context.unflatten(0, (rows, -1)).transpose(1, 2).flatten(2, 3)
         return joined[:, :, :queries]

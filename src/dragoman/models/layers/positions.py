@@ -1,6 +1,6 @@
-"""Where a piece stands.
+"""Positional encodings.
 
-Vectors added to embeddings (Vaswani et al. 2017, section 3.5), queries and keys turned by their
+Vectors added to embeddings (Vaswani et al. 2017, section 3.5), queries and keys rotated by their
 position, scores lowered by distance.
 """
 
@@ -18,23 +18,23 @@ from dragoman.core.errors import DataError
 
 
 class PositionalEncodingConfig(Config):
-    """How the layers know where a piece stands; the paper's sinusoids unless told otherwise."""
+    """How layers know the position of a piece; the paper's sinusoids by default."""
 
     positions: Literal["sinusoidal", "learned", "relative", "rotary", "alibi", "none"] = (
         "sinusoidal"
     )
-    """Added to embeddings: fixed sine and cosine (the paper) or learned vectors (Table 3 row E).
-    In self-attention alone: learned vectors of distances (relative, Shaw et al. 2018), queries
-    and keys turned (rotary, Su et al. 2021), scores lowered by distance (alibi, Press et al.
-    2022; on both sides in the encoder, which then tells left from right by the end symbol alone).
-    Or none."""
+    """Added to embeddings: fixed sine and cosine (sinusoidal, the paper) or learned vectors
+    (learned, Table 3 row E). In self-attention only: learned vectors of distances (relative, Shaw
+    et al. 2018), rotated queries and keys (rotary, Su et al. 2021), scores lowered by distance
+    (alibi, Press et al. 2022; in the encoder in both directions, so that only the end symbol
+    distinguishes left from right). Or none."""
     max_positions: int = Field(1024, ge=1)
-    """Longest sentence in pieces that learned positions allow; the others have no limit."""
+    """Maximum sentence length in pieces with learned positions; the others have no limit."""
     relative_distance: int = Field(16, ge=1)
-    """Distance from which on relative positions are no longer told apart (k in Shaw et al.)."""
+    """Distance at which relative positions are clipped (k in Shaw et al.)."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings of other positions."""
+        """Settings that the chosen positions do not read."""
         if self.positions != "learned":
             yield from self.unread("without positions: learned", "max_positions")
         if self.positions != "relative":
@@ -42,7 +42,7 @@ class PositionalEncodingConfig(Config):
 
     @property
     def limit(self) -> int | None:
-        """As many positions as are learned; sinusoids go on for ever."""
+        """Number of learned positions; None for the others, which have no limit."""
         return self.max_positions if self.positions == "learned" else None
 
 
@@ -73,20 +73,20 @@ class SinusoidalPositions(nn.Module):
         """Vectors of positions ``start`` to ``start + length``, ``(length, d_model)``."""
         end = start + length
         if end > len(self.table):
-            # A table made while searching must serve in training too, see torch.inference_mode.
+            # A table created during search must also work in training, see torch.inference_mode.
             with torch.inference_mode(mode=False):
                 self.table = sinusoids(2 * end, self.d_model).to(self.table)
         return self.table[start:end]
 
 
 class LearnedPositions(nn.Module):
-    """One learned vector a position (Table 3 row E; Gehring et al. 2017).
+    """One learned vector per position (Table 3 row E; Gehring et al. 2017).
 
     Args:
         d_model: width.
-        maximum: how many.
-        scale: what the table's rows are multiplied by, as the embeddings are that they go with:
-            Adam then moves both as fast.
+        maximum: number of positions.
+        scale: multiplies the table's rows, as it does the embeddings that they are added to: Adam
+            then moves both at the same rate.
     """
 
     def __init__(self, d_model: int, maximum: int, scale: float = 1.0) -> None:
@@ -110,10 +110,11 @@ class LearnedPositions(nn.Module):
 
 
 class Rotation(nn.Module):
-    """Queries and keys turned by their position (RoFormer, Su et al. 2021, equation 34).
+    """Queries and keys rotated by their position (RoFormer, Su et al. 2021, equation 34).
 
-    Pair ``i`` of the ``d_k / 2`` pairs of neighbouring elements is turned in its plane by the
-    angle ``position / 10000^(2i / d_k)``; a product of two depends on their distance alone.
+    Pair ``i`` of the ``d_k / 2`` pairs of neighbouring elements is rotated in its plane by the
+    angle ``position / 10000^(2i / d_k)``, so that positions affect the product of a query and a key
+    only through their distance.
     """
 
     def __init__(self, d_k: int) -> None:
@@ -122,9 +123,9 @@ class Rotation(nn.Module):
 
     def forward(self, x: Tensor, start: int) -> Tensor:
         """``(rows, heads, length, d_k)`` at positions from ``start`` on, to the same shape."""
-        table = self.angles(start, x.shape[2])
+        table = self.angles(start, x.shape[2])  # (length, d_k)
         sine, cosine = table[:, 0::2], table[:, 1::2]
-        even, odd = x[..., 0::2], x[..., 1::2]
+        even, odd = x[..., 0::2], x[..., 1::2]  # (rows, heads, length, d_k / 2)
         turned = torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1)
         return turned.flatten(-2)
 
@@ -132,8 +133,8 @@ class Rotation(nn.Module):
 class DistancePenalty:
     """ALiBi: ``-m |i - j|`` added to scores (Press et al. 2022, section 3).
 
-    Head ``h`` of ``n`` has the slope ``m = 2^(-8h / n)``, counted from 1.  The paper has a decoder
-    alone, where ``j <= i``; in an encoder the distance counts alike in both directions.
+    Head ``h`` of ``n``, counted from 1, has the slope ``m = 2^(-8h / n)``.  The paper has only a
+    decoder, where ``j <= i``; in an encoder the distance counts equally in both directions.
     """
 
     def __init__(self, heads: int) -> None:
@@ -143,12 +144,12 @@ class DistancePenalty:
         """The bias, ``(1, heads, queries, keys)``, with the type and device of ``like``.
 
         Args:
-            queries: how many.
-            keys: how many.
-            first: which key stands where the first query stands.
+            queries: number of queries.
+            keys: number of keys.
+            first: index of the key at the position of the first query.
             like: any tensor.
         """
-        i = torch.arange(queries, device=like.device).unsqueeze(1)
+        i = torch.arange(queries, device=like.device).unsqueeze(1)  # (queries, 1)
         j = torch.arange(keys, device=like.device)
         wide = torch.promote_types(like.dtype, torch.float32)
         slopes = torch.tensor(self.slopes, dtype=wide, device=like.device).view(1, -1, 1, 1)
@@ -156,7 +157,7 @@ class DistancePenalty:
 
 
 def added_positions(d_model: int, config: PositionalEncodingConfig) -> nn.Module | None:
-    """What gives vectors to be added to embeddings, if the positions are of this kind."""
+    """The module of vectors added to embeddings; None if positions are of another kind."""
     if config.positions == "sinusoidal":
         return SinusoidalPositions(d_model)
     if config.positions == "learned":

@@ -14,25 +14,25 @@ from dragoman.models.layers.dropout import Dropout
 Cell = Literal["lstm", "gru"]
 
 LayerState = list[Tensor]
-"""What a layer hands on to its next position, ``(rows, d_model)``: ``[h, c]`` of an LSTM, ``[h]``
-of a GRU."""
+"""What a layer passes on to its next position, ``(rows, d_model)`` each: ``[h, c]`` of an LSTM,
+``[h]`` of a GRU."""
 
 RESIDUAL_FROM = 2
-"""Layers below have no residual connection: the third from the bottom is the first that has one
-(Wu et al. 2016, section 3.1)."""
+"""Index of the first layer with a residual connection, the third from the bottom (Wu et al. 2016,
+section 3.1)."""
 
 
 def recurrent_layer(cell: Cell, width: int, d_model: int, directions: int = 1) -> nn.RNNBase:
     """One layer: LSTM (Hochreiter & Schmidhuber 1997) or GRU (Cho et al. 2014).
 
-    PyTorch's GRU, like cuDNN's, resets after the product with the recurrent matrix; the paper
-    resets before it.
+    PyTorch's GRU, like cuDNN's, applies the reset gate after the product with the recurrent matrix;
+    the paper applies it before.
 
     Args:
-        cell: which of them.
+        cell: LSTM or GRU.
         width: of the input.
         d_model: units in each direction.
-        directions: 2 to read from the end as well; the outputs are then joined.
+        directions: 2 to read from the end as well; the outputs are then concatenated.
     """
     kind = nn.LSTM if cell == "lstm" else nn.GRU
     return kind(width, d_model, batch_first=True, bidirectional=directions == 2)
@@ -41,15 +41,14 @@ def recurrent_layer(cell: Cell, width: int, d_model: int, directions: int = 1) -
 def initialise_uniformly(model: nn.Module, d_model: int, initial_range: float | None) -> None:
     """Draw every weight uniformly between minus and plus ``initial_range``.
 
-    Luong et al. 2015, section 4.1, have 0.1 for 1,000 units, which stands in for a range that is
-    not given; divided by the root of the width, what a unit sums up stays as large.  Where it is
-    less than that, outputs at first hardly depend on the words, and gradients reach lower layers
-    late.
+    Luong et al. 2015, section 4.1, have 0.1 for 1,000 units, which is the default; scaled by the
+    inverse root of the width, it keeps the sums in a unit equally large.  With a smaller range,
+    outputs at first hardly depend on the words, and gradients reach lower layers late.
 
     Args:
-        model: all its parameters are drawn, biases too.
+        model: the model, all of whose parameters are drawn, including biases.
         d_model: its width.
-        initial_range: above 0, or None for Luong's by the width.
+        initial_range: above 0, or None for Luong's range, scaled to the width.
     """
     if initial_range is None:
         initial_range = 0.1 * (1000 / d_model) ** 0.5
@@ -58,9 +57,9 @@ def initialise_uniformly(model: nn.Module, d_model: int, initial_range: float | 
 
 
 def backwards(x: Tensor, mask: Tensor) -> Tensor:
-    """Each sentence from its last piece to its first, end symbol and padding where they were.
+    """Reverse the pieces of each sentence, leaving end symbol and padding in place.
 
-    Done twice it changes nothing.
+    Applying it twice changes nothing.
 
     Args:
         x: ids ``(batch, length)`` or vectors ``(batch, length, width)``, each sentence closed by
@@ -68,7 +67,7 @@ def backwards(x: Tensor, mask: Tensor) -> Tensor:
         mask: ``(batch, length)``, True is a real token.
     """
     places = torch.arange(mask.shape[1], device=mask.device)
-    last = mask.sum(1, keepdim=True) - 2  # place of the last piece before the end symbol
+    last = mask.sum(1, keepdim=True) - 2  # (batch, 1): place of the last piece before the end
     places = torch.where(places <= last, last - places, places)  # (batch, length)
     return x.gather(1, places if x.dim() == 2 else places.unsqueeze(2).expand_as(x))
 
@@ -84,17 +83,17 @@ def advance(layer: nn.Module, x: Tensor, state: LayerState) -> tuple[Tensor, Lay
     Returns:
         The outputs, and the state after these positions.
     """
-    begin = [part.unsqueeze(0) for part in state]
+    begin = [part.unsqueeze(0) for part in state]  # (1, rows, d_model)
     output, final = layer(x, tuple(begin) if len(begin) > 1 else begin[0])
     return output, _last(final)
 
 
 class RecurrentStack(nn.Module):
-    """Layers over whole sentences, padding left out.
+    """Layers over whole sentences, without padding.
 
     Args:
         cell: of all layers.
-        d_model: width of the input, and units of a layer in each direction.
+        d_model: width of the input, and units per layer and direction.
         directions: 1 or 2 for each layer.
         dropout: between layers.
         residual: whether a layer's input is added to its output, from the third layer on.
@@ -120,8 +119,8 @@ class RecurrentStack(nn.Module):
             mask: ``(batch, length)``, True is a real token; padding only at the end.
 
         Returns:
-            The top layer's outputs ``(batch, length, width)``, zero at padding, and the state in
-            which each layer's last direction ended: the backward one if there are two.
+            The top layer's outputs ``(batch, length, width)``, zero at padding, and the final state
+            of each layer's last direction: the backward one if there are two.
         """
         packed = _pack(x, mask)
         ends = []
@@ -138,14 +137,14 @@ class RecurrentStack(nn.Module):
 
 
 def _last(final: Tensor | tuple[Tensor, Tensor]) -> LayerState:
-    """The state in which a layer's last direction ended, from ``(directions, rows, d_model)``."""
+    """The final state of a layer's last direction, from ``(directions, rows, d_model)``."""
     parts = final if isinstance(final, tuple) else (final,)
     return [part[-1] for part in parts]
 
 
 def _pack(x: Tensor, mask: Tensor) -> PackedSequence:
-    """The real tokens of ``(batch, length, d_model)``; PyTorch wants lengths on the CPU."""
-    if mask.is_meta:  # only sizes are asked for, see models.cost: as if nothing was padding
+    """The real tokens of ``(batch, length, d_model)``; PyTorch needs lengths on the CPU."""
+    if mask.is_meta:  # only sizes matter, see models.cost: treat everything as real
         full = torch.full(mask.shape[:1], mask.shape[1], device="cpu")
         return pack_padded_sequence(x, full, batch_first=True)
     return pack_padded_sequence(x, mask.sum(1).cpu(), batch_first=True, enforce_sorted=False)

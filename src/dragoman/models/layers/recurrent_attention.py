@@ -1,7 +1,7 @@
 """Attention of a recurrent decoder over the source (Bahdanau et al. 2015; Luong et al. 2015).
 
-One head; what differs is how a decoder's output ``h`` and an encoder's output ``m`` are scored.
-Luong et al. call it global attention (section 3.1).
+It has one head; the variants differ in how a decoder's output ``h`` and an encoder's output ``m``
+are scored.  Luong et al. call it global attention (section 3.1).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dragoman.models.layers.scoring import additive_hidden
 
 @dataclass(frozen=True)
 class AttendedMemory(Memory):
-    """What queries see (``hidden``), and what they are compared with once for all of them."""
+    """What queries see (``hidden``), and the keys that they are compared with."""
 
     keys: Tensor  # (batch, source, d_model)
-    bias: Tensor  # (batch, 1, source), minus infinity where padding stands
+    bias: Tensor  # (batch, 1, source), minus infinity at padding
 
 
 class SourceAttention(nn.Module, ABC):
@@ -29,7 +29,7 @@ class SourceAttention(nn.Module, ABC):
 
     @abstractmethod
     def keys(self, hidden: Tensor) -> Tensor:
-        """``(batch, source, width)`` to ``(batch, source, d_model)``, once a sentence."""
+        """``(batch, source, width)`` to ``(batch, source, d_model)``, once per sentence."""
 
     @abstractmethod
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -52,16 +52,16 @@ class SourceAttention(nn.Module, ABC):
     def forward(self, query: Tensor, memory: AttendedMemory) -> tuple[Tensor, Tensor]:
         """What each query sees, ``(rows, length, width)``, and its weights; see :meth:`weights`."""
         weights = self.weights(query, memory)
-        context = weights @ memory.hidden
+        context = weights @ memory.hidden  # (sentences, beam * length, width)
         return context.view(query.shape[0], query.shape[1], -1), weights
 
 
 class DotAttention(SourceAttention):
-    """``h . m`` (Luong et al. 2015, equation 8); both of the same width."""
+    """``h . m`` (Luong et al. 2015, equation 8); both must have the same width."""
 
     def __init__(self, d_model: int, width: int) -> None:
         super().__init__()
-        assert width == d_model, "the configuration sees to it"
+        assert width == d_model, "ensured by the configuration"
 
     def keys(self, hidden: Tensor) -> Tensor:
         """The encoder's outputs themselves."""
@@ -91,7 +91,7 @@ class GeneralAttention(SourceAttention):
 class AdditiveAttention(SourceAttention):
     """``v_a . tanh(W_a h + U_a m)`` (Bahdanau et al. 2015, appendix A.1.2).
 
-    Unlike the other two it takes ``d_model`` numbers for each pair of target and source.
+    Unlike the other two it takes ``d_model`` numbers per pair of target and source positions.
     """
 
     def __init__(self, d_model: int, width: int) -> None:
@@ -106,6 +106,7 @@ class AdditiveAttention(SourceAttention):
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         """See :meth:`SourceAttention.scores`."""
+        # (batch, query, source, d_model) to (batch, query, source)
         return self.score(additive_hidden(self.query(query), keys)).squeeze(-1)
 
 

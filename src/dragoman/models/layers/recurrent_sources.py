@@ -1,4 +1,4 @@
-"""How a recurrent decoder's source is read: by recurrent layers, or as averages of embeddings."""
+"""Encoders of a recurrent decoder's source: recurrent layers, or averages of embeddings."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from dragoman.models.layers.recurrence import Cell, LayerState, RecurrentStack, 
 
 
 class SourceRead(NamedTuple):
-    """What a source gives a recurrent decoder."""
+    """A source as a recurrent decoder uses it."""
 
     scored: Tensor
     """What queries are compared with, ``(batch, source, width)``."""
     seen: Tensor
-    """What they then see the weighted sum of, of the same shape."""
+    """What queries see a weighted sum of, of the same shape."""
     ends: list[LayerState]
-    """States to start from, tensors ``(batch, d_model)``."""
+    """Final states, which initialise the decoder; tensors ``(batch, d_model)``."""
 
 
 class RecurrentEncoder(RecurrentStack):
-    """Recurrent layers, whose outputs are compared and seen, and whose ends are started from.
+    """Recurrent layers whose outputs are attended to and whose final states initialise the decoder.
 
-    Other arguments as of :class:`RecurrentStack`.
+    Other arguments are those of :class:`RecurrentStack`.
 
     Args:
         from_end: read from the last piece to the first, then the end symbol (Sutskever et al.
-            2014, section 3.3).  Outputs stand at their pieces all the same.
+            2014, section 3.3).  Outputs keep the order of the pieces all the same.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class RecurrentEncoder(RecurrentStack):
         self.from_end = from_end
 
     def read(self, embedded: Tensor, mask: Tensor) -> SourceRead:
-        """Read embeddings ``(batch, source, d_model)``; in ``mask`` True is a real token."""
+        """Read embeddings ``(batch, source, d_model)``; True in ``mask`` is a real token."""
         x = self.dropout(embedded)
         hidden, ends = self(backwards(x, mask) if self.from_end else x, mask)
         if self.from_end:
@@ -60,7 +60,7 @@ class RecurrentEncoder(RecurrentStack):
 class FirstState(nn.Module):
     """``s_0 = tanh(W_s h)`` for each decoder layer (Bahdanau et al. 2015, appendix A.2.2).
 
-    The formula is of a GRU; an LSTM's memory cell starts from zero.
+    The formula is for a GRU; an LSTM's memory cell starts from zero.
     """
 
     def __init__(self, d_model: int, layers: int) -> None:
@@ -68,7 +68,7 @@ class FirstState(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(layers))
 
     def forward(self, ends: list[LayerState]) -> list[LayerState]:
-        """From the states in which encoder layers ended, of which the top one's is read."""
+        """From the final states of the encoder layers, of which only the top one is used."""
         hidden, *cell = ends[-1]
         return [
             [layer(hidden).tanh(), *(torch.zeros_like(part) for part in cell)]
@@ -77,20 +77,20 @@ class FirstState(nn.Module):
 
 
 class AveragedEmbeddings(nn.Module):
-    """The averaging encoder below a recurrent decoder (Ranzato et al. 2016).
+    """The averaging encoder for a recurrent decoder (Ranzato et al. 2016).
 
-    To embeddings are added learned vectors of positions; their averages over a window are
-    compared with queries, themselves they are seen.  Nothing of the source but this reaches the
+    Learned position vectors are added to embeddings; queries are compared with averages of these
+    sums over a window, and see the sums themselves.  Nothing else of the source reaches the
     decoder: its states start from zero, as in the program of Gehring et al. 2016
     (arXiv:1611.02344), who compare their encoders with this one.
 
     Args:
         d_model: width of embeddings, and units of a decoder layer.
-        window: odd; positions that are averaged.
-        max_positions: for which there are vectors.
+        window: number of positions averaged; odd.
+        max_positions: number of position vectors.
         dropout: on the sum of embedding and position.
-        layers: of the decoder.
-        parts: tensors in a layer's state, 2 for an LSTM.
+        layers: number of decoder layers.
+        parts: number of tensors in a layer's state, 2 for an LSTM.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class AveragedEmbeddings(nn.Module):
         self._layers, self._parts = layers, parts
 
     def read(self, embedded: Tensor, mask: Tensor) -> SourceRead:
-        """Read embeddings ``(batch, source, d_model)``; in ``mask`` True is a real token.
+        """Read embeddings ``(batch, source, d_model)``; True in ``mask`` is a real token.
 
         Raises:
             DataError: a sentence is longer than the positions that the model has learned.

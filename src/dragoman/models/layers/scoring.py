@@ -1,6 +1,6 @@
-"""Attention other than by plain dot products: additive, by relative positions, turned.
+"""Attention other than by plain dot products: additive, with relative positions, rotary.
 
-:class:`ScoredAttention` is multi-head attention with one of these in the place of
+:class:`ScoredAttention` is multi-head attention with one of these in place of
 :func:`dragoman.models.layers.attention.attend`.
 """
 
@@ -25,7 +25,7 @@ from dragoman.models.layers.positions import Rotation
 
 
 class Scoring(nn.Module, ABC):
-    """How much each query takes of each value: what the heads of an attention have in common."""
+    """How queries are compared with keys, in all heads of an attention."""
 
     @abstractmethod
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
@@ -35,21 +35,21 @@ class Scoring(nn.Module, ABC):
             query: ``(rows, heads, query, d_k)``.
             keys: ``(rows, heads, key, d_k)``.
             bias: broadcastable to the weights, from :func:`mask_bias` or :func:`causal_bias`.
-            first: in self-attention, which key stands where the first query stands.
+            first: in self-attention, the index of the key at the position of the first query.
         """
 
     def forward(
         self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
     ) -> Tensor:
-        """Values by their weights, ``(rows, heads, query, d_v)``; see :meth:`weights`."""
+        """Weighted sums of values, ``(rows, heads, query, d_v)``; see :meth:`weights`."""
         return dropout(self.weights(query, memory.keys, bias, first)) @ memory.values
 
 
 class DotProduct(Scoring):
     """``softmax(s Q K^T + bias)``, with ``s = 1 / sqrt(d_k)`` (equation 1) if none is given.
 
-    ``s = 1`` is the dot-product attention of section 3.2.1, whose softmax the paper suspects to
-    have small gradients where d_k is large.
+    ``s = 1`` is the dot-product attention of section 3.2.1, whose softmax the paper suspects of
+    small gradients where d_k is large.
     """
 
     def __init__(self, scale: float | None = None) -> None:
@@ -83,8 +83,8 @@ def additive_hidden(query: Tensor, keys: Tensor) -> Tensor:
 class Additive(Scoring):
     """``softmax(v^T tanh(W x + U y) + bias)`` for each head (Bahdanau et al. 2015, appendix A.1.2).
 
-    W and U are the head's own projections of queries and keys, so v alone is new.  Every pair of
-    a query and a key takes a hidden layer of width d_k: ``query * key * d_k`` numbers, where dot
+    W and U are the head's own projections of queries and keys, so only v is new.  Every pair of a
+    query and a key takes a hidden layer of width d_k: ``query * key * d_k`` numbers, where dot
     products take ``query * key`` (Vaswani et al. 2017, section 3.2.1).
     """
 
@@ -95,7 +95,7 @@ class Additive(Scoring):
 
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
         """See :meth:`Scoring.weights`."""
-        hidden = additive_hidden(query, keys)
+        hidden = additive_hidden(query, keys)  # (rows, heads, query, key, d_k)
         return normalized((hidden @ self.vector[:, None, :, None]).squeeze(-1), bias)
 
 
@@ -103,14 +103,14 @@ class RelativePositions(Scoring):
     """Learned vectors of the distance added to keys and values (Shaw et al. 2018, section 3.2).
 
     ``e_ij = q_i (k_j + a^K_ij) s`` and ``z_i = sum_j w_ij (v_j + a^V_ij)``, where ``a_ij`` is the
-    vector of the distance ``j - i``, clipped; heads share the vectors, layers do not.  Scores of
-    the distances are found once a query and then spread over keys, so that no vector exists for
-    a pair of positions (section 3.3).
+    vector of the clipped distance ``j - i``; heads share the vectors, layers do not.  The scores of
+    distances are computed once per query and then spread over keys, so that there is no vector per
+    pair of positions (section 3.3).
 
     Args:
         d_k: width of queries and keys.
         d_v: width of values.
-        before: the furthest distance to the left that is told apart (k in the paper).
+        before: distance to the left at which distances are clipped (k in the paper).
         after: the same to the right; 0 where only earlier positions are seen.
         scale: ``s``; ``1 / sqrt(d_k)`` if not given.
     """
@@ -130,7 +130,7 @@ class RelativePositions(Scoring):
         """See :meth:`Scoring.weights`."""
         query = query * self.scale
         by_distance = query @ self.keys.transpose(0, 1)  # (rows, heads, query, distance)
-        spread = by_distance.gather(-1, self._distances(query, keys, first))
+        spread = by_distance.gather(-1, self._distances(query, keys, first))  # (..., query, key)
         return normalized(query @ keys.transpose(-1, -2) + spread, bias)
 
     def forward(
@@ -139,7 +139,7 @@ class RelativePositions(Scoring):
         """See :meth:`Scoring.forward`."""
         weights = dropout(self.weights(query, memory.keys, bias, first))
         distances = self._distances(query, memory.keys, first)
-        totals = weights.new_zeros(*weights.shape[:-1], len(self.values))
+        totals = weights.new_zeros(*weights.shape[:-1], len(self.values))  # (..., query, distance)
         return weights @ memory.values + totals.scatter_add(-1, distances, weights) @ self.values
 
     def _distances(self, query: Tensor, keys: Tensor, first: int) -> Tensor:
@@ -152,13 +152,13 @@ class RelativePositions(Scoring):
 
 
 class ScoredAttention(MultiHeadAttention):
-    """Multi-head attention whose queries meet keys in another way.
+    """Multi-head attention with another scoring of queries and keys.
 
     Args:
         sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
-        scoring: how queries meet keys.
-        rotation: turns queries and keys by their positions.
-        options: of the class beside which this one is inherited.
+        scoring: how queries are compared with keys.
+        rotation: rotates queries and keys by their positions.
+        options: of the next class in the method resolution order.
     """
 
     def __init__(
@@ -178,13 +178,13 @@ class ScoredAttention(MultiHeadAttention):
         return KeysValues(self._turned(memory.keys, start), memory.values)
 
     def scored(self, x: Tensor, memory: KeysValues, bias: Tensor | None, start: int) -> Tensor:
-        """Let each position of ``x`` look at ``memory``, whose last position is its own last.
+        """Attend from each position of ``x`` to ``memory``, which ends at the same position.
 
         Args:
             x: ``(rows, length, d_model)``.
             memory: of the same rows.
-            bias: broadcastable to ``(rows, heads, length, keys)``, or as the scoring wants it.
-            start: position of the first of ``x``.
+            bias: broadcastable to ``(rows, heads, length, keys)``, or as the scoring expects it.
+            start: position of the first vector of ``x``.
 
         Returns:
             ``(rows, length, d_model)``.

@@ -1,8 +1,8 @@
-"""Attention of a sentence to itself, as encoder and decoder use it (Vaswani et al. 2017, 3.2.3).
+"""Self-attention of encoder and decoder (Vaswani et al. 2017, section 3.2.3).
 
-The paper's is :class:`EncoderSelfAttention` and :class:`DecoderSelfAttention`: projections, then
-:func:`~dragoman.models.layers.attention.attend`.  Those with another scoring, with positions that
-turn or with a window are the two classes after them.
+:class:`EncoderSelfAttention` and :class:`DecoderSelfAttention` are the paper's: projections, then
+:func:`~dragoman.models.layers.attention.attend`.  The two classes after them have another scoring,
+rotary positions or a window.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dragoman.models.layers.scoring import ScoredAttention
 
 
 class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
-    """Every position sees all real ones.
+    """Every position sees all real tokens.
 
     Args:
         sizes: d_model, heads, d_k, d_v and dropout of :class:`MultiHeadAttention`.
-        neighbourhood: which positions are seen, and what distance costs.
+        neighbourhood: which positions are seen, and how distance lowers scores.
         options: of :class:`MultiHeadAttention`.
     """
 
@@ -43,7 +43,7 @@ class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
 class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
     """Every position sees itself and those before it, whose keys and values are kept.
 
-    Arguments as of :class:`EncoderSelfAttention`.
+    Arguments are those of :class:`EncoderSelfAttention`.
     """
 
     def __init__(self, *sizes: Any, neighbourhood: Neighbourhood, **options: Any) -> None:
@@ -70,7 +70,7 @@ class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
 
 
 class EncoderScoredSelfAttention(ScoredAttention, EncoderSelfAttention):
-    """Every position sees those of its neighbourhood, by another scoring or turned."""
+    """Every position sees its neighbourhood, with another scoring or rotary positions."""
 
     def mix(self, x: Tensor, shared: Tensor) -> Tensor:
         """See :meth:`EncoderMixing.mix`; ``shared`` is the bias."""
@@ -80,7 +80,7 @@ class EncoderScoredSelfAttention(ScoredAttention, EncoderSelfAttention):
 class DecoderScoredSelfAttention(ScoredAttention, DecoderSelfAttention):
     """Every position sees itself and those before it in its neighbourhood.
 
-    Keys and values of the positions that a next one sees are kept.
+    Keys and values of the positions that later ones can see are kept.
     """
 
     def read(

@@ -1,4 +1,4 @@
-"""Depthwise separable convolution in the place of self-attention.
+"""Depthwise separable convolution in place of self-attention.
 
 Chollet 2017, "Xception"; Kaiser et al. 2018, "Depthwise Separable Convolutions for Neural Machine
 Translation" (arXiv:1706.03059); Vaswani et al. 2017, section 4, compare its cost.
@@ -13,7 +13,7 @@ from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
 
 
 def _pointwise(d_model: int) -> nn.Linear:
-    """``W_p``: channels meet here and nowhere else."""
+    """``W_p``, the only place where channels are mixed."""
     linear = nn.Linear(d_model, d_model, bias=False)
     nn.init.xavier_uniform_(linear.weight)
     return linear
@@ -38,7 +38,7 @@ class EncoderSeparable(EncoderMixing):
 
 
 class DecoderSeparable(DecoderMixing):
-    """``W_p DepthwiseConv(x)`` up to each position; the last k - 1 of them are kept.
+    """``W_p DepthwiseConv(x)`` up to each position; the last k - 1 positions are kept.
 
     Args:
         d_model: channels.

@@ -16,8 +16,8 @@ from dragoman.models.layers.mixing import DecoderMixing
 class SSRU(DecoderMixing):
     """``f_t = sigmoid(W_f x_t + b_f)``, ``c_t = f_t * c_(t-1) + (1 - f_t) * W x_t``, ``ReLU(c_t)``.
 
-    Gates do not see ``c``, so that both products are of all positions at once, and a step costs
-    the same however long the target already is.  ``c`` is kept in float32 or better.
+    Gates do not see ``c``, so both products are computed for all positions at once, and the cost of
+    a step does not depend on the target's length.  ``c`` is kept in float32 or better.
     """
 
     def __init__(self, d_model: int) -> None:
@@ -37,7 +37,7 @@ class SSRU(DecoderMixing):
         self, x: Tensor, past: Tensor, start: int, shared: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """See :meth:`DecoderMixing.read`; ``past`` is the last ``c``."""
-        decay = self.forget(x).to(past.dtype).sigmoid()
+        decay = self.forget(x).to(past.dtype).sigmoid()  # (rows, length, d_model)
         cells = linear_recurrence(decay, (1 - decay) * self.candidate(x), past)
         return cells.relu().to(x.dtype), cells[:, -1:]
 
@@ -66,5 +66,5 @@ def linear_recurrence(decay: Tensor, added: Tensor, first: Tensor) -> Tensor:
 
 
 def _delayed(x: Tensor, positions: int, before: float) -> Tensor:
-    """Each position gets what stands so many positions ahead of it."""
+    """Shift ``x`` right by ``positions``, filling with ``before``."""
     return functional.pad(x[:, :-positions], (0, 0, positions, 0), value=before)

@@ -1,4 +1,4 @@
-"""Sublayers of the Transformer and how they are joined (Vaswani et al. 2017, section 3)."""
+"""Sublayers of the Transformer and how they are connected (Vaswani et al. 2017, section 3)."""
 
 from __future__ import annotations
 
@@ -29,31 +29,33 @@ class FeedForwardConfig(Config):
     d_ff: int = Field(2048, ge=1)
     """Width inside the feed-forward sublayers."""
     activation: Activation = "relu"
-    """Of the feed-forward sublayers: relu (the paper), gelu or swiglu (Shazeer 2020), which has
-    a third matrix; it is as large as the others at 2/3 of their d_ff."""
+    """Activation of the feed-forward sublayers: relu (the paper), gelu or swiglu (Shazeer 2020).
+    swiglu has a third matrix, and equals the others in size at 2/3 of their d_ff."""
     feed_forward_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout inside the feed-forward sublayer; not in the paper."""
     mixture: MixtureConfig | None = None
-    """Experts in the place of every feed-forward sublayer (Shazeer et al. 2017)."""
+    """Mixture of experts in place of every feed-forward sublayer (Shazeer et al. 2017); none if not
+    given."""
 
 
 class ResidualConfig(Config):
-    """What stands around every sublayer; the defaults are the paper's."""
+    """Residual connection, dropout and normalisation of sublayers; the defaults are the paper's."""
 
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout on sublayer outputs and on the sum of embedding and position (section 5.4)."""
     norm: Norm = "post"
-    """Layer normalisation after the residual sum (the paper) or before the sublayer."""
+    """Where layer normalisation is applied: after the residual sum (post, the paper) or before the
+    sublayer (pre)."""
     normalization: Normalization = "layer"
-    """Layer normalisation (the paper) or by the root mean square alone (Zhang and Sennrich
-    2019)."""
+    """Kind of normalisation: layer normalisation (layer, the paper), or by the root mean square
+    alone (rms, Zhang and Sennrich 2019)."""
 
 
 class FeedForward(nn.Module):
     """``f(x W_1 + b_1) W_2 + b_2``, equation 2.
 
     ``relu``: ``f(x) = max(0, x)``, the paper's.  ``gelu``: ``x P(X <= x)`` for a standard normal
-    ``X`` (Hendrycks and Gimpel 2016), exact, without the approximation by a hyperbolic tangent.
+    ``X`` (Hendrycks and Gimpel 2016), exact rather than approximated by a hyperbolic tangent.
     """
 
     def __init__(
@@ -76,8 +78,8 @@ class FeedForward(nn.Module):
 class GatedFeedForward(nn.Module):
     """``(SiLU(x W) * x V) W_2``, no bias: SwiGLU (Shazeer 2020, equation 6).
 
-    All three matrices have the width d_ff that is asked for, half as many weights again as
-    :class:`FeedForward` of that width; the paper compares at equal size by taking 2/3 of d_ff.
+    All three matrices have the configured width d_ff, which makes half as many weights again as
+    :class:`FeedForward` of that width has; the paper compares at equal size by taking 2/3 of d_ff.
     """
 
     def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
@@ -95,7 +97,7 @@ class GatedFeedForward(nn.Module):
 
 
 def build_one_feed_forward(d_model: int, config: FeedForwardConfig) -> nn.Module:
-    """One feed-forward sublayer, whether or not there are mixtures of them."""
+    """One feed-forward sublayer, whether or not the configuration asks for a mixture."""
     d_ff, dropout = config.d_ff, config.feed_forward_dropout
     if config.activation == "swiglu":
         return GatedFeedForward(d_model, d_ff, dropout)
@@ -123,8 +125,8 @@ class Residual(nn.Module):
     """Residual connection and normalisation around a sublayer.
 
     ``post``: ``LayerNorm(x + Dropout(Sublayer(x)))``, as published (section 5.4).
-    ``pre``: ``x + Dropout(Sublayer(LayerNorm(x)))`` (Wang et al. 2019); the stack then needs
-    a normalisation at its end.
+    ``pre``: ``x + Dropout(Sublayer(LayerNorm(x)))`` (Wang et al. 2019); the stack then needs a
+    final normalisation.
     """
 
     def __init__(self, d_model: int, config: ResidualConfig) -> None:
@@ -141,5 +143,5 @@ class Residual(nn.Module):
 
 
 def final_norm(d_model: int, config: ResidualConfig) -> nn.Module:
-    """What closes a stack of layers: a normalisation where ``pre`` has left it open."""
+    """The end of a stack of layers: a normalisation with ``pre``, nothing with ``post``."""
     return normalization(d_model, config.normalization) if config.norm == "pre" else nn.Identity()

@@ -1,7 +1,7 @@
-"""Which classes the sublayers of a Transformer are: the settings, and the choice by them.
+"""Choosing the classes of a Transformer's sublayers, and the settings that they are chosen by.
 
-How positions see one another is a :mod:`dragoman.models.layers.mixing`, of which self-attention is
-the paper's (Vaswani et al. 2017, section 3.2).
+Positions see one another through a :mod:`dragoman.models.layers.mixing`; the paper's is
+self-attention (Vaswani et al. 2017, section 3.2).
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ class MixingConfig(Config):
         "self_attention", "linear_attention", "separable_convolution", "average_attention", "ssru"
     ] = "self_attention"
     """How a position of the target sees those before it: as in the encoder, or by their gated
-    mean (Zhang et al. 2018) or a simple recurrence (SSRU, Kim et al. 2019). All but
-    self-attention keep as much however long the target is, and each step costs the same."""
+    mean (average_attention, Zhang et al. 2018) or a simple recurrence (ssru, Kim et al. 2019).
+    With all but self-attention, memory and time per step do not depend on the target's length."""
     random_features: int = Field(256, ge=1)
-    """Features of each head of linear attention; its error falls with their square root."""
+    """Features per head of linear attention; its error falls with their square root."""
     kernel_width: OddWidth = Field(7, ge=3)
-    """Positions that a separable convolution sees: centred at its own in the encoder, up to its
-    own in the decoder; odd."""
+    """Number of positions that a separable convolution sees, odd: centred at the position itself in
+    the encoder, ending with it in the decoder."""
 
     def conflicts(self) -> Iterator[str]:
-        """What the chosen mixing does not read."""
+        """Settings that the chosen mixing does not read."""
         if "linear_attention" not in self.chosen:
             yield from self.unread("without linear_attention", "random_features")
         if "separable_convolution" not in self.chosen:
@@ -68,17 +68,17 @@ class MixingConfig(Config):
     def conflicts_with(
         self, heads: MultiHeadConfig, encoding: PositionalEncodingConfig
     ) -> Iterator[str]:
-        """What the chosen mixing does not read of attention, or cannot do."""
+        """Settings of attention and positions that the chosen mixing does not read or support."""
         if "linear_attention" in self.chosen and heads.attention == "additive":
             yield "attention: additive has no random features for linear_attention"
         if "self_attention" not in self.chosen:
             yield from heads.unread("without self_attention", "window")
             if encoding.positions in {"relative", "rotary", "alibi"}:
-                yield f"positions: {encoding.positions} is a part of self_attention"
+                yield f"positions: {encoding.positions} needs self_attention"
 
     @property
     def chosen(self) -> set[str]:
-        """What either side has."""
+        """The mixings of both sides."""
         return {self.encoder_mixing, self.decoder_mixing}
 
 
@@ -116,7 +116,7 @@ def build_decoder_mixing(
 
 
 def build_attention(d_model: int, heads: MultiHeadConfig) -> MultiHeadAttention:
-    """Attention without positions, such as that over the source."""
+    """Attention without positions, as over the source."""
     sizes = (*_sizes(d_model, heads), heads.attention_dropout)
     if heads.attention == "additive":
         return ScoredAttention(*sizes, scoring=_scoring(d_model, heads))
@@ -152,11 +152,11 @@ def build_self_attention(
     *,
     causal: bool,
 ) -> DecoderSelfAttention | EncoderSelfAttention:
-    """Attention of a sentence to itself, where positions and the window count.
+    """Self-attention, the only attention that positions and the window apply to.
 
     Args:
-        d_model: width of what comes in and goes out.
-        heads: their sizes, how they meet keys, and the window.
+        d_model: width of input and output.
+        heads: their sizes and scoring, and the window.
         encoding: of positions.
         causal: whether only earlier positions are seen.
     """
