@@ -72,7 +72,7 @@ def test_a_coverage_penalty_needs_attention(corpus: Path) -> None:
         ("training.best_metric=chrf", None),
         ("evaluation.metrics=[ter]", r"best_metric bleu is not among evaluation.metrics"),
         ("training.schedule.decay=linear", None),
-        ("data.test={dev: {source: a, target: b}}", r"dev is the name of data.dev's scores"),
+        ("data.test={dev: {source: a, target: b}}", r"dev is the name of the scores of data.dev"),
     ],
 )
 def test_configuration_errors_are_one_line(corpus: Path, setting: str, message: str | None) -> None:

@@ -167,7 +167,7 @@ def finished(recipes: list[Path], output: Path) -> Outcome:
     assert (wide["name"], wide["run"]) == ("wide", str(output / "wide"))
     assert f"{wide['steps']:,} steps of {wide['target_tokens_per_step']:,.0f} " in left.out
     outcome = call(*arguments, "--ensemble", "wide+recurrent")
-    assert "Nothing is left to train" in call(*arguments, "--plan").out
+    assert "Nothing left to train" in call(*arguments, "--plan").out
     assert outcome.code == 0, outcome.err
     return outcome
 
@@ -384,8 +384,8 @@ class TestMistakes:
         self, recipes: list[Path], tmp_path: Path, dragoman: CommandLine
     ) -> None:
         line = one_error(dragoman("compare", recipes[0], recipes[0], "--output", tmp_path), 2)
-        assert "two recipes of the name wide" in line
+        assert "two recipes are named wide" in line
 
     def test_one_budget_only(self, recipes: list[Path], dragoman: CommandLine) -> None:
         outcome = dragoman("compare", recipes[0], "--flops", 1e9, "--minutes", 1)
-        assert "exclude one another" in one_error(outcome, 2)
+        assert "exclude each other" in one_error(outcome, 2)

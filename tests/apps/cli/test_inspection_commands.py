@@ -380,7 +380,7 @@ def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:
     path = write_experiment(patient.folder, patient.values)
     outcome = call("doctor", path, "--run", patient.folder)
     assert outcome.code == 3
-    assert re.search(r"error +run: +.* and is no run; choose a new or empty", outcome.out)
+    assert re.search(r"error +run: +.* and is not a run; choose a new or empty", outcome.out)
 
 
 def test_too_little_disk(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,7 +237,7 @@ def test_what_cannot_be_shown_is_told(
 
 def test_one_line_at_a_time(model: Path, dragoman: CommandLine) -> None:
     outcome = dragoman("show", "attention", model, stdin=b"a\nb\n")
-    assert "standard input: line 2: attention is shown of one line" in one_error(outcome, 3)
+    assert "standard input: line 2: attention is shown for a single line" in one_error(outcome, 3)
 
 
 def test_a_family_without_attention_says_so(
