@@ -53,7 +53,7 @@ def test_a_coverage_penalty_needs_attention(corpus: Path) -> None:
     settings = ["search.coverage_penalty=0.2", "model={family: recurrent}"]
     read_experiment(configuration(corpus), settings)
     settings[1] = "model={family: bytenet}"
-    with pytest.raises(ConfigError, match=r"coverage_penalty needs attention .*bytenet has not"):
+    with pytest.raises(ConfigError, match=r"coverage_penalty needs attention .*bytenet lacks"):
         read_experiment(configuration(corpus), settings)
 
 

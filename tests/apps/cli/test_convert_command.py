@@ -87,7 +87,7 @@ def test_a_device_is_written_to(dragoman: CommandLine) -> None:
         ("many.tsv out.csv", 2, "name the input and then the output"),
         ("many.tsv a.jsonl out.csv", 2, "name the input and then the output"),
         ("train.en train.de", 2, "name the input and then the output"),
-        ("train.en out.tsv", 2, "train.en: its suffix does not tell what it is"),
+        ("train.en out.tsv", 2, "train.en: its suffix does not determine its format"),
         ("many.tsv a.jsonl", 2, "a.jsonl: exists already"),
         ("many.tsv dangling.tsv", 2, "dangling.tsv: exists already"),
         ("many.tsv train.en train.fr", 2, "train.en: exists already"),

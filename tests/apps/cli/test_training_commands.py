@@ -165,7 +165,7 @@ def test_a_finished_run_is_trained_on(trained: Path, dragoman: CommandLine, tmp_
     assert "seed cannot change in a run that has begun" in line
     again = dragoman("resume", run)
     assert again.code == 0
-    assert "training has ended by training.max_steps: 12" in again.err
+    assert "training ended at training.max_steps: 12" in again.err
     longer = dragoman("resume", run, "--set", "training.max_steps=14", "--set", "search.beam=1")
     assert longer.code == 0
     assert "has ended" not in longer.err
