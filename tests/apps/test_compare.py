@@ -284,7 +284,7 @@ class TestMistakes:
         [
             ("wide+x", "x is not among"),
             ("wide", "two or more members"),
-            ("wide+wide+recurrent", "each once"),
+            ("wide+wide+recurrent", "each only once"),
         ],
     )
     def test_ensembles_are_of_the_recipes(

@@ -50,9 +50,9 @@ def test_from_a_text_to_a_run(
 
     written = config.read_bytes()
     line = one_error(dragoman(*call), 2)
-    assert f"{config}: is there already" in line
+    assert f"{config}: exists already" in line
     config.unlink()
-    assert f"{folder}: is there already" in one_error(dragoman(*call), 2)
+    assert f"{folder}: exists already" in one_error(dragoman(*call), 2)
     assert not config.exists()
     shutil.rmtree(folder)
     assert dragoman(*call).code == 0

@@ -104,10 +104,10 @@ def test_a_map_is_of_one_layer_or_head_or_the_mean_over_all() -> None:
 @pytest.mark.parametrize(
     ("layer", "head", "message"),
     [
-        (4, None, "layer 4: there is none; this model's layers are 1 to 3"),
+        (4, None, "layer 4: does not exist; this model's layers are 1 to 3"),
         (0, None, "layer 0"),
-        (1, 3, "head 3: there is none; this model's heads are 1 to 2"),
-        (None, 1, r"head 1 of which layer\? Say one from 1 to 3"),
+        (1, 3, "head 3: does not exist; this model's heads are 1 to 2"),
+        (None, 1, r"head 1 of which layer\? Choose one from 1 to 3"),
     ],
 )
 def test_a_layer_that_there_is_not_is_told(
@@ -178,7 +178,7 @@ def test_it_is_drawn_whatever_its_characters(
     assert outcome.out.startswith("mean over")
     if suffix == "png":
         assert path.read_bytes().startswith(PNG)
-        assert "lacks characters" in caplog.text
+        assert "lacks some of these characters" in caplog.text
         return
     text = path.read_text(encoding="utf-8")
     assert "<e" not in text
