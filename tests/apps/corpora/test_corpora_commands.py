@@ -184,8 +184,8 @@ def test_an_unknown_name_is_told_before_anything_is_done(web: Web) -> None:
 def test_the_list_says_what_is_there(folder: Path) -> None:
     get("tiny")
     lines = call("corpora", "list").out.splitlines()
-    assert lines[0].split() == ["tiny", "there", "0", "MB", "free"]
-    assert lines[2].split()[:3] == ["joined", "not", "there"]
+    assert lines[0].split() == ["tiny", "present", "0", "MB", "free"]
+    assert lines[2].split()[:2] == ["joined", "missing"]
     tiny, joined = json.loads(call("corpora", "list", "--json").out)
     assert (tiny["present"], joined["present"]) == (True, False)
     assert tiny["folder"] == str(folder / "tiny")

@@ -216,7 +216,7 @@ def test_the_same_picture_is_drawn_again(tmp_path: Path) -> None:
         ((), 3, "source: it is empty; give a sentence"),
         (("a " * 2000,), 3, r"source: \d+ pieces are more than search.max_source_pieces 1024"),
         (("a", "--target", "a " * 2000), 3, r"target: \d+ pieces are more than"),
-        (("a", "--layer", "3"), 2, "layer 3: there is none"),
+        (("a", "--layer", "3"), 2, "layer 3: does not exist"),
         (("a", "--head", "1"), 2, "head 1 of which layer"),
         (
             ("a", "--output", "a.pdf"),

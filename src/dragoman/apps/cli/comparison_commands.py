@@ -58,7 +58,7 @@ def compare(
     only_plan: bool,
     as_json: bool,
 ) -> None:
-    """Train several RECIPEs on one budget; report which is better, by how much, at what cost.
+    """Train several RECIPEs on one budget and compare their scores, speeds and costs.
 
     Each gets the same training FLOPs or minutes; with neither, its own limits apply.  The table
     shows scores with confidence intervals, the difference from the first recipe with its p-value,

@@ -64,7 +64,7 @@ def init(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Write a configuration with a model sized for the text in FILES and the time available.
+    """Write a configuration with a model that fits the text in FILES and the time.
 
     FILES is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
     source first, such as train.en train.de.  Examines the text, measures training speed on this

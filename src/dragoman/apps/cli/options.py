@@ -104,7 +104,7 @@ set_option = click.option(
 device_option = click.option(
     "--device", help="Device to use, such as cpu or cuda:1.  [default: a GPU if there is one]"
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
 def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:

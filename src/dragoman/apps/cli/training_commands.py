@@ -102,7 +102,7 @@ def train(
 @json_option
 @in_processes
 def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: bool) -> None:
-    """Continue an interrupted RUN from its last checkpoint, or train a finished one longer.
+    """Continue RUN from its last checkpoint, or train a finished one longer.
 
     \b
     Examples: on one device; on four GPUs; longer than planned

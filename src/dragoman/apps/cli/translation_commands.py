@@ -123,7 +123,7 @@ def translate(
     MODEL is a model, run or checkpoint directory.  Each input line gives one output line, in order.
     An empty line gives an empty line, and so does one that is too long, with an immediate warning
     and exit code 3 once all others are translated.  A language model continues each line instead,
-    and starts a new text where the line is empty.
+    and starts a new text where the line is empty.  Search options default to those of MODEL.
 
     \b
     Examples:
