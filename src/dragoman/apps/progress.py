@@ -106,13 +106,13 @@ class _Bar:
 
 
 class Lines:
-    """Plain lines, one in half a minute, and a last one for what took longer.
+    """Plain lines, one every half minute, and a last one for work that took longer.
 
     Args:
-        sentence: from how much is done, such as ``400 of 2,000``, to the beginning of a line.
-        total: all that is to be done, if that is known.
-        start: what was done before.
-        at_once: begin with a line as soon as there is something to show.
+        sentence: from the amount done, such as ``400 of 2,000``, to the beginning of a line.
+        total: the amount of work, if known.
+        start: the amount done before.
+        at_once: print a line as soon as there is something to show.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Lines:
         tell(", ".join([self._sentence(count), *details, *self._rest(done)]))
 
     def _rest(self, done: int) -> Iterator[str]:
-        """How long it will take, if that can be said."""
+        """The time left, if it can be estimated."""
         passed, taken = done - self._start, monotonic() - self._begun
         if self._total is not None and passed > 0 and self._total > done and taken > 0:
             yield f"{duration((self._total - done) * taken / passed)} left"
