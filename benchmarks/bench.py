@@ -1,9 +1,9 @@
-"""Speed beside the peers and the machine's own peak; ``make bench`` runs this.
+"""Speed compared with the peers and the machine's own peak; ``make bench`` runs this.
 
     python benchmarks/bench.py training --size tiny --size base
     python benchmarks/bench.py decoding
 
-Contenders take turns, for as many rounds as asked, and a table of medians is printed and saved.
+Contenders take turns for the given number of rounds; a table of medians is printed and saved.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ from dragoman.text.public_corpora import corpora_folder
 
 RESULTS = HERE / "results"
 LENGTH = 15
-"""Pieces of a sentence of Multi30k on average, on either side."""
+"""Mean pieces per sentence of Multi30k, on each side."""
 
 size_option = click.option(
     "--size", "sizes", multiple=True, type=click.Choice(list(SIZES)), default=("tiny", "base")
 )
 rounds_option = click.option("--rounds", default=2, show_default=True)
-only_option = click.option("--only", multiple=True, help="Contenders whose name holds this.")
+only_option = click.option(
+    "--only", multiple=True, help="Only contenders whose name contains this."
+)
 
 
 @click.group()
@@ -49,11 +51,11 @@ only_option = click.option("--only", multiple=True, help="Contenders whose name 
     "--multi30k",
     type=click.Path(path_type=Path),
     default=corpora_folder() / "multi30k",
-    help="Folder with train.en.gz and so on.  [default: of 'dragoman corpora get multi30k']",
+    help="Folder with train.en.gz etc.  [default: that of 'dragoman corpora get multi30k']",
 )
 @click.pass_context
 def bench(context: click.Context, scratch: Path, peers: Path, multi30k: Path) -> None:
-    """Measure Dragoman beside other toolkits."""
+    """Compare the speed of Dragoman with other toolkits."""
     context.obj = prepare(scratch, multi30k), peers
 
 
@@ -70,7 +72,7 @@ def training(
     only: tuple[str, ...],
     steps: int,
 ) -> None:
-    """Target tokens a second, padding left out, of every trainer."""
+    """Target tokens per second, padding excluded, of every trainer."""
     material, peers = obj
     log = material.folder / "logs"
     log.mkdir(exist_ok=True)
@@ -110,9 +112,9 @@ def decoding(
     only: tuple[str, ...],
     lines: int,
 ) -> None:
-    """Sentences a second, start-up left out, of everything that translates.
+    """Sentences per second, start-up excluded, of every decoder.
 
-    The checkpoints of fairseq, OpenNMT-py and Eole are those that ``training`` has left.
+    The checkpoints of fairseq, OpenNMT-py and Eole are those left by ``training``.
     """
     material, peers = obj
     log = material.folder / "logs"
@@ -160,7 +162,7 @@ def decoding_table(size: str, found: dict[str, list[tuple[float, int]]]) -> list
 def families(
     obj: tuple[Material, Path], rounds: int, only: tuple[str, ...], steps: int, sentences: int
 ) -> None:
-    """Training and search of every family of models, beside fairseq's of the same sizes."""
+    """Training and search of every model family, compared with fairseq's of the same sizes."""
     material, peers = obj
     log = material.folder / "logs"
     log.mkdir(exist_ok=True)
@@ -190,7 +192,7 @@ def families(
 @click.option("--steps", default=400, show_default=True)
 @click.pass_obj
 def curve(obj: tuple[Material, Path], seeds: int, steps: int) -> None:
-    """Loss while training, beside a plain float32 loop: same weights, same batches."""
+    """Training loss compared with a plain float32 loop: same weights, same batches."""
     material, _ = obj
     folder = material.folder / "curve"
     folder.mkdir(exist_ok=True)
@@ -210,7 +212,7 @@ def growth(obj: tuple[Material, Path]) -> None:
     material, _ = obj
     folder = material.folder / "growth"
     folder.mkdir(exist_ok=True)
-    lines = [f"Growth: {machine()}", "", "| what | size | a second | memory, GiB |"]
+    lines = [f"Growth: {machine()}", "", "| what | size | per second | memory, GiB |"]
     lines.append("|---|---:|---:|---:|")
     curves: dict[str, list[tuple[int, float, float]]] = {}
     for label, (kind, name, values) in GROWTH.items():
@@ -234,7 +236,7 @@ def growth(obj: tuple[Material, Path]) -> None:
 @click.option("--pairs", default=5_000_000, show_default=True)
 @click.pass_obj
 def data(obj: tuple[Material, Path], pairs: int) -> None:
-    """Encoding beside sentencepiece alone, resuming within an epoch, and starting."""
+    """Encoding compared with sentencepiece alone, resuming within an epoch, and starting."""
     material, _ = obj
     folder = material.folder / "growth"
     folder.mkdir(exist_ok=True)
@@ -265,7 +267,7 @@ def data(obj: tuple[Material, Path], pairs: int) -> None:
 
 @bench.command()
 @click.option("--size", "sizes", multiple=True, default=("base", "big"))
-@click.option("--tokens", multiple=True, default=(25_000, 100_000), help="A step.")
+@click.option("--tokens", multiple=True, default=(25_000, 100_000), help="Target tokens per step.")
 @click.option("--lines", multiple=True, default=(1000, 100_000), help="Sentences to translate.")
 @click.pass_obj
 def gpu(
@@ -274,15 +276,15 @@ def gpu(
     tokens: tuple[int, ...],
     lines: tuple[int, ...],
 ) -> None:
-    """Training and search on a GPU; DEVICE=cpu tries it, with --size tiny, on a CPU."""
+    """Training and search on a GPU; DEVICE=cpu with --size tiny tries it on a CPU."""
     log = obj[0].folder / "gpu.log"
     peak = ask(["gpu.py", "peak"], log)["value"]
     rows = [f"GPU: {machine()}; bfloat16 peak {peak / 1e12:.1f} TFLOP/s", ""]
-    rows += ["| what | a second | of the peak | memory, GiB |", "|---|---:|---:|---:|"]
+    rows += ["| what | per second | of the peak | memory, GiB |", "|---|---:|---:|---:|"]
     for size, count, compiled in product(sizes, tokens, ("", "compiled")):
         found = ask(["gpu.py", "train", size, count, *[compiled] * bool(compiled)], log)
         share = found["value"] * found["flops"] / peak
-        label = f"training, {size}, {count:,} tokens a step {compiled}".strip()
+        label = f"training, {size}, {count:,} tokens per step {compiled}".strip()
         memory = found["memory"] / 2**30
         rows.append(f"| {label} | {found['value']:,.0f} tokens | {share:.0%} | {memory:.1f} |")
         click.echo(rows[-1], err=True)
@@ -296,7 +298,7 @@ def gpu(
 
 
 def ask(command: list[object], log: Path) -> dict[str, float]:
-    """What a script beside this one prints in its last line."""
+    """The last line of output of a script in this folder, as JSON."""
     script, *arguments = command
     finished = start([sys.executable, HERE / str(script), *arguments], HERE, log)
     return dict(json.loads(finished.output.splitlines()[-1]))
@@ -330,7 +332,7 @@ def training_table(size: str, speeds: dict[str, list[Speed]], peak: dict[str, fl
 
 
 def flops_a_token(size: str) -> float:
-    """Of training, per target token, source side included."""
+    """Training FLOPs per target token, source side included."""
     from dragoman.models import TransformerConfig
     from dragoman.models.cost import cost
 
@@ -339,7 +341,7 @@ def flops_a_token(size: str) -> float:
 
 
 def machine() -> str:
-    """What the figures hold for."""
+    """The machine and software for which the figures hold."""
     import torch
 
     capability = torch.backends.cpu.get_cpu_capability()
@@ -350,7 +352,7 @@ def machine() -> str:
 
 
 def save(name: str, lines: Iterable[str], only: tuple[str, ...] = ()) -> None:
-    """Print a table and keep it, one of some contenders only beside that of all."""
+    """Print and save a table; one of selected contenders does not replace that of all."""
     name = "-".join([name, *(["some"] if only else [])])
     text = "\n".join(lines) + "\n"
     click.echo("\n" + text)

@@ -1,6 +1,6 @@
-"""Who is measured, and how each is asked to train or translate.
+"""The contenders, and the commands with which each trains.
 
-Every contender is a process of its own, started anew for each measurement, with two threads and
+Every contender runs in its own process, started again for each measurement, with two threads and
 the same sizes, pieces and token budget.
 """
 
@@ -24,14 +24,14 @@ from material import BATCH_TOKENS, SIZES, Material
 
 HERE = Path(__file__).parent
 WARM = 4
-"""Optimizer steps that are not counted."""
+"""Warm-up steps, which are not counted."""
 
 
 MEMORY_KEPT = {
     "MALLOC_MMAP_THRESHOLD_": "1073741824",
     "MALLOC_TRIM_THRESHOLD_": "68719476736",
 }
-"""The C library told to keep freed memory, as Dragoman tells it."""
+"""Makes the C library keep freed memory, as Dragoman does."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Finished:
 
 
 class FailedError(Exception):
-    """A contender did not do what it was asked; the text is the end of its output."""
+    """A contender failed; the text is the end of its output."""
 
 
 def start(
@@ -83,14 +83,14 @@ def start(
 
 @dataclass(frozen=True)
 class Speed:
-    """Target tokens a second without padding, and memory."""
+    """Target tokens per second, padding excluded, and memory."""
 
     tokens_per_second: float
     memory: int
 
 
 class Trainer(ABC):
-    """Something that trains a Transformer of a given size."""
+    """A toolkit that trains a Transformer of a given size."""
 
     name: str
     dtype: str = "float32"
@@ -104,7 +104,7 @@ class Trainer(ABC):
         return f"{self.name} {self.dtype}"
 
     def measure(self, size: str, steps: int) -> Speed:
-        """Train for some steps after :data:`WARM` others."""
+        """Train for some steps after :data:`WARM` warm-up steps."""
         folder = self.material.folder
         log = self.log / f"{self.label.replace(' ', '-').lower()}.{size}.log"
         times = log.with_suffix(".times").resolve()
@@ -128,11 +128,11 @@ class Trainer(ABC):
 
     @abstractmethod
     def tokens(self, output: str) -> list[float]:
-        """Target tokens of the steps, padding left out, from what it printed."""
+        """Target tokens of the steps, padding excluded, from its output."""
 
 
 class Dragoman(Trainer):
-    """This project, through its command line, with logging on and its own choice of number type."""
+    """This project, by its command line, with logging on and its own choice of number type."""
 
     name, dtype = "Dragoman", "auto"
 
@@ -158,7 +158,7 @@ class Dragoman(Trainer):
 
 
 class MarianLoop(Trainer):
-    """Hugging Face's model in a plain loop: no reading of data, no logging, no validation."""
+    """Hugging Face's model in a plain loop: no data loading, logging or validation."""
 
     name, autocast = "HF Marian loop", False
 
@@ -175,7 +175,7 @@ class MarianLoop(Trainer):
 
 
 class TunedMarianLoop(MarianLoop):
-    """The same, with the C library told to keep freed memory."""
+    """The same, with freed memory kept by the C library."""
 
     name = "HF Marian loop, memory kept"
     environment = MEMORY_KEPT
@@ -218,7 +218,7 @@ class Fairseq(Trainer):
 
 
 def _source_vocabulary(material: Material) -> str:
-    """The dictionary as OpenNMT-py and Eole want it."""
+    """The dictionary in the format of OpenNMT-py and Eole."""
     path = material.folder / "dictionary.tsv"
     rows = material.dictionary.read_text(encoding="utf-8").splitlines()
     path.write_text("".join("\t".join(row.rsplit(" ", 1)) + "\n" for row in rows))
@@ -326,7 +326,7 @@ PEERS: tuple[type[Trainer], ...] = (MarianLoop, TunedMarianLoop, Fairseq, OpenNM
 
 
 def trainers(material: Material, peers: Path, log: Path) -> list[Trainer]:
-    """Ours first, then every peer in either number type."""
+    """Ours first, then every peer in both number types."""
     found: list[Trainer] = [Dragoman(material, peers, log)]
     for peer in PEERS:
         for dtype in ("float32", "bfloat16"):

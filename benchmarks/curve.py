@@ -1,4 +1,4 @@
-"""Whether the fast training learns as the plain one does: loss curves from the same first weights.
+"""Whether fast training learns as plain training does: loss curves from the same initial weights.
 
 Per seed, ``dragoman train`` in its own choice of number type and ``loops/plain.py`` in float32
 see the same batches; only dropout masks and rounding differ.
@@ -16,7 +16,7 @@ from contenders import HERE, start
 from material import Material, dragoman
 
 EVERY = 20
-"""Steps that one point of a curve is the mean of."""
+"""Steps averaged into one point of a curve."""
 SETTINGS = {
     "training.log_steps": EVERY,
     "training.schedule": "{warmup_steps: 200, peak_learning_rate: 0.002}",
@@ -45,7 +45,7 @@ def plain(run: Path, steps: int, log: Path) -> Curve:
 
 
 def table(curves: dict[int, tuple[Curve, Curve]]) -> Iterable[str]:
-    """Rows of Markdown: means over the seeds, and how far apart the pairs and the seeds are."""
+    """Rows of Markdown: means over the seeds, and the spread of pairs and of seeds."""
     yield "| step | Dragoman | plain | difference | its spread | spread of plain over seeds |"
     yield "|---:|---:|---:|---:|---:|---:|"
     for point in range(len(next(iter(curves.values()))[0])):

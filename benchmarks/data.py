@@ -1,7 +1,7 @@
-"""What comes before a model: encoding text, taking up an epoch in its middle, starting.
+"""Work before a model trains: encoding text, and resuming in the middle of an epoch.
 
-data.py encode PAIRS RUN           sentences a second of sentencepiece's own threads
-data.py prepare PAIRS RUN STORE    sentences a second from text to a store, everything counted
+data.py encode PAIRS RUN           sentences per second of sentencepiece's own threads
+data.py prepare PAIRS RUN STORE    sentences per second from text to a store, everything included
 data.py resume STORE               seconds to a batch in the middle of an epoch
 
 PAIRS.en and PAIRS.de are the text, RUN has the vocabulary.  Each prints a JSON line with ``value``
@@ -28,7 +28,7 @@ from dragoman.text.vocabulary import Vocabularies
 
 
 def encode(pairs: str, run: str) -> float:
-    """Text that lies in memory; nothing but sentencepiece is timed."""
+    """Encode text in memory; only sentencepiece is timed."""
     part = CorpusPart(source=f"{pairs}.en", target=f"{pairs}.de")
     lines = [side for pair in read_pairs(part) for side in (pair.source, pair.target)]
     processor = Vocabularies.load(run).source._processor
@@ -38,7 +38,7 @@ def encode(pairs: str, run: str) -> float:
 
 
 def prepare_store(pairs: str, run: str, store: str) -> float:
-    """Reading, cleaning, looking for duplicates, encoding, writing, checksums."""
+    """Time reading, cleaning, finding duplicates, encoding, writing and checksums."""
     part = CorpusPart(source=f"{pairs}.en", target=f"{pairs}.de")
     start = time.perf_counter()
     _, report = prepare(
@@ -53,7 +53,7 @@ def prepare_store(pairs: str, run: str, store: str) -> float:
 
 
 def resume(store: str) -> float:
-    """As a resumed run does it, in a process that has seen nothing of the epoch."""
+    """Time it as in a resumed run, in a process that has seen nothing of the epoch."""
     opened = Store.open(store)
     start = time.perf_counter()
     batches = Batches(opened, BATCH_TOKENS, seed=1)

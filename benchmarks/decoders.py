@@ -1,8 +1,8 @@
-"""Who translates, and how each is asked to: beam 4, every output forced to 15 pieces.
+"""The decoders and their commands: beam 4, every output forced to 15 pieces.
 
 Weights are fresh or a few steps old, since speed at a forced length does not depend on them.
-Commands are timed on few and on many lines; the difference leaves start-up out.  Many are as
-many as make start-up's own variation small: a test set read several times where need be.
+Commands are timed on few and on many lines; the difference excludes start-up.  The larger number
+makes the variation of start-up negligible; the test set is repeated if necessary.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEAM = 4
 
 
 class Decoder(ABC):
-    """Something that translates the test set."""
+    """A toolkit that translates the test set."""
 
     name: str
     options: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Decoder(ABC):
         return " ".join([self.name, *self.options])
 
     def measure(self, size: str, lines: int) -> tuple[float, int]:
-        """Sentences a second, start-up left out, and memory."""
+        """Sentences per second, start-up excluded, and memory."""
         seconds, memory = [], 0
         for count in (FEW, lines):
             source = self.source(count)
@@ -56,7 +56,7 @@ class Decoder(ABC):
         return self.first(self.material.pieces("test", "en"), count)
 
     def first(self, path: Path, count: int) -> Path:
-        """A file with the first lines of another, which starts over where it is too short."""
+        """A file with the first lines of another, which is repeated if it is too short."""
         target = path.with_name(f"{path.name}.{count}")
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         target.write_text("".join(islice(cycle(lines), count)), encoding="utf-8")
@@ -105,7 +105,7 @@ class Marian(Decoder):
 
 
 class TunedMarian(Marian):
-    """The same, with the C library told to keep freed memory."""
+    """The same, with freed memory kept by the C library."""
 
     name, environment = "HF generate, memory kept", MEMORY_KEPT
 
@@ -115,7 +115,7 @@ class Toolkit(Decoder):
 
     @property
     def environment(self) -> Mapping[str, str]:  # type: ignore[override]
-        """With the C library told to keep freed memory."""
+        """With freed memory kept by the C library."""
         return {
             **MEMORY_KEPT,
             **({"BENCH_BFLOAT16": "search"} if "bfloat16" in self.options else {}),
@@ -187,7 +187,7 @@ OURS: tuple[tuple[str, ...], ...] = (
 
 
 def decoders(material: Material, peers: Path, log: Path) -> list[Decoder]:
-    """Ours in every way, then the peers."""
+    """Ours with all options, then the peers."""
     found: list[Decoder] = []
     for options in OURS:
         found.append(Dragoman(material, peers, log))

@@ -1,9 +1,9 @@
-"""Every family side by side: how fast it trains and translates, beside fairseq where that has it.
+"""Training and translation speed of every family, compared with fairseq where it has the family.
 
     family_speed.py NAME BATCHES STEPS SENTENCES      one of ours; a JSON line, see :class:`Speed`
 
-All see the same batches and translate the same sentences, weights fresh.  A family is a recipe and
-settings of its model, so that another one is a line in :data:`OURS`.
+All use the same batches, translate the same sentences and have fresh weights.  A family is a recipe
+with model settings, so adding one takes a line in :data:`OURS`.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ RECIPES = HERE.parent / "recipes"
 
 
 class Family(NamedTuple):
-    """What is measured of ours."""
+    """One of our models to measure."""
 
     recipe: str
     settings: tuple[str, ...] = ()
-    """Of the recipe's model, as ``--set`` would have them."""
+    """Settings of the recipe's model, as for ``--set``."""
     peer: str | None = None
-    """What fairseq calls it."""
+    """Its name in fairseq."""
 
 
 OURS = {
@@ -79,19 +79,19 @@ OURS = {
 
 
 class Speed(NamedTuple):
-    """What one process has found."""
+    """Measurements of one process."""
 
     training: float
-    """Target tokens a second, padding left out."""
+    """Target tokens per second, padding excluded."""
     decoding: float
-    """Sentences a second."""
+    """Sentences per second."""
     memory: int
     """Largest resident size in bytes while training."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A model in a program, measured in a process of its own."""
+    """A model of a toolkit, measured in its own process."""
 
     label: str
     family: str
@@ -110,7 +110,7 @@ class Contender:
 
 
 def contenders(peers: Path) -> list[Contender]:
-    """Each of ours, followed by fairseq's in either number type."""
+    """Each of ours, followed by fairseq's in both number types."""
     found = []
     for name, family in OURS.items():
         command: tuple[object, ...] = (sys.executable, HERE / "family_speed.py", name)
@@ -155,13 +155,13 @@ def table(found: Mapping[Contender, list[Speed]], peak: float) -> list[str]:
 
 
 def size(name: str) -> tuple[int, float]:
-    """Parameters, and operations of training a target token with its share of the source."""
+    """Parameters, and training FLOPs per target token with its share of the source."""
     counted = cost(config_of(name), VOCABULARY, VOCABULARY, LENGTH, LENGTH)
     return counted.total_parameters, counted.flops_per_target_token
 
 
 def train(model: TranslationModel, batches: list[PlainBatch], steps: int) -> float:
-    """Target tokens a second, in the number type that the trainer would choose."""
+    """Target tokens per second, in the number type that the trainer would choose."""
     keep_freed_memory()
     precision = working_precision("auto", torch.device("cpu"))
     optimizer = FlatOptimizer(model.train(), OptimizerConfig(), precision)
@@ -177,7 +177,7 @@ def train(model: TranslationModel, batches: list[PlainBatch], steps: int) -> flo
 
 
 def decode(model: TranslationModel, sources: list[list[int]]) -> float:
-    """Sentences a second, in the number type that the model is in, batches as a translator's."""
+    """Sentences per second in the model's number type, with the batches of a translator."""
     engine = TorchEngine(build_scorer([model]), [model])
     config = SearchConfig(beam=BEAM, minimum_length=LENGTH, maximum_length=LENGTH)
     tokens = config.batch_tokens // config.rows

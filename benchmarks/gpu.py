@@ -1,11 +1,11 @@
-"""Training and search on a GPU, at the sizes of the paper, beside the card's own matrix products.
+"""Training and search on a GPU at the paper's sizes, compared with the GPU's matrix products.
 
-    gpu.py train SIZE TOKENS [compiled]      target tokens a second, of 25 pieces a sentence
-    gpu.py decode SIZE LINES BEAM            sentences a second, outputs of 25 pieces
+    gpu.py train SIZE TOKENS [compiled]      target tokens per second, 25 pieces per sentence
+    gpu.py decode SIZE LINES BEAM            sentences per second, outputs of 25 pieces
     gpu.py peak                              FLOP/s of a large bfloat16 product
 
-Each prints a JSON line with ``value``, the ``memory`` taken in bytes and, of training, ``flops``
-a target token.  ``DEVICE=cpu`` tries the same on a CPU, where only small sizes make sense.
+Each prints a JSON line with ``value``, the ``memory`` used in bytes and, for training, ``flops``
+per target token.  ``DEVICE=cpu`` tries the same on a CPU, where only small sizes make sense.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ SIZES = {
     "big": TransformerConfig(d_model=1024, d_ff=4096, heads=16, dropout=0.3),
 }
 BATCH_TOKENS = 100_000
-"""Padded source pieces times beams that are searched for together."""
+"""Padded source pieces times beams that are searched together."""
 
 
 def train(size: str, tokens: str, compiled: str = "") -> float:
-    """Steps as the trainer takes them, on sentences already on the card."""
+    """Time steps as the trainer takes them, on sentences already on the GPU."""
     torch.manual_seed(1)
     model = Transformer(SIZES[size], VOCABULARY, VOCABULARY).train().to(DEVICE)
     optimizer = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
@@ -56,7 +56,7 @@ def train(size: str, tokens: str, compiled: str = "") -> float:
 
 
 def decode(size: str, lines: str, beam: str) -> float:
-    """Batches of like length one after another, as a translator searches them."""
+    """Time search on batches of similar length, as in a translator."""
     torch.manual_seed(1)
     model = Transformer(SIZES[size], VOCABULARY, VOCABULARY).eval().to(DEVICE, torch.bfloat16)
     config = SearchConfig(beam=int(beam), minimum_length=LENGTH, maximum_length=LENGTH)
@@ -72,13 +72,13 @@ def decode(size: str, lines: str, beam: str) -> float:
 
 
 def peak() -> float:
-    """What the card does at its best."""
+    """The peak rate of the GPU."""
     a, b = (torch.randn(8192, 8192, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
     return 2 * 8192**3 / seconds(lambda: a @ b, warm=5, repeats=50)
 
 
 def seconds(run: Callable[[], object], *, warm: int, repeats: int) -> float:
-    """Of one call, the mean of several after some that are not counted."""
+    """Seconds per call: the mean of several after warm-up calls."""
     for _ in range(warm):
         run()
     wait()

@@ -1,4 +1,4 @@
-"""How cost grows with sizes; each row of the table is a process, so that memory is its own."""
+"""How cost grows with size; each row of the table is a process, to measure its memory."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ TINY = TransformerConfig(
 BATCH_TOKENS, LENGTH, VOCABULARY = 4096, 16, 8000
 
 GROWTH = {
-    "training: tokens a batch": ("train", "tokens", (512, 1024, 2048, 4096, 8192, 16384)),
-    "training: pieces a sentence": ("train", "length", (8, 16, 32, 64, 128, 256)),
+    "training: tokens per batch": ("train", "tokens", (512, 1024, 2048, 4096, 8192, 16384)),
+    "training: pieces per sentence": ("train", "length", (8, 16, 32, 64, 128, 256)),
     "training: vocabulary": ("train", "vocabulary", (1000, 4000, 16000, 64000)),
     "search: beam": ("decode", "beam", (1, 2, 4, 8, 16)),
     "preparing: pairs": ("prepare", "pairs", (10_000, 100_000, 1_000_000, 5_000_000)),
@@ -35,7 +35,7 @@ GROWTH = {
 
 
 def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VOCABULARY) -> float:
-    """Target tokens a second of the tiny model."""
+    """Target tokens per second of the tiny model."""
     keep_freed_memory()
     torch.manual_seed(1)
     model = Transformer(TINY, vocabulary, vocabulary).train()
@@ -51,7 +51,7 @@ def train(tokens: int = BATCH_TOKENS, length: int = LENGTH, vocabulary: int = VO
 
 
 def decode(beam: int) -> float:
-    """Sentences a second: 256 sources of 15 pieces, outputs of 15 pieces, weights fresh."""
+    """Sentences per second: 256 sources of 15 pieces, outputs of 15 pieces, weights fresh."""
     torch.manual_seed(1)
     models = [Transformer(TINY, VOCABULARY, VOCABULARY)]
     engine = TorchEngine(build_scorer(models), models)

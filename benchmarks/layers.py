@@ -1,6 +1,6 @@
-"""Layers of the Transformer's variations beside Hugging Face's: the same weights and inputs.
+"""Our layers of Transformer variants compared with Hugging Face's on the same weights and inputs.
 
-``loops/huggingface_cases.py`` writes what theirs compute; ``references.py`` prints the table.
+``loops/huggingface_cases.py`` writes their results; ``references.py`` prints the table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Pair = tuple[Tensor, Tensor]
 
 
 def mixture(t: Tensors) -> Iterator[Pair]:
-    """Result, gradients of the input and of all weights."""
+    """The result, and gradients of the input and all weights."""
     experts, outputs, width = t["weights.experts.down_proj"].transpose(1, 2).shape
     chosen = MixtureConfig(experts=experts, experts_per_token=3)
     ours = Mixture(width, chosen, partial(GatedFeedForward, width, outputs, 0.0)).double().eval()
@@ -55,7 +55,7 @@ def _by_expert(t: Tensors, kind: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def rotation(t: Tensors) -> Iterator[Pair]:
-    """Turned queries and keys."""
+    """Rotated queries and keys."""
     ours = Rotation(t["query"].shape[-1]).double()
     for name in ("query", "key"):
         yield ours(t[name], 0), t[f"turned_{name}"]

@@ -38,7 +38,7 @@ class Material:
 
     @property
     def dictionary(self) -> Path:
-        """Pieces and how often they occur, a space between."""
+        """Pieces and their counts, separated by a space."""
         return self.folder / "dictionary.txt"
 
     @property
@@ -47,7 +47,7 @@ class Material:
         return self.folder / "batches.safetensors"
 
     def numbered(self, count: int) -> Path:
-        """So many pairs: the training text over and over, each line with a number.
+        """``count`` pairs: the training text repeated, with a number on each line.
 
         Returns:
             The files' common path, without ``.en`` and ``.de``.
@@ -68,12 +68,12 @@ class Material:
 
 
 def prepare(folder: Path, multi30k: Path) -> Material:
-    """Write everything that is not there yet."""
+    """Write everything that does not exist yet."""
     material = Material(folder)
     if material.batches.exists():
         return material
     if not multi30k.is_dir():
-        sys.exit(f"{multi30k}: not there; get it with 'dragoman corpora get multi30k'")
+        sys.exit(f"{multi30k}: no such folder; get it with 'dragoman corpora get multi30k'")
     folder.mkdir(parents=True, exist_ok=True)
     for part, name in (("train", "train"), ("dev", "val"), ("test", "test_2016_flickr")):
         for side in SIDES:
@@ -89,7 +89,7 @@ def prepare(folder: Path, multi30k: Path) -> Material:
 
 
 def transformer(size: str) -> dict[str, float]:
-    """Sizes as Dragoman's configuration has them."""
+    """Sizes by their keys in Dragoman's configuration."""
     shape = dict(SIZES[size])
     layers = shape.pop("layers")
     return {"encoder_layers": layers, "decoder_layers": layers, **shape}

@@ -1,9 +1,9 @@
-"""Gradients summed after the backward pass and while it runs, steps taking turns.
+"""Summing gradients after the backward pass or during it, in alternating steps.
 
     torchrun --nproc-per-node 2 benchmarks/overlap.py
 
-The processes are joined by gloo on CPUs, by NCCL on GPUs.  The leading one tells the median seconds
-of a step of each kind, what the sum alone takes, and the paired difference with its quartiles.
+The processes communicate by gloo on CPUs, by NCCL on GPUs.  The leader prints the median seconds of
+a step of each kind and of the sum alone, and the paired difference with its quartiles.
 """
 
 from __future__ import annotations
@@ -50,13 +50,15 @@ def main() -> None:
 
     def step(name: str) -> float:
         model, optimizer = kinds[name]
-        world.all_reduce(torch.zeros(1, device=world.device))  # all begin together
+        world.all_reduce(torch.zeros(1, device=world.device))  # so that all begin together
         started = time.perf_counter()
         optimizer.expect_last()
         objective.backward(model, batch, 1.0)
         optimizer.collect()
         optimizer.reduce(world)
-        optimizer.scale(1 / batch.target_tokens / world.size)  # reads a number: the device is done
+        optimizer.scale(
+            1 / batch.target_tokens / world.size
+        )  # reads a number, so waits for the device
         seconds = time.perf_counter() - started
         optimizer.step(1e-4)
         return seconds
@@ -76,7 +78,7 @@ def main() -> None:
         low, middle, high = np.percentile(times[:, 1] - times[:, 0], [25, 50, 75])
         print(
             f"{parameters / 1e6:.1f} million parameters, {world.size} processes, {world.device}: "
-            f"after {after:.3f} s a step, during {during:.3f} s, the sum alone {summing:.3f} s; "
+            f"after {after:.3f} s per step, during {during:.3f} s, the sum alone {summing:.3f} s; "
             f"during minus after {middle:+.3f} s (quartiles {low:+.3f} to {high:+.3f})"
         )
     world.leave()

@@ -1,7 +1,7 @@
-"""Pictures of the docs, drawn again from the figures that the docs publish.
+"""Pictures in the docs, redrawn from the figures that the docs publish.
 
-``python benchmarks/pictures.py`` after a change of how they are drawn; a new measurement draws its
-own.  ``variations.json`` was read back from the first ``variations.svg``, as the runs are gone.
+Run ``python benchmarks/pictures.py`` after changing how they are drawn; a new measurement draws its
+own.  ``variations.json`` was recovered from the first ``variations.svg``, as the runs are gone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 SPEED, MEMORY = "tab:blue", "tab:gray"
 
 Curves = Mapping[str, Sequence[tuple[float, float, float]]]
-"""By what grows: its size, how many a second, and memory in GiB."""
+"""Size, rate per second and memory in GiB, by what grows."""
 
 
 def growth_picture(curves: Curves) -> str:
@@ -27,10 +27,10 @@ def growth_picture(curves: Curves) -> str:
     figure = Figure(figsize=(3.2 * len(curves), 3.4), layout="constrained")
     for axes, (label, rows) in zip(figure.subplots(1, len(curves)), curves.items(), strict=True):
         sizes, rates, memory = zip(*rows, strict=True)
-        speed = axes.plot(sizes, rates, "o-", color=SPEED, label="speed, a second (left)")
-        unit = "target tokens a second" if label.startswith("training") else "sentences a second"
+        speed = axes.plot(sizes, rates, "o-", color=SPEED, label="speed, per second (left)")
+        unit = "target tokens" if label.startswith("training") else "sentences"
         axes.set(xscale="log", xlabel=label, ylim=(0, 1.15 * max(rates)))
-        axes.set_ylabel(unit, color=SPEED)
+        axes.set_ylabel(f"{unit} per second", color=SPEED)
         beside = axes.twinx()
         used = beside.plot(sizes, memory, "s--", color=MEMORY, label="memory, GiB (right)")
         beside.set(ylim=(0, 1.3 * max(memory)))
@@ -42,7 +42,7 @@ def growth_picture(curves: Curves) -> str:
 def published_growth() -> Curves:
     """The table of docs/performance.md."""
     text = (DOCS / "performance.md").read_text(encoding="utf-8")
-    _, table = text.split("| what | size | a second | memory, GiB |", 1)
+    _, table = text.split("| what | size | per second | memory, GiB |", 1)
     curves: dict[str, list[tuple[float, float, float]]] = {}
     for label, *cells in re.findall(r"^\| (\w+: .+?) \| (.+?) \| (.+?) \| (.+?) \|$", table, re.M):
         size, rate, memory = (float(cell.replace(",", "")) for cell in cells)
@@ -51,7 +51,7 @@ def published_growth() -> Curves:
 
 
 def main() -> None:
-    """Draw all."""
+    """Draw all pictures."""
     images = DOCS / "images"
     (images / "growth.svg").write_text(growth_picture(published_growth()), encoding="utf-8")
     found = json.loads((images / "variations.json").read_text(encoding="utf-8"))

@@ -1,10 +1,10 @@
-"""Our models beside other people's programs: the same weights, the same ids, how far apart.
+"""Our models compared with other toolkits': differences for the same weights and ids.
 
     python benchmarks/references.py
 
-``loops/fairseq_cases.py`` writes what fairseq's models compute, in the peers' environment; here the
-same weights are put into our models.  Where ours leaves a factor out that fairseq has beside a
-matrix, the factor goes into the matrix.
+``loops/fairseq_cases.py`` writes the results of fairseq's models, in the peers' environment; here
+the same weights are loaded into our models.  Where fairseq multiplies a matrix by a factor that
+ours lacks, the factor goes into the matrix.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ CASES = {
     "`fconv`; our layers in its order": "fconv",
     "`fconv`; our layers in the paper's order": "fconv",
 }
-"""What is compared, and the files of ``loops/fairseq_cases.py`` that hold it."""
+"""What is compared, and its files from ``loops/fairseq_cases.py``."""
 ITS_ORDER = "our layers in its order"
 KINDS = ("full", "padded")
 WHAT = ("encoder", "log-probabilities", "position by position", "attention weights", "gradients")
 
 
 class Place(NamedTuple):
-    """Where a weight of theirs stands in our model, and how: ``factor * arrange(theirs)``."""
+    """Where a weight of theirs goes in our model, as ``factor * arrange(theirs)``."""
 
     name: str
     arrange: Callable[[Tensor], Tensor] = lambda theirs: theirs
@@ -66,13 +66,13 @@ class Case:
     tensors: dict[str, Tensor]
 
     def under(self, folder: str) -> dict[str, Tensor]:
-        """Tensors whose name begins with this, without it."""
+        """Tensors whose names have this prefix, without the prefix."""
         prefix = f"{folder}."
         return {n.removeprefix(prefix): t for n, t in self.tensors.items() if n.startswith(prefix)}
 
 
 Pair = tuple[str, Tensor, Tensor]
-"""What it is, one of :data:`WHAT`; ours; theirs."""
+"""Kind (one of :data:`WHAT`), our tensor, their tensor."""
 
 
 # Where the weights of fconv go.  fairseq multiplies the query, the values and the sum of
@@ -86,7 +86,7 @@ _NORMALISED = {
 
 
 def of_convolutional(name: str, _: int) -> Place:
-    """Our place of a weight of ``fconv``."""
+    """The place of a weight of ``fconv`` in our model."""
     if found := re.fullmatch(r"(en|de)coder\.embed_(tokens|positions)\.weight", name):
         side, table = found.groups()
         ours = {"en": "source", "de": "target"}[side] + "_embedding."
@@ -126,9 +126,9 @@ def _outputs_first(theirs: Tensor) -> Tensor:
 
 
 def of_recurrent(name: str, _: int) -> Place | None:
-    """Our place of a weight of ``lstm``; None if ours has no such weight."""
+    """The place of a weight of ``lstm`` in our model; None if ours has no such weight."""
     if "_proj." in name and name.startswith("decoder.encoder_"):
-        return None  # of the first state, which is given
+        return None  # of the initial state, which is given
     if found := re.fullmatch(r"encoder\.lstm\.(.*_l)(\d+)(.*)", name):
         part, number, direction = found.groups()
         return Place(f"encoder.layers.{number}.{part}0{direction}")
@@ -156,7 +156,7 @@ _NORMS = {
 
 
 def of_transformer(name: str, d_model: int) -> Place | None:
-    """Our place of a weight of ``transformer``; None if ours has no such weight."""
+    """The place of a weight of ``transformer`` in our model; None if ours has none such."""
     if name.endswith("_proj.bias"):
         return None
     side, part, *rest = name.split(".")
@@ -184,7 +184,7 @@ PLACES: dict[str, Callable[[str, int], Place | None]] = {
 
 
 class AttentionFirst(DecoderLayer):
-    """Our layer with the two sums as fairseq has them: attention, then the residual sum."""
+    """Our layer in fairseq's order: attention, then the residual sum."""
 
     def forward(
         self, x: Tensor, context: Tensor, embedded: Tensor, memory: ConvS2SMemory
@@ -196,7 +196,7 @@ class AttentionFirst(DecoderLayer):
 
 
 def compare(label: str, case: Case) -> Iterator[Pair]:
-    """Everything that a case holds."""
+    """Compare all results in a case."""
     model = FAMILIES[case.config.family](case.config, case.vocabulary, case.vocabulary)
     model = model.double().eval()
     place_of = PLACES[case.config.family]
@@ -212,7 +212,7 @@ def compare(label: str, case: Case) -> Iterator[Pair]:
 
 
 def take(parameters: dict[str, Tensor], places: dict[str, Place | None], case: Case) -> None:
-    """Put their weights into ours."""
+    """Load their weights into our model."""
     with torch.no_grad():
         for name, theirs in case.under("weights").items():
             if (place := places[name]) is not None:
@@ -224,7 +224,7 @@ def take(parameters: dict[str, Tensor], places: dict[str, Place | None], case: C
 
 
 def results(model: TranslationModel, case: Case) -> Iterator[Pair]:
-    """What is compared forward; leaves the gradients of the loss in the model."""
+    """Compare the forward pass; leaves the gradients of the loss in the model."""
     t = case.tensors
     mask, real = t["source"] != PADDING, t["gold"] != PADDING
     memory = with_first_state(model.encode(t["source"], mask), case)
@@ -238,14 +238,14 @@ def results(model: TranslationModel, case: Case) -> Iterator[Pair]:
     with torch.no_grad():
         weights = model.attention_weights(t["target"], memory)
         if case.config.family == "transformer":
-            weights = weights[:, -1:]  # fairseq tells those of its last layer
+            weights = weights[:, -1:]  # fairseq returns those of its last layer
         steps = torch.cat(list(one_by_one(model, t["target"], memory)), dim=1)
     yield "position by position", steps[real], t["log_probabilities"][real]
     yield "attention weights", weights.mean((1, 2))[real], t["attention"][real]
 
 
 def with_first_state(memory: Memory, case: Case) -> Memory:
-    """The memory, with the decoder's first states of the case if it has any."""
+    """The memory, with the decoder's initial states of the case if it has any."""
     first = case.under("first")
     if not first:
         return memory
@@ -255,7 +255,7 @@ def with_first_state(memory: Memory, case: Case) -> Memory:
 
 
 def one_by_one(model: TranslationModel, target: Tensor, memory: Memory) -> Iterator[Tensor]:
-    """Log-probabilities of each position as search computes them."""
+    """Log-probabilities position by position, as search computes them."""
     state = model.start(memory)
     for piece in target.split(1, dim=1):
         hidden, state = model.decode(piece, memory, state)
@@ -265,7 +265,7 @@ def one_by_one(model: TranslationModel, target: Tensor, memory: Memory) -> Itera
 def gradients(
     parameters: dict[str, Tensor], places: dict[str, Place | None], case: Case
 ) -> Iterator[Pair]:
-    """Of all weights."""
+    """Compare gradients of all weights."""
     for name, theirs in case.under("gradients").items():
         if (place := places[name]) is not None:
             ours = parameters[place.name].grad
@@ -283,7 +283,7 @@ def read(path: Path) -> Case:
 
 
 def table(cases: Mapping[str, Iterable[Case]]) -> Iterator[str]:
-    """Rows of Markdown: how many numbers, and the largest difference among each kind of them."""
+    """Rows of Markdown: the number of values, and the largest difference of each kind."""
     yield f"| fairseq's | numbers | {' | '.join(WHAT)} |"
     yield "|---|---:" + "|---:" * len(WHAT) + "|"
     for label, files in cases.items():
@@ -299,7 +299,7 @@ def table(cases: Mapping[str, Iterable[Case]]) -> Iterator[str]:
 @click.option("--scratch", type=click.Path(path_type=Path), default=HERE / "scratch")
 @click.option("--peers", type=click.Path(path_type=Path), default=HERE / "peers")
 def main(scratch: Path, peers: Path) -> None:
-    """Print how far our models are from fairseq's, and layers from Hugging Face's."""
+    """Print the differences of our models from fairseq's, and of layers from Hugging Face's."""
     folder = (scratch / "references").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     theirs = folder / "huggingface.safetensors"

@@ -71,7 +71,7 @@ def test_training_gives_a_run_with_its_scores(recipe: Path, tmp_path: Path) -> N
     assert list(trained.scores) == ["dev", "news"]
     assert [record["step"] for record in seen if record["kind"] == "validation"] == [4]
     assert len(trained.load(device="cpu").translate(["one euro"])) == 1
-    with pytest.raises(ConfigError, match="a run with checkpoints is here"):
+    with pytest.raises(ConfigError, match="contains a run with checkpoints"):
         dragoman.train(recipe, str(tmp_path / "run"))
 
 

@@ -157,10 +157,13 @@ def test_a_run_learns_from_the_file_and_goes_on_bit_for_bit(corpus: Path, tmp_pa
         ("training.objective={kind: cross_entropy}", r"data\.train\.0\.alignments are read in tr"),
         ("data.train=[{path: train.tsv, source: de, target: en}]", "needs word alignments; name"),
         ("data.dev.alignments=train.align", r"data\.dev\.alignments are read in training"),
-        ("training.objective.layer=3", "layer 3: this model has 2 layers that look at the source"),
+        (
+            "training.objective.layer=3",
+            "layer 3: this model has 2 layers with attention over the source",
+        ),
         (
             "model={family: bytenet, d_model: 8}",
-            "guided_alignment needs attention over the source, which this model has not",
+            "guided_alignment needs attention over the source, which this model lacks",
         ),
         ("data.train=[{target: t, alignments: train.align}]", "there is no source; leave them out"),
     ],

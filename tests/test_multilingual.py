@@ -276,7 +276,7 @@ class TestConfiguration:
     ) -> None:
         for part in values["data"]["train"]:
             part["transforms"] = []
-        assert "en is translated into de and fr, and nothing tells" in self.problem(
+        assert "en is translated into de and fr, and nothing shows" in self.problem(
             tmp_path, values
         )
 
@@ -298,7 +298,7 @@ class TestConfiguration:
 
     def test_names_that_scores_share(self, tmp_path: Path, values: dict[str, Any]) -> None:
         values["data"]["test"]["dev_en-de"] = values["data"]["test"]["en-de"]
-        assert "dev_en-de is the name of data.dev's scores" in self.problem(tmp_path, values)
+        assert "dev_en-de is the name of the scores of data.dev" in self.problem(tmp_path, values)
 
     def test_mistakes_are_named_where_they_are(
         self, tmp_path: Path, values: dict[str, Any]

@@ -53,7 +53,7 @@ def test_a_coverage_penalty_needs_attention(corpus: Path) -> None:
     settings = ["search.coverage_penalty=0.2", "model={family: recurrent}"]
     read_experiment(configuration(corpus), settings)
     settings[1] = "model={family: bytenet}"
-    with pytest.raises(ConfigError, match=r"coverage_penalty needs attention .*bytenet has not"):
+    with pytest.raises(ConfigError, match=r"coverage_penalty needs attention .*bytenet lacks"):
         read_experiment(configuration(corpus), settings)
 
 
@@ -72,7 +72,7 @@ def test_a_coverage_penalty_needs_attention(corpus: Path) -> None:
         ("training.best_metric=chrf", None),
         ("evaluation.metrics=[ter]", r"best_metric bleu is not among evaluation.metrics"),
         ("training.schedule.decay=linear", None),
-        ("data.test={dev: {source: a, target: b}}", r"dev is the name of data.dev's scores"),
+        ("data.test={dev: {source: a, target: b}}", r"dev is the name of the scores of data.dev"),
     ],
 )
 def test_configuration_errors_are_one_line(corpus: Path, setting: str, message: str | None) -> None:

@@ -129,4 +129,4 @@ def test_a_jump_of_the_learning_rate_is_told(
         revised(before, ["training.max_steps=40"], at_step(tmp_path, step))
     assert ("learning rate" in caplog.text) == jumps
     if (decay, step) == ("linear", 20):
-        assert "step 21 is 0.271 and not 0:" in caplog.text
+        assert "step 21 is 0.271, not 0:" in caplog.text

@@ -63,7 +63,9 @@ class TestUsable:
         write(tmp_path, *names)
         before = sorted(tmp_path.rglob("*"))
         with (
-            pytest.raises(ConfigError, match=r"holds \w+.* and is no run; choose a new or empty"),
+            pytest.raises(
+                ConfigError, match=r"holds \w+.* and is not a run; choose a new or empty"
+            ),
             begin(tmp_path),
         ):
             pytest.fail("nothing may be done there")
@@ -119,7 +121,7 @@ class TestClaim:
         ) as holder:
             assert holder.stdout is not None
             assert int(holder.stdout.readline()) == holder.pid
-            with pytest.raises(SavedError, match="works in this run; wait"), claim(run):
+            with pytest.raises(SavedError, match="is using this run; wait"), claim(run):
                 pytest.fail("two processes in one run")
             holder.send_signal(signal.SIGKILL)
         with claim(run):  # however it ended

@@ -1,8 +1,8 @@
-"""Loaded by every Python process of a benchmark: times optimizer steps, of ours and theirs alike.
+"""Loaded by every Python process of a benchmark: times optimizer steps, ours and theirs alike.
 
-BENCH_TIMES=FILE    at exit, write the moments at which optimizer steps ended, as JSON
-BENCH_BFLOAT16=training|search      put the whole process under CPU autocast, for toolkits that
-                    do not offer it; weights that stay as they are then need rounding once only
+BENCH_TIMES=FILE    at exit, write the times at which optimizer steps ended, as JSON
+BENCH_BFLOAT16=training|search      run the whole process under CPU autocast, for toolkits that
+                    do not offer it; constant weights are then rounded only once
 """
 
 import os
@@ -35,7 +35,7 @@ if os.environ.get("BENCH_TIMES") or os.environ.get("BENCH_BFLOAT16"):
         try:
             from dragoman.training.adam import FusedAdam
         except ImportError:
-            pass  # the environment of another toolkit
+            pass  # in the environment of another toolkit
         else:
             step = FusedAdam.step
 

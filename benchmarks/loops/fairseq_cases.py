@@ -1,9 +1,9 @@
-"""What fairseq's models compute, for ours to be compared with; run in the peers' environment.
+"""Results of fairseq's models, to compare ours with; run in the peers' environment.
 
 fairseq_cases.py FOLDER     NAME.full.safetensors and NAME.padded.safetensors for each case
 
-Weights are random, in float64.  A file holds them under fairseq's names, the ids, what the model
-computes of them, and the gradients of the summed negative log-likelihood; its metadata holds the
+Weights are random, in float64.  A file contains them under fairseq's names, the ids, the results of
+the model, and the gradients of the summed negative log-likelihood; its metadata is the
 configuration of our model of the same sizes.
 """
 
@@ -25,7 +25,7 @@ from torch.nn import functional
 
 VOCABULARY = 61
 SOURCES = {"full": (7, 7, 7), "padded": (11, 4, 7, 1)}
-"""Lengths of the sentences of a batch, without the end symbol."""
+"""Lengths of the sentences in a batch, without the end symbol."""
 TARGETS = {"full": (6, 6, 6), "padded": (8, 9, 3, 5)}
 
 CONVS2S = {
@@ -64,7 +64,7 @@ Tensors = dict[str, Tensor]
 
 
 class AfterResidual(nn.Module):
-    """An attention of ``fconv`` that looks after the residual sum, as section 3.3 writes it.
+    """An attention of ``fconv`` after the residual sum, as in section 3.3.
 
     fairseq's layers attend between the gate and the residual sum.
     """
@@ -86,7 +86,7 @@ def follow_the_paper(model: Any) -> None:
     decoder = model.decoder
     for number, convolution in enumerate(decoder.convolutions):
         decoder.attention[number] = AfterResidual(decoder.attention[number], convolution)
-        decoder.residuals[number] = 0  # fairseq's word for: no residual sum after it
+        decoder.residuals[number] = 0  # in fairseq, this means no residual sum
     share_gradients(model)
 
 
@@ -96,7 +96,7 @@ def share_gradients(model: Any) -> None:
 
 
 def without_biases(model: Any) -> None:
-    """The paper's attention has none."""
+    """Remove biases of attention, which the paper's has not."""
     for name, parameter in model.named_parameters():
         if "_proj.bias" in name:
             nn.init.zeros_(parameter)
@@ -132,7 +132,7 @@ def of_recurrent(model: Any, source: Tensor, target: Tensor) -> Tensors:
     lengths = (source != model.encoder.padding_idx).sum(1)
     hidden, *ends, mask = model.encoder(source, lengths, enforce_sorted=False)
     decoder, first = model.decoder, {}
-    if model.encoder.bidirectional:  # first states that ours has not are given, and cut off here
+    if model.encoder.bidirectional:  # cut off the given initial states, which ours lacks
         ends = [end.detach() for end in ends]
         projections = decoder.encoder_hidden_proj, decoder.encoder_cell_proj
         for name, end, project in zip(("hidden", "cell"), ends, projections, strict=True):
@@ -181,7 +181,7 @@ def write(
     for number, kind in enumerate(SOURCES):
         torch.manual_seed(number + 1)
         model = model_of(shape, VOCABULARY).double().eval()
-        with torch.no_grad():  # biases, and lengths of weight-normalised rows, that say something
+        with torch.no_grad():  # non-trivial biases and gains of weight normalisation
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.2)
         parameters = dict(model.named_parameters())
@@ -192,7 +192,7 @@ def write(
 
 
 def stay_in_float64() -> None:
-    """Keep scores of attention as they are: fairseq takes them to float32, which hides digits."""
+    """Keep attention scores in float64: fairseq converts them to float32, which loses digits."""
     torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
     utils.softmax = lambda scores, dim, onnx_trace=False: functional.softmax(scores, dim)
 

@@ -2,8 +2,8 @@
 
 fairseq_families.py float32|bfloat16 SHAPE BATCHES STEPS SENTENCES
 
-SHAPE is the configuration of our model of the same sizes.  The last line that is printed is JSON:
-target tokens a second, sentences a second, and the largest resident size while training.
+SHAPE is the configuration of our model of the same sizes.  The last line of output is JSON:
+target tokens per second, sentences per second, and the largest resident size while training.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 TOGETHER = 64
-"""Sentences that are translated at once."""
+"""Sentences per batch in translation."""
 
 
 def converted(ids: Tensor) -> Tensor:
-    """Our ids as fairseq counts them: begin, padding, end, unknown."""
+    """Our ids in fairseq's numbering: begin, padding, end, unknown."""
     special = torch.tensor([1, 3, 0, 2])
     return torch.where(ids < len(special), special[ids.clamp(max=len(special) - 1)], ids)
 
 
 def train(model: Any, path: Path, steps: int, dtype: torch.dtype) -> float:
-    """Target tokens a second, padding left out."""
+    """Target tokens per second, padding excluded."""
     _, batches = read_batches(path)
     padding = model.decoder.dictionary.pad()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
@@ -43,7 +43,7 @@ def train(model: Any, path: Path, steps: int, dtype: torch.dtype) -> float:
         if step == WARM:
             start, tokens = time.perf_counter(), 0
         batch = batches[step % len(batches)]
-        # fairseq packs sentences, which it wants longest first
+        # fairseq packs sentences and needs the longest first
         order = (batch.source != OUR_PAD).sum(1).argsort(descending=True)
         source, given, gold = (converted(ids[order]) for ids in batch)
         lengths = (source != padding).sum(1)
@@ -60,7 +60,7 @@ def train(model: Any, path: Path, steps: int, dtype: torch.dtype) -> float:
 
 
 def decode(model: Any, sources: list[Tensor], dtype: torch.dtype) -> float:
-    """Sentences a second, longest first, prepared as ``fairseq-generate`` prepares a model."""
+    """Sentences per second, longest first, with the model prepared as in ``fairseq-generate``."""
     symbols = model.decoder.dictionary
     model = model.eval().to(dtype)
     model.make_generation_fast_(beamable_mm_beam_size=BEAM, need_attn=False)

@@ -1,4 +1,4 @@
-"""fairseq's models of the sizes of ours; to be run in the peers' environment."""
+"""fairseq's models of the same sizes as ours; run in the peers' environment."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fairseq.models.transformer import TransformerModel
 from torch import nn
 
 SPECIAL = 4
-"""Symbols that every dictionary of fairseq begins with: begin, padding, end, unknown."""
+"""First symbols of every fairseq dictionary: begin, padding, end, unknown."""
 
 
 def dictionary(size: int) -> Dictionary:
-    """So many symbols, the special ones counted."""
+    """A dictionary of ``size`` symbols, special ones included."""
     made = Dictionary()
     for number in range(size - SPECIAL):
         made.add_symbol(f"piece{number}")
@@ -108,5 +108,5 @@ FAMILIES = {"convs2s": convolutional, "recurrent": recurrent, "transformer": tra
 
 
 def model_of(shape: dict[str, Any], vocabulary: int) -> nn.Module:
-    """The model that is beside our family of the same configuration."""
+    """The fairseq model that corresponds to a configuration of ours."""
     return FAMILIES[shape["family"]](shape, vocabulary)

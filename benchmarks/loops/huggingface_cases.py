@@ -1,4 +1,4 @@
-"""What layers of Hugging Face's models compute; run in the peers' environment.
+"""Results of layers of Hugging Face's models; run in the peers' environment.
 
 huggingface_cases.py FILE     inputs, weights, results and gradients in float64, as safetensors
 """
@@ -41,7 +41,7 @@ def mixtral() -> Tensors:
 
 
 def roformer(rows: int = 2, heads: int = 3, length: int = 13, width: int = 8) -> Tensors:
-    """Queries and keys turned by their positions."""
+    """Queries and keys rotated by their positions."""
     table = RoFormerSinusoidalPositionalEmbedding(length, width)
     table.weight.data.copy_(table.create_weight())
     angles = table(torch.Size([rows, length])).double()[None, None]

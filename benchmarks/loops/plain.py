@@ -1,9 +1,9 @@
-"""A Transformer trained the plain way, on the batches and from the first weights of a run.
+"""A Transformer trained the plain way, on the batches and from the initial weights of a run.
 
 plain.py RUN STEPS      a JSON line: negative log-likelihood and target tokens of every step
 
 PyTorch's own layers, attention, dropout, cross-entropy and Adam in float32, all scores at once:
-what Dragoman's faster training is to agree with.
+the reference for Dragoman's faster training.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PlainTransformer(nn.Module):
 
 
 def _copy_attention(theirs: nn.MultiheadAttention, ours: Any) -> None:
-    """Weights; biases, which the paper has not, stay zero, and so does dropout of weights."""
+    """Copy weights; biases and attention dropout, absent from the paper, stay zero."""
     theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]))
     theirs.out_proj.weight.copy_(ours.output.weight)
     for bias in (theirs.in_proj_bias, theirs.out_proj.bias):

@@ -11,9 +11,9 @@ from safetensors import safe_open
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 BEAM, LENGTH = 4, 15
-"""Of search between families: every output is forced to this length."""
+"""Forced output length when comparing the search of families."""
 WARM = 2
-"""Training steps between families that are not counted."""
+"""Uncounted warm-up steps when comparing the training of families."""
 
 
 class Batch(NamedTuple):
@@ -36,9 +36,9 @@ def read_batches(path: Path) -> tuple[int, list[Batch]]:
 
 
 def some_sources(batches: list[Batch], count: int) -> list[torch.Tensor]:
-    """Source sentences with end symbol, without padding, from all of the batches alike.
+    """Source sentences with end symbol, without padding, drawn evenly from all batches.
 
-    A batch holds sentences of like length, so that the first of them would say little.
+    A batch has sentences of similar length, so the first batches would not be representative.
     """
     sources = [row[row != PAD] for batch in batches for row in batch.source]
     return [sources[number * len(sources) // count] for number in range(count)]

@@ -4,8 +4,8 @@ import dragoman
 translator = dragoman.load("runs/demo")
 translator.translate(["three hundred and five euros"], beam=4)
 
-The names of ``__all__`` are what programs may rely on; docs/python.md has an example of each.  They
-are imported when they are first used, so that ``import dragoman`` alone takes no time.
+The names in ``__all__`` are the public API; docs/python.md has an example of each.  They are
+imported on first use, so that ``import dragoman`` alone takes no time.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used (PEP 562)."""
+    """Import a public name on first use (PEP 562)."""
     if name == "errors":
         return import_module("dragoman.errors")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value  # the next time it is there
+    globals()[name] = value  # so the next access finds it
     return value
 
 

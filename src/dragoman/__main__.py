@@ -1,4 +1,4 @@
-"""``python -m dragoman``: the command line, where ``dragoman`` itself is not on the path."""
+"""``python -m dragoman``: the command line when ``dragoman`` is not on the path."""
 
 from dragoman.apps.cli.main import main
 

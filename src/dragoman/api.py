@@ -1,4 +1,4 @@
-"""What programs call: the functions of ``import dragoman``, which stay as they are.
+"""The functions of ``import dragoman``, which stay stable.
 
 Each imports what it needs when it is called, so that this module itself is light.
 """
@@ -35,7 +35,7 @@ def load(*paths: Path | str, **options: Any) -> Translator:
 
 
 def read_recipe(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
-    """The run that a YAML file describes, with every default filled in.
+    """Read the run that a YAML file describes, with every default filled in.
 
     Args:
         path: the file, or the name of a recipe that comes with Dragoman.
@@ -53,16 +53,16 @@ def read_recipe(path: Path | str, settings: Sequence[str] = ()) -> ExperimentCon
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """A run that has ended."""
+    """A finished run."""
 
     path: Path
-    """Its directory."""
+    """The run directory."""
     scores: dict[str, Report]
-    """Of the finished model by set, ``dev`` first: ``loss``, ``perplexity`` and, by its name, each
-    metric with ``value`` and ``signature``."""
+    """Scores of the finished model by set, ``dev`` first: ``loss``, ``perplexity`` and, by name,
+    each metric with ``value`` and ``signature``."""
 
     def load(self, **options: Any) -> Translator:
-        """Its model, as :func:`load` opens it."""
+        """Open its model as :func:`load` does."""
         return load(self.path, **options)
 
 
@@ -73,13 +73,12 @@ def train(
     *,
     observe: Callable[[Record], object] | None = None,
 ) -> TrainedRun:
-    """Train as a recipe says, in this process, and score the model; ``dragoman train`` does this.
+    """Train as a recipe says, in this process, and score the model, like ``dragoman train``.
 
     Args:
-        recipe: from :func:`read_recipe`, or what that reads.
-        run: the directory to make; the command line goes on with one that was interrupted.
-        settings: overrides such as ``training.max_steps=500``, for a recipe that is still to be
-            read.
+        recipe: from :func:`read_recipe`, or the path or name to read.
+        run: the directory to create; to resume an interrupted run, use the command line.
+        settings: overrides such as ``training.max_steps=500``, unless the recipe is already read.
         observe: called with each line of ``metrics.jsonl`` as a mapping: ``kind``, ``step`` and
             figures.
 
@@ -88,7 +87,7 @@ def train(
         DataError: text cannot be used as it is.
         TrainingError: the loss stays non-finite.
         StorageError: the disk refuses.
-        InterruptedRunError: a signal came; what was learned is saved.
+        InterruptedRunError: a signal came; everything learned is saved.
     """
     from dragoman.core.arguments import check_path
     from dragoman.core.errors import UsageError
@@ -105,7 +104,7 @@ def train(
     elif settings:
         raise UsageError("this recipe has been read already; give settings to read_recipe")
     observers: list[Observer] = [] if observe is None else [_Told(observe)]
-    check_installed(recipe.evaluation)  # or it is missed hours later
+    check_installed(recipe.evaluation)  # otherwise this would fail hours later
     with begin(directory):
         experiment = Experiment.create(recipe, directory)
         experiment.train(experiment.prepare(), World.alone(), lambda step: observers)
@@ -121,19 +120,19 @@ def evaluate(
     """Score translations of a corpus against one or more sets of references.
 
     Args:
-        hypotheses: the translations, one a sentence.
+        hypotheses: the translations, one per sentence.
         references: a reference for each of them, or several such lists.
         metrics: ``bleu``, ``chrf`` and ``ter``.
         options: of the ``evaluation`` section of a recipe, such as ``confidence_samples=1000``.
 
     Returns:
-        By metric a score: ``value``, ``signature`` and, if asked for, ``confidence``.
+        A score by metric: ``value``, ``signature`` and, if requested, ``confidence``.
 
     Raises:
         DataError: there are no lines, or their numbers differ.
         ConfigError: a metric or an option does not exist.
         MissingExtraError: the tokenizer for Japanese or Korean is not installed.
-        UsageError: something that is no string is among the lines.
+        UsageError: a line is not a string.
     """
     from dragoman.core.arguments import check_lines
     from dragoman.core.config import parse
@@ -151,17 +150,17 @@ def evaluate(
 
 
 class _Told:
-    """An observer of training that is one function."""
+    """A training observer that calls a function."""
 
     def __init__(self, tell: Callable[[Record], object]) -> None:
         self._tell = tell
 
     def record(self, record: Record) -> None:
-        """Hand it on."""
+        """Pass the record on."""
         self._tell(dict(record))
 
     def rewind(self, step: int) -> None:
-        """What was told stays told."""
+        """Nothing to do: records passed on cannot be withdrawn."""
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Nothing to close."""

@@ -1,4 +1,4 @@
-"""The errors of Dragoman for programs, as ``dragoman.errors``; see :mod:`dragoman.core.errors`."""
+"""The public errors, as ``dragoman.errors``; see :mod:`dragoman.core.errors`."""
 
 from dragoman.core.errors import (
     BusyError,

@@ -1,4 +1,4 @@
-"""One run from its configuration: the only place that joins corpora, model, trainer and scores.
+"""One run from its configuration: the only place that combines corpora, model, trainer and scores.
 
 config.yaml  ->  vocabularies, data/  ->  checkpoints/  ->  model/, scores.json
 """
@@ -71,17 +71,17 @@ METRICS_FILE = "metrics.jsonl"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What training reads."""
+    """The prepared text that training reads."""
 
     vocabularies: Vocabularies
     store: Store
     report: CleaningReport
     alignments: Store | None = None
-    """Links between the words of each row, where the objective reads them."""
+    """Word alignments of each row, if the objective reads them."""
 
 
 class Experiment:
-    """A configuration and the directory that its run lives in."""
+    """A configuration and the directory of its run."""
 
     def __init__(self, config: ExperimentConfig, run: Path) -> None:
         self.config = config
@@ -89,22 +89,22 @@ class Experiment:
 
     @classmethod
     def create(cls, config: ExperimentConfig, run: Path) -> Experiment:
-        """Begin a run; its directory must not hold a trained one, or what is no run.
+        """Begin a run; its directory must hold neither a trained run nor other files.
 
         Raises:
-            ConfigError: the run exists and was trained, or something else is in its directory, or
-                the model that it is to start from is of another kind.
-            SavedError: another process works in the run, or that model is missing or damaged.
+            ConfigError: the run exists and was trained, its directory holds something else, or the
+                model to start from is of another kind.
+            SavedError: another process is using the run, or that model is missing or damaged.
             StorageError: the directory cannot be written.
         """
         with begin(run):
             if checkpoints(run):
                 raise ConfigError(
-                    f"{run}: a run with checkpoints is here; go on with 'dragoman resume {run}', "
-                    "or choose another directory with --run"
+                    f"{run}: contains a run with checkpoints; continue it with "
+                    f"'dragoman resume {run}', or choose another directory with --run"
                 )
             if has_model(run):
-                raise ConfigError(f"{run}: a finished run is here; choose another one with --run")
+                raise ConfigError(f"{run}: contains a finished run; choose another one with --run")
             check_start(config.training.start_from, config.model)
             experiment = cls(config, run)
             experiment._write_config()
@@ -112,24 +112,24 @@ class Experiment:
 
     @classmethod
     def open(cls, run: Path) -> Experiment:
-        """A run begun before.
+        """Open an existing run.
 
         Raises:
             SavedError: there is none.
         """
-        if not os.path.isfile(run / CONFIG_FILE):  # also False where it cannot be looked for
+        if not os.path.isfile(run / CONFIG_FILE):  # also False if it cannot be accessed
             raise SavedError(f"{run}: no run here ({CONFIG_FILE} is missing)")
         return cls(parse(ExperimentConfig, read_yaml(run / CONFIG_FILE), run / CONFIG_FILE), run)
 
     def revise(self, settings: Sequence[str]) -> None:
-        """Change what may still change of a run that has begun, and write it into the run.
+        """Change settings that may still change in a run that has begun, and save them in the run.
 
         Args:
             settings: such as ``training.max_steps=4000``.
 
         Raises:
-            ConfigError: something else would change, or the run is beyond a limit.
-            SavedError: another process works in the run, or its newest checkpoint is damaged.
+            ConfigError: another setting would change, or the run has passed a limit.
+            SavedError: another process is using the run, or its newest checkpoint is damaged.
             StorageError: the disk refuses.
         """
         with claim(self.run):
@@ -143,12 +143,12 @@ class Experiment:
             stream.write(to_yaml(json.loads(self.config.model_dump_json())))
 
     def prepare(self, progress: Callable[[int], None] | None = None) -> Prepared:
-        """Vocabularies and encoded text; what is there already and unchanged is kept.
+        """Make vocabularies and encoded text; what exists and is unchanged is kept.
 
         Raises:
             DataError: the text cannot be used.
             ConfigError: the vocabulary does not fit the text.
-            SavedError: another process works in the run.
+            SavedError: another process is using the run.
             StorageError: the disk refuses.
         """
         data, directory = self.config.data, self.run / DATA_DIRECTORY
@@ -186,7 +186,7 @@ class Experiment:
         return Prepared(vocabularies, store, report, alignments)
 
     def prepared(self) -> Prepared:
-        """What another process has prepared for this run.
+        """Open what another process has prepared for this run.
 
         Raises:
             SavedError: it is missing or damaged.
@@ -198,7 +198,7 @@ class Experiment:
         return Prepared(Vocabularies.load(self.run), store, report, alignments)
 
     def _vocabularies(self, inputs: Sequence[InputFile], held_out: frozenset[int]) -> Vocabularies:
-        """Those of the run, which change no more once something was trained with them."""
+        """The vocabularies of the run, fixed once anything was trained with them."""
         if checkpoints(self.run) or has_model(self.run):
             return Vocabularies.load(self.run)
         return prepare_vocabularies(
@@ -221,21 +221,21 @@ class Experiment:
     ) -> None:
         """Train, from the newest checkpoint if there is one, and write the finished model.
 
-        ``training.precision: auto`` is decided now, and the run keeps it wherever it goes on.
+        ``training.precision: auto`` is decided now, and the run keeps it wherever it is resumed.
 
         Args:
-            prepared: what :meth:`prepare` gave.
+            prepared: what :meth:`prepare` returned.
             world: the processes that train together.
-            observe: from the step that training starts at to further observers.
-            tell: called with a line on what takes its time after the last step.
+            observe: from the step at which training starts to further observers.
+            tell: called with a line about slow work after the last step.
 
         Raises:
             DataError: a line of the dev or test sets is too long for the model.
             InterruptedRunError: a signal came; the run can be resumed.
             TrainingError: the loss stays non-finite.
-            SavedError: the newest checkpoint is damaged, or another process works in the run.
+            SavedError: the newest checkpoint is damaged, or another process is using the run.
             StorageError: the disk refuses, or ``model/`` holds files of another kind.
-            WorkerError: another of the processes failed or was ended.
+            WorkerError: another process failed or was killed.
         """
         with claim(self.run):
             self._decide_precision(world)
@@ -246,7 +246,7 @@ class Experiment:
     def _train(
         self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
     ) -> None:
-        """The training alone; the memory of model and optimizer is free again afterwards."""
+        """Train only; the memory of model and optimizer is free again afterwards."""
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
@@ -280,15 +280,15 @@ class Experiment:
             step = trainer.progress.step
             trainer.observers = [MetricsFile(self.run / METRICS_FILE, step), *observe(step)]
 
-        world.broadcast(attach_observers)  # which may fail, and then all end
+        world.broadcast(attach_observers)  # a failure ends all processes
         trainer.train()
 
     def _begins(self, world: World) -> bool:
-        """Whether there is no checkpoint to go on from."""
+        """Whether there is no checkpoint to resume from."""
         return bool(world.broadcast(lambda: not checkpoints(self.run)))
 
     def _decide_start(self, world: World) -> None:
-        """Note which weights training begins with: a start that is repeated must have the same."""
+        """Record which weights training begins with: a repeated start must have the same."""
         training = self.config.training
         start = training.start_from
         if start is None or start.digest is not None or not self._begins(world):
@@ -301,16 +301,16 @@ class Experiment:
         world.broadcast(self._write_config)
 
     def _check_model(self, resumed: bool) -> None:
-        """Say now, and not when all is done, that a model could not be written."""
+        """Refuse now, rather than at the end, a model that could not be written."""
         check_replaceable(self.run / MODEL_DIRECTORY, MODEL_FILES)
         if not resumed and has_model(self.run):
             raise SavedError(
-                f"{self.run}: a finished run without its checkpoints; training it anew would "
-                "replace its model: train in another directory"
+                f"{self.run}: a finished run without its checkpoints; training it again would "
+                "replace its model; train in another directory"
             )
 
     def _decide_precision(self, world: World) -> None:
-        """Let all processes compute in what the leading one's hardware has, now and at resuming."""
+        """Choose a precision that the leader's hardware has, for all processes and for resuming."""
         training, device = self.config.training, world.device
         found = world.gather(
             lambda: [decide_precision(training.precision, device), is_emulated("bfloat16", device)]
@@ -324,14 +324,14 @@ class Experiment:
         if world.is_leader and emulated:
             log.warning(
                 "%s computes in bfloat16, which this hardware lacks: it is emulated, which is "
-                "slow; begin a run in float32 with: dragoman train %s --run OTHER "
+                "slow; start a run in float32 with: dragoman train %s --run OTHER "
                 "--set training.precision=float32",
                 self.run,
                 self.run / CONFIG_FILE,
             )
 
     def tasks(self, prepared: Prepared, world: World) -> list[Task]:
-        """What the model learns; one of the processes that train together sees its share of it."""
+        """The training tasks; each of the processes that train together reads its share."""
         training = self.config.training
         pairs = Batches(
             prepared.store,
@@ -360,7 +360,7 @@ class Experiment:
         world: World,
         tell: Callable[[str], object] = lambda line: None,
     ) -> dict[str, Report]:
-        """Make the model of the run from its checkpoints and score it on dev and test sets.
+        """Make the model of the run from its checkpoints, and score it on dev and test sets.
 
         Every process scores its share, on its device; the leading one writes the model.
 
@@ -405,16 +405,16 @@ class Experiment:
         return reports
 
     def _warn_of_a_bad_mean(self, chosen: list[Path], dev: dict[str, float]) -> None:
-        """Weights that lie far apart have a poor mean, which nothing else would tell."""
+        """Weights that are far apart have a poor mean, which would otherwise go unnoticed."""
         best = read_progress(chosen[-1]).best
         if best is None or best.metric not in dev:
             return
         value = dev[best.metric]
-        # Within 2 % lies what bfloat16 in training and float32 here make of the same weights.
+        # bfloat16 in training and float32 here differ by up to 2 % with the same weights.
         if is_better(best.metric, best.value, value, margin=0.02):
             log.warning(
                 "the mean of %d checkpoints has a dev %s of %.4g, the checkpoint of step %d alone "
-                "%.4g; make a model of that one with: dragoman average %s --output MODEL",
+                "%.4g; make a model from that one with: dragoman average %s --output MODEL",
                 len(chosen),
                 best.metric,
                 value,
@@ -424,7 +424,7 @@ class Experiment:
             )
 
     def chosen_checkpoints(self) -> list[Path]:
-        """Those whose mean is the model: the newest few, the newest, or the best one.
+        """The checkpoints to average into the model: the newest few, the newest, or the best.
 
         Raises:
             SavedError: the run has none yet.
@@ -440,7 +440,7 @@ class Experiment:
         return [path_of(self.run, best.step) if best else found[-1]]
 
     def saved_config(self) -> SavedConfig:
-        """What the model's own ``config.yaml`` says."""
+        """The content of the model's own ``config.yaml``."""
         return SavedConfig(
             source_language=self.config.source_language,
             target_language=self.config.target_language,
@@ -451,6 +451,6 @@ class Experiment:
 
 
 def _processes(parts: Sequence[CorpusPart]) -> int:
-    """One a core; a small corpus is sooner encoded than processes are started."""
+    """One process per core; none for a small corpus, which is encoded sooner than they start."""
     size = sum(path.stat().st_size for part in parts for path in part.files() if path.exists())
     return 1 if size < 20_000_000 else os.cpu_count() or 1

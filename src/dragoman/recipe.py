@@ -1,4 +1,4 @@
-"""What a run is described by: one YAML file, read into typed parts."""
+"""The description of a run: one YAML file, read into typed parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ONE, _SEVERAL = "one set", "sets by name"
 
 
 def _how_many_sets(values: Any) -> str:
-    """Whether the value of ``dev`` is a set, or several by name."""
+    """Whether the value of ``dev`` is one set, or several by name."""
     if not isinstance(values, dict) or not values:
         return _ONE
     each = values.values()
@@ -41,65 +41,65 @@ DevSets = Annotated[
     Annotated[CorpusPart, Tag(_ONE)] | Annotated[dict[str, CorpusPart], Tag(_SEVERAL)],
     Discriminator(_how_many_sets),
 ]
-"""A dev set, or several by name."""
+"""One dev set, or several by name."""
 
 
 class DataConfig(Config):
-    """Which text a model learns from and is measured on; paths are relative to the file.
+    """The text a model learns from and is evaluated on; paths are relative to the file.
 
-    Those that begin with `corpora/` are also looked for among the public corpora.
+    Paths that begin with `corpora/` are also looked up among the public corpora.
     """
 
     train: tuple[CorpusPart, ...] = Field(min_length=1)
     """Sentence pairs to learn from."""
     sampling_temperature: float | None = Field(None, ge=1, le=1000)
-    """Mixes directions of unequal size: a direction of n pairs is seen in proportion to n to the
-    power 1/temperature (Arivazhagan et al. 2019, who take 5). The largest is seen as its weights
-    say and the others more often. By default all are seen as their weights say."""
+    """Temperature for mixing directions of unequal size: a direction with n pairs is sampled in
+    proportion to n to the power 1/temperature (Arivazhagan et al. 2019, who use 5). The largest is
+    seen as its weights say and the others more often. By default weights alone decide."""
     dev: DevSets
-    """Pairs that tell when to stop and which checkpoint is best; never trained on. Of several
-    sets by name, such as one for each direction, the mean of their figures tells it."""
+    """Pairs that decide when to stop and which checkpoint is best; never trained on. With several
+    sets by name, such as one per direction, the mean of their figures decides."""
     test: dict[str, CorpusPart] = Field(default_factory=dict)
-    """Pairs to score the finished model on, by the name that the scores get."""
+    """Test sets on which the finished model is scored, by the name of their scores."""
     cleaning: CleaningConfig = CleaningConfig()
-    """What is dropped from the training text."""
+    """Which pairs are dropped from the training text."""
     max_pieces: int = Field(256, ge=1)
-    """Pairs with more pieces on a side are dropped from training."""
+    """Maximum length in pieces; training pairs with a longer side are dropped."""
     processes: int | None = Field(None, ge=1, le=1024)
-    """Processes that encode the text; one a core if not given."""
+    """Number of processes that encode the text. By default one per core."""
 
     @property
     def dev_sets(self) -> dict[str, CorpusPart]:
-        """Dev sets by the name that scores have: ``dev``, or ``dev_NAME`` of several."""
+        """Dev sets by the name of their scores: ``dev``, or ``dev_NAME`` if there are several."""
         if isinstance(self.dev, CorpusPart):
             return {"dev": self.dev}
         return {f"dev_{name}": part for name, part in self.dev.items()}
 
 
 class ExperimentConfig(Config):
-    """A run, wholly described.  ``dragoman train FILE`` carries it out."""
+    """The complete description of a run.  ``dragoman train FILE`` carries it out."""
 
     seed: int = Field(1, ge=0)
-    """Of initial weights, dropout, batches and samples."""
+    """Seed of initial weights, dropout, batches and samples."""
     source_language: str = "source"
     """Tag of the source language, such as en."""
     target_language: str = "target"
     """Tag of the target language, such as de."""
     data: DataConfig
-    """Text."""
+    """Training, dev and test text."""
     vocabulary: VocabularyConfig = VocabularyConfig()
-    """How text becomes pieces."""
+    """How text is split into pieces."""
     model: ModelConfig = TransformerConfig()
-    """Family and sizes."""
+    """Model family and sizes."""
     training: TrainingConfig = TrainingConfig()
-    """How the model learns."""
+    """How the model is trained."""
     search: SearchConfig = SearchConfig()
-    """How it translates: in validation, in tests and by default afterwards."""
+    """Search settings: for validation, tests and, by default, later translation."""
     evaluation: EvaluationConfig = EvaluationConfig()
     """How translations are scored."""
 
     def conflicts(self) -> Iterator[str]:
-        """Parts of the run that do not go together."""
+        """Parts of the run that contradict one another."""
         start = self.training.start_from
         if start is not None and start.vocabulary != "new":
             yield from self._unread_of_vocabulary(start.vocabulary)
@@ -111,10 +111,10 @@ class ExperimentConfig(Config):
         if self.search.coverage_penalty and not FAMILIES[self.model.family].has_attention():
             yield (
                 "search.coverage_penalty needs attention over the source, which model.family: "
-                f"{self.model.family} has not; set it to 0"
+                f"{self.model.family} lacks; set it to 0"
             )
         for name in self.data.test.keys() & {"dev", *self.data.dev_sets}:
-            yield f"data.test: {name} is the name of data.dev's scores; choose another"
+            yield f"data.test: {name} is the name of the scores of data.dev; choose another"
         metric = self.training.best_metric
         if metric != "loss" and metric not in self.evaluation.metrics:
             yield (
@@ -128,7 +128,7 @@ class ExperimentConfig(Config):
         yield from self._languages_that_do_not_fit()
 
     def _unread_alignments(self) -> Iterator[str]:
-        """Alignments that no objective reads, and an objective without any."""
+        """Alignments that no objective reads, and an objective that lacks them."""
         objective = self.training.objective
         if objective.reads_alignments and not any(one.alignments for one in self.data.train):
             yield (
@@ -144,13 +144,13 @@ class ExperimentConfig(Config):
                 )
 
     def _unread_of_vocabulary(self, choice: str) -> Iterator[str]:
-        """What another model's vocabulary, kept or extended, decides."""
+        """Settings that another model's vocabulary, kept or extended, decides."""
         circumstance = f"with training.start_from.vocabulary: {choice}"
         for problem in self.vocabulary.unread(circumstance, *_DECIDED_BY_PARENT[choice]):
             yield f"vocabulary.{problem}"
 
     def parts(self) -> Iterator[tuple[str, CorpusPart]]:
-        """All text, by the key that names it."""
+        """All text, by its configuration key."""
         for number, part in enumerate(self.data.train):
             yield f"data.train.{number}", part
         if isinstance(self.data.dev, CorpusPart):
@@ -162,40 +162,40 @@ class ExperimentConfig(Config):
             yield f"data.test.{name}", part
 
     def train_parts(self) -> list[CorpusPart]:
-        """What is learned from, each part with its languages."""
+        """The training parts, each with its languages."""
         return [self._resolved(part) for part in self.data.train]
 
     def dev_sets(self) -> dict[str, CorpusPart]:
-        """What decides, by the name that scores have, with languages."""
+        """The dev sets by the name of their scores, with languages."""
         return {name: self._resolved(part) for name, part in self.data.dev_sets.items()}
 
     def test_sets(self) -> dict[str, CorpusPart]:
-        """What the finished model is scored on, with languages."""
+        """The test sets, with languages."""
         return {name: self._resolved(part) for name, part in self.data.test.items()}
 
     def _resolved(self, part: CorpusPart) -> CorpusPart:
         return part.resolved(self.source_language, self.target_language)
 
     def directions(self) -> list[Direction]:
-        """What is translated into what with which tags, each once in the order of the parts."""
+        """The distinct translation directions and their tags, in the order of the parts."""
         found = [part.direction for part in self.train_parts()]
         return [one for number, one in enumerate(found) if one not in found[:number]]
 
     @property
     def has_opposite_directions(self) -> bool:
-        """Whether a language is read in one part and written in another."""
+        """Whether a language is the source of one part and the target of another."""
         directions = self.directions()
         sources = {one.source_language for one in directions}
         return any(one.target_language in sources for one in directions)
 
     def full_vocabulary(self) -> VocabularyConfig:
-        """The vocabulary's configuration with the tags that parts and transforms use."""
+        """The vocabulary configuration, with the tags that parts and transforms use."""
         used = (tag for part in self.train_parts() for tag in part.symbols())
         tags = (*self.vocabulary.tags, *missing_tags(used, self.vocabulary.tags))
         return self.vocabulary.model_copy(update={"tags": tags})
 
     def _languages_that_do_not_fit(self) -> Iterator[str]:
-        """Tags that nothing learns, sets that change, and targets that nothing tells apart."""
+        """Tags not in training, sets that change between epochs, and ambiguous targets."""
         train = self.train_parts()
         for number, part in enumerate(train):
             if any(tag in _UNNAMED for tag in part.symbols()):
@@ -209,7 +209,7 @@ class ExperimentConfig(Config):
                 continue
             if part.epoch_transforms:
                 yield (
-                    f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, and a set that "
+                    f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, but a set that "
                     "scores are compared on must not change; remove it"
                 )
             lacking = missing_tags(self._resolved(part).symbols(), known)
@@ -221,7 +221,7 @@ class ExperimentConfig(Config):
         yield from self._targets_without_tag()
 
     def _targets_without_tag(self) -> Iterator[str]:
-        """What one source, with the same tags, is to become in several languages."""
+        """Sources translated into several languages with the same tags."""
         targets: dict[tuple[str, tuple[str, ...]], set[str]] = {}
         for one in self.directions():
             told = targets.setdefault((one.source_language, one.tags), set())
@@ -230,12 +230,12 @@ class ExperimentConfig(Config):
             if len(languages) > 1:
                 yield (
                     f"data.train: {source} is translated into {' and '.join(sorted(languages))}, "
-                    "and nothing tells the model which is wanted; add transforms: [{kind: tag}] "
+                    "and nothing shows the model which is wanted; add transforms: [{kind: tag}] "
                     "to these parts"
                 )
 
     def _sides_that_do_not_fit(self) -> Iterator[str]:
-        """A source that is not read is a mistake as much as one that is missing."""
+        """A missing source, and a source that the model does not read."""
         reads = self.model.reads_source
         for name, part in self.parts():
             if reads and not part.gives_source:
@@ -265,16 +265,16 @@ _DECIDED_BY_PARENT = {
     "keep": (*_OF_THE_KIND, "size", "character_coverage", "tags", "balance", "training_pairs"),
     "extend": _OF_THE_KIND,
 }
-"""Settings of the vocabulary that are not read, by ``training.start_from.vocabulary``."""
+"""Vocabulary settings that are ignored, by ``training.start_from.vocabulary``."""
 
 
 def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
-    """The experiment that a YAML file describes, with paths made absolute.
+    """Read the experiment that a YAML file describes, with paths made absolute.
 
-    Its key ``base`` may name another such file, of which it then says the differences only.
+    Its key ``base`` may name another such file; it then contains only the differences.
 
     Args:
-        path: the file; where there is none, the name of a recipe that comes with Dragoman.
+        path: the file or, if there is none, the name of a bundled recipe.
         settings: overrides such as ``training.step_tokens=4096``.
 
     Raises:
@@ -289,7 +289,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         replaced=("data.dev", "data.test", "training.objective"),
         families={"model": "transformer"},
     )
-    # The file's own start is absolute by now; --set names a run from where the user is.
+    # The file's own start is absolute by now; --set is relative to the current directory.
     _forget_inherited(whole, own, override(whole, list(settings)))
     values = _relocate_start(override(whole, list(settings)), Path.cwd())
     values = _relocate(values, Path(os.path.realpath(path)).parent)
@@ -300,7 +300,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
 
 
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
-    """Text that cannot be read, or only once; what is missing is left to whoever reads it."""
+    """Text that cannot be read, or only once; whatever reads a missing file reports it."""
     for name, part in config.parts():
         for file in part.files():
             try:
@@ -314,7 +314,7 @@ def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
 
 
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Relative paths made absolute; what is misplaced is left for ``parse`` to tell."""
+    """Make relative paths absolute; ``parse`` reports misplaced values."""
     values = _relocate_start(values, folder)
     data = values.get("data")
     if not isinstance(data, dict):
@@ -332,7 +332,7 @@ def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:
-    """Drop what bases say of a vocabulary that is another model's: the natural base is its recipe.
+    """Drop vocabulary settings of bases if another model's is used: the base is often its recipe.
 
     Args:
         whole: the file with its bases; changed.
@@ -350,7 +350,7 @@ def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[st
 
 
 def _relocate_start(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The same of the model that training starts from."""
+    """Make the path of the model to start from absolute."""
     training = values.get("training")
     start = training.get("start_from") if isinstance(training, dict) else None
     if isinstance(start, str):

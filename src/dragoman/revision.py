@@ -1,4 +1,4 @@
-"""What may still change of a run that has begun: its end, its intervals, search and scores."""
+"""What may still change in a run that has begun: its end, its intervals, search and scores."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ CHANGEABLE = (
     "search",
     "evaluation",
 )
-"""Keys, and sections as a whole: with all else the same, the steps that were taken stay true."""
+"""Keys and whole sections: changing them leaves the steps already taken valid."""
 
-_JUMP = 0.1  # of the larger rate: below, it is lost in what Adam makes of each gradient
+_JUMP = 0.1  # of the larger rate: smaller jumps are lost in Adam's normalisation
 
 
 def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> ExperimentConfig:
-    """The configuration of a run that has begun, with ``settings`` laid over it.
+    """The configuration of a run that has begun, overridden by ``settings``.
 
-    It warns where the learning rate jumps.
+    Warns if the learning rate would jump.
 
     Args:
         config: what the run's ``config.yaml`` says.
         settings: such as ``training.max_steps=4000``.
-        run: its directory, whose newest checkpoint tells how far it has come.
+        run: its directory, whose newest checkpoint shows how far it has come.
 
     Raises:
-        ConfigError: something else would change, a limit is passed already, or a value is wrong.
+        ConfigError: another setting would change, a limit is already passed, or a value is wrong.
         SavedError: the newest checkpoint is damaged.
     """
     where = run / CONFIG_FILE
@@ -62,7 +62,7 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
     changed = list(_changed(before, _plain(after)))
     if refused := [key for key in changed if not _may_change(key)]:
         raise ConfigError(
-            f"{run}: {', '.join(refused)} cannot change in a run that has begun; begin another "
+            f"{run}: {', '.join(refused)} cannot change in a run that has begun; start another "
             f"with: dragoman train {where} --run OTHER --set KEY=VALUE. What can change: "
             f"{', '.join(CHANGEABLE)}"
         )
@@ -78,14 +78,14 @@ def progress_of(run: Path) -> Progress:
     """How far a run has come, by its newest checkpoint.
 
     Raises:
-        SavedError: that is damaged.
+        SavedError: that checkpoint is damaged.
     """
     found = checkpoints(run)
     return read_progress(found[-1]) if found else Progress()
 
 
 def ended_by(config: ExperimentConfig, run: Path) -> str | None:
-    """The limit that a run has reached, such as "training.max_steps: 4000"; None before that.
+    """The limit that a run has reached, such as "training.max_steps: 4000"; None if none.
 
     Raises:
         SavedError: its newest checkpoint is damaged.
@@ -114,16 +114,16 @@ def _may_change(key: str) -> bool:
 
 
 def _warn_of_a_jump(before: ExperimentConfig, after: ExperimentConfig, step: int) -> None:
-    """A decay that ended, or was near its end, begins again from higher up."""
+    """Warn if a decay that ended, or was near its end, would begin again at a higher rate."""
     old, new = (
         learning_rate(one.training.schedule, step + 1, one.model.d_model, one.training.max_steps)
         for one in (before, after)
     )
     if abs(new - old) > _JUMP * max(new, old):
         log.warning(
-            "with another max_steps the learning rate of step %d is %.3g and not %.3g: the decay "
-            "(%s) goes to the new end, as if it had been meant from the first step; the loss may "
-            "rise for a while",
+            "with the new max_steps the learning rate of step %d is %.3g, not %.3g: the %s decay "
+            "now ends at max_steps, as if planned from the first step; the loss may rise for a "
+            "while",
             step + 1,
             new,
             old,

@@ -1,7 +1,7 @@
-"""The directory of a run: what makes one, and that only one process at a time works in it.
+"""The directory of a run: recognising it, and locking it so that one process at a time uses it.
 
-A run keeps ``.dragoman``, by which it is recognised and which is locked while somebody works in
-it.  Reading a run, as translating with its model does, needs no lock.
+A run contains ``.dragoman``, which identifies it and is locked while a process works in it.
+Reading a run, for example to translate with its model, needs no lock.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_run(directory: Path) -> bool:
 
 
 def _is_unmarked_run(directory: Path) -> bool:
-    """A configuration alone may be anybody's; beside what a run makes of it, it is a run's."""
+    """A configuration alone proves nothing; beside files that a run writes, it is a run's."""
     begun = (
         (directory / DATA_DIRECTORY / MANIFEST).is_file()
         or (directory / ORIGIN_FILE).is_file()
@@ -50,18 +50,18 @@ def _is_unmarked_run(directory: Path) -> bool:
 
 
 def check_usable(directory: Path) -> None:
-    """Refuse to make a run where files of another kind are, which it might overwrite.
+    """Refuse a directory with other files, which a run might overwrite.
 
-    A directory may be absent, empty or a run, or hold vocabularies that the run is to use; hidden
-    files do not matter.
+    The directory may be absent, empty, a run, or hold vocabularies for the run; hidden files are
+    ignored.
 
     Raises:
-        ConfigError: it holds something else, or its name is no text.
+        ConfigError: it holds something else, or its name is not UTF-8.
         StorageError: it cannot be read, or is a file.
     """
     try:
         str(directory).encode()
-    except UnicodeEncodeError:  # safetensors opens no such path
+    except UnicodeEncodeError:  # safetensors cannot open such a path
         raise ConfigError(
             f"{str(directory)!r}: the name is not UTF-8; choose another directory with --run"
         ) from None
@@ -71,7 +71,7 @@ def check_usable(directory: Path) -> None:
         strangers = {name for name in os.listdir(directory) if not name.startswith(".")}
         if strangers := strangers - _SHAREABLE:
             raise ConfigError(
-                f"{directory}: holds {min(strangers)} and is no run; choose a new or empty "
+                f"{directory}: holds {min(strangers)} and is not a run; choose a new or empty "
                 "directory with --run"
             )
 
@@ -82,7 +82,7 @@ def begin(directory: Path) -> Iterator[None]:
 
     Raises:
         ConfigError: it holds something else.
-        SavedError: another process works in it.
+        SavedError: another process is using it.
         StorageError: it cannot be read or written.
     """
     check_usable(directory)
@@ -92,13 +92,13 @@ def begin(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def claim(run: Path) -> Iterator[None]:
-    """Work in a run as the only process that does; sweep what a killed one left.
+    """Lock a run for this process, and clean up what a killed one left.
 
-    A process that has claimed a run may claim it again.  Of several processes that train together,
-    only the first claims it for all; a claim of the others does nothing.
+    A process that has claimed a run may claim it again.  Of processes that train together, the
+    first claims it for all; a claim by the others does nothing.
 
     Raises:
-        SavedError: another process works in it.
+        SavedError: another process is using it.
         StorageError: the directory cannot be written.
     """
     key = run.absolute()
@@ -107,7 +107,7 @@ def claim(run: Path) -> Iterator[None]:
         return
     with storage_errors(run):
         run.mkdir(parents=True, exist_ok=True)
-        # Not written anew, or others would lock another file of the same name.
+        # Written in place: after a replacement others would lock another file of the same name.
         descriptor = os.open(run / MARKER, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         _lock(descriptor, run)
@@ -124,12 +124,12 @@ def _lock(descriptor: int, run: Path) -> None:
     try:
         if not lock(descriptor):
             log.warning(
-                "%s: its file system has no locks; see to it that no other process works there",
+                "%s: its file system has no locks; make sure that no other process uses it",
                 run,
             )
     except BlockingIOError:
         raise SavedError(
-            f"{run}: {_holder(descriptor)} works in this run; wait until it ends, or choose "
+            f"{run}: {_holder(descriptor)} is using this run; wait until it ends, or choose "
             "another directory with --run"
         ) from None
     holder = {"process": os.getpid(), "host": socket.gethostname()}

@@ -1,6 +1,6 @@
 """Scoring a model on a dev or test set, and ``scores.json``, where a run keeps its scores.
 
-Processes that train together share the sentences of a set, so that none waits for another.
+Processes that train together divide the sentences of a set evenly.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ log = logging.getLogger(__name__)
 SCORES_FILE = "scores.json"
 
 Report = dict[str, Any]
-"""Of one set: its languages, ``loss`` and ``perplexity`` as numbers, metrics as value and
+"""Figures of one set: its languages, ``loss`` and ``perplexity`` as numbers, metrics as value and
 signature."""
 
 
 class Validation:
-    """Scores models on one set of pairs, through the same search that users get.
+    """Scores models on one set of pairs, with the same search as in translation.
 
     Args:
-        part: the pairs; those with an empty side are left out.
+        part: the pairs; those with an empty side are excluded.
         vocabularies: of the models.
         search: how to translate.
         evaluation: how to score.
-        world: the processes that share the sentences; every one of them gets all figures.
+        world: the processes that share the sentences; each of them gets all figures.
 
     Raises:
         DataError: no pair has all its sides filled.
-        MissingExtraError: what a metric needs is not installed.
+        MissingExtraError: a package that a metric needs is not installed.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Validation:
         self.references = [pair.target for pair in pairs]
 
     def check_lengths(self, model: TranslationModel) -> None:
-        """Whether a model of this kind can read all lines; cheap, and known before it is trained.
+        """Check before training that a model of this kind can read all lines; cheap.
 
         Raises:
             DataError: one is longer than ``max_source_pieces`` or the model's positions.
@@ -87,11 +87,11 @@ class Validation:
             raise DataError(f"{self._name}: {reason}")
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Loss in nats a token, perplexity, and each metric by name."""
+        """Loss in nats per token, perplexity, and each metric by name."""
         return figures(self.report(model))
 
     def report(self, model: TranslationModel) -> Report:
-        """The same figures, metrics with their signatures.
+        """The same figures, with the signatures of metrics.
 
         Raises:
             WorkerError: another process failed at its share.
@@ -99,7 +99,7 @@ class Validation:
         translator = Translator([model], self._vocabularies, self._search)
         shares = self._shares()
         found = self._world.gather(lambda: self._measure(translator, shares[self._world.rank]))
-        # In the order of the lines, so that figures do not depend on who measured what.
+        # In the order of the lines, so that figures do not depend on the number of processes.
         scored = _in_order(shares, [part["scored"] for part in found])
         log_probability, tokens = total([Scored(*line) for line in scored])
         source_language, target_language = self._languages
@@ -114,7 +114,7 @@ class Validation:
         return report
 
     def _shares(self) -> list[list[int]]:
-        """Numbers of the sentences that each process takes: as many to each, as long as others'."""
+        """Indices of the sentences of each process: equal in number and similar in length."""
 
         def characters(number: int) -> int:
             source = self.sources[number] if self.sources is not None else ""
@@ -130,12 +130,12 @@ class Validation:
         references = [self.references[number] for number in numbers]
         found: dict[str, Any] = {"scored": translator.score(sources, references)}
         if self._evaluation.metrics:
-            assert sources is not None, "the configuration sees to it"
+            assert sources is not None, "the configuration ensures it"
             found["hypotheses"] = translator.translate(sources)
         return found
 
     def _score(self, hypotheses: list[str]) -> Report:
-        """The metrics of translations."""
+        """Metrics of the translations."""
         if self._world.is_leader and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
         scores = score_corpus(hypotheses, [self.references], self._evaluation)
@@ -146,7 +146,7 @@ class Validation:
 
 
 class MeanValidation:
-    """Several dev sets: the mean of each figure tells the best checkpoint, sets count alike.
+    """Several dev sets: the mean of each figure, with equal weights, selects the best checkpoint.
 
     Args:
         sets: by the names of their scores, such as ``dev_en-de``.
@@ -156,7 +156,7 @@ class MeanValidation:
         self._sets = sets
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Mean figures by name; of several sets, also those of each as ``bleu/dev_en-de``."""
+        """Mean figures by name; with several sets, also those of each, as ``bleu/dev_en-de``."""
         found = {name: validation(model) for name, validation in self._sets.items()}
         means = mean_figures(found)
         if len(found) > 1:
@@ -174,7 +174,7 @@ def mean_figures(sets: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
 
 
 def _in_order(shares: list[list[int]], found: list[list[Any]]) -> list[Any]:
-    """What was found for each sentence, in the order of the sentences."""
+    """Results of all processes in the order of the sentences."""
     pairs = zip(chain(*shares), chain(*found), strict=True)
     return [one for _, one in sorted(pairs, key=itemgetter(0))]
 
@@ -182,7 +182,7 @@ def _in_order(shares: list[list[int]], found: list[list[Any]]) -> list[Any]:
 def too_long(
     pairs: Sequence[Pair], vocabularies: Vocabularies, search: SearchConfig, positions: int | None
 ) -> str | None:
-    """What to tell of the first line that cannot be translated or scored; None if all can."""
+    """Why the first line that cannot be translated or scored cannot be; None if all can."""
     sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
     targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
     for pair, source, target in zip(pairs, sources, targets, strict=True):
@@ -202,7 +202,7 @@ def figures(report: Report) -> dict[str, float]:
 
 
 def write_scores(run: Path, checkpoints: list[str], reports: dict[str, Report]) -> None:
-    """Write ``scores.json``: which checkpoints the model is made of, and a report for each set.
+    """Write ``scores.json``: the checkpoints that make up the model, and a report for each set.
 
     Raises:
         StorageError: the disk refuses.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, device_option, json_option, rising_numbers
+from dragoman.apps.cli.options import PATH, device_option, json_option, rising_numbers
 from dragoman.apps.progress import counting, quiet_option, tell
 from dragoman.apps.results import print_json
 from studies.command import StudyCommand
@@ -79,7 +79,7 @@ def _odd(option: str, default: int, text: str) -> Callable[[Function], Function]
 @click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads.  [default: PyTorch's]")
 @device_option
 @click.option(
-    "--output", metavar="DIRECTORY", type=EXISTING, help="Write layers.json, .md and .svg there."
+    "--output", metavar="DIRECTORY", type=PATH, help="Write layers.json, .md and .svg there."
 )
 @json_option
 def layers(

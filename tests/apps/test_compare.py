@@ -67,7 +67,7 @@ def test_files_of_somebody_else_are_not_touched(
 ) -> None:
     (tmp_path / "comparison.md").write_text("precious", encoding="utf-8")
     line = one_error(dragoman("compare", *recipes, "--output", tmp_path, "--plan"), 2)
-    assert "holds comparison.md and is no comparison; choose a new or empty directory" in line
+    assert "holds comparison.md and is not a comparison; choose a new or empty directory" in line
     assert [path.name for path in tmp_path.iterdir()] == ["comparison.md"]
 
 
@@ -125,7 +125,7 @@ class TestBudget:
         experiment = planned().experiment
         experiment._decide_start(World.alone())
         assert planned().experiment.config == experiment.config
-        with pytest.raises(ConfigError, match="begun with another recipe"):
+        with pytest.raises(ConfigError, match="its recipe changed since it was begun"):
             planned(digest="0" * 64)
 
     @pytest.mark.parametrize("budget", [Budget(), Budget(flops=FLOPS)])
@@ -142,7 +142,7 @@ class TestBudget:
         decided = experiment.config.training.precision
         assert planned("auto").experiment.config.training.precision == decided != "auto"
         assert planned(decided).experiment.config == experiment.config
-        with pytest.raises(ConfigError, match="begun with another recipe"):
+        with pytest.raises(ConfigError, match="its recipe changed since it was begun"):
             planned({"float32": "bfloat16", "bfloat16": "float32"}[decided])
 
     def test_other_limits_do_not_hold(self, recipes: list[Path], tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def finished(recipes: list[Path], output: Path) -> Outcome:
     assert (wide["name"], wide["run"]) == ("wide", str(output / "wide"))
     assert f"{wide['steps']:,} steps of {wide['target_tokens_per_step']:,.0f} " in left.out
     outcome = call(*arguments, "--ensemble", "wide+recurrent")
-    assert "Nothing is left to train" in call(*arguments, "--plan").out
+    assert "Nothing left to train" in call(*arguments, "--plan").out
     assert outcome.code == 0, outcome.err
     return outcome
 
@@ -221,17 +221,17 @@ class TestComparison:
     def test_it_says_what_it_does(self, finished: Outcome) -> None:
         said = iter(finished.err.splitlines())
         for stage in (
-            "20 sentences of news are translated by all",
+            "20 sentences of news to be translated by all",
             "wide: preparing its text",
             "recurrent: preparing its text",
             "wide (1 of 2): training",
             "scoring the model on news: 20 sentences",
-            "recurrent (2 of 2): trained already",
-            "wide: translating news for its scores, then reading the references",
-            "wide+recurrent: translating news for its scores, then reading the references",
+            "recurrent (2 of 2): already trained",
+            "wide: translating news for its scores, then scoring the references",
+            "wide+recurrent: translating news for its scores, then scoring the references",
             "scoring: intervals from 1,000 resamples, significance of each difference by paired "
             "approximate randomisation",
-            "measuring the machine, and how fast all train and translate, in turns",
+            "measuring the machine, and in turns the speed of training and translation",
         ):
             assert f"dragoman: {stage}" in said, stage  # after the one before
 
@@ -242,7 +242,7 @@ class TestComparison:
         before = [path.stat().st_mtime_ns for path in models]
         outcome = dragoman("compare", *recipes, "--flops", FLOPS, "--output", output, "--json")
         assert outcome.code == 0, outcome.err
-        assert "dragoman: wide (1 of 2): trained already\n" in outcome.err
+        assert "dragoman: wide (1 of 2): already trained\n" in outcome.err
         printed, written = json.loads(outcome.out), output / "comparison.json"
         assert printed == json.loads(written.read_text(encoding="utf-8"))
         assert [path.stat().st_mtime_ns for path in models] == before
@@ -261,7 +261,7 @@ class TestComparison:
         line = one_error(dragoman(*arguments, "--flops", 2 * FLOPS), 2)
         assert "a comparison with 6e+08 training FLOPs each was begun here" in line
         line = one_error(dragoman(*arguments, "--flops", FLOPS, "--set", "seed=4"), 2)
-        assert "begun with another recipe" in line
+        assert "its recipe changed since it was begun" in line
 
 
 class TestMistakes:
@@ -275,7 +275,7 @@ class TestMistakes:
         )
         output = tmp_path / "output"
         line = one_error(dragoman("compare", recipes[0], other, "--output", output), 2)
-        assert "other: its news is not the first recipe's" in line
+        assert "other: its news differs from the first recipe's" in line
         line = one_error(dragoman("compare", recipes[0], "--test-set", "x", "--output", output), 2)
         assert "--test-set x: not among the test sets of the recipe (news)" in line
 
@@ -283,8 +283,8 @@ class TestMistakes:
         ("ensemble", "problem"),
         [
             ("wide+x", "x is not among"),
-            ("wide", "two members or more"),
-            ("wide+wide+recurrent", "each once"),
+            ("wide", "two or more members"),
+            ("wide+wide+recurrent", "each only once"),
         ],
     )
     def test_ensembles_are_of_the_recipes(
@@ -301,7 +301,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("setting", "problem"),
         [
-            ("evaluation.metrics=[]", "nothing to compare by"),
+            ("evaluation.metrics=[]", "name at least one metric to compare by"),
             ("vocabulary={size: 130}", "have different vocabularies"),
         ],
     )
@@ -347,7 +347,7 @@ class TestMistakes:
             encoding="utf-8",
         )
         arguments = ["compare", other, recipes[0], "--output", tmp_path / "output"]
-        assert "other: a language model translates nothing" in one_error(dragoman(*arguments), 2)
+        assert "other: a language model has no translations" in one_error(dragoman(*arguments), 2)
 
     def test_the_same_file_by_another_name_is_the_same(
         self, recipes: list[Path], text: Path, tmp_path: Path, dragoman: CommandLine
@@ -378,14 +378,14 @@ class TestMistakes:
 
         monkeypatch.setattr("dragoman.apps.compare.comparison.train_run", stop)
         arguments = ["compare", *recipes, "--flops", FLOPS, "--output", tmp_path]
-        assert "give the same command to go on" in one_error(dragoman(*arguments), 143)
+        assert "repeat the command to continue" in one_error(dragoman(*arguments), 143)
 
     def test_names_must_differ(
         self, recipes: list[Path], tmp_path: Path, dragoman: CommandLine
     ) -> None:
         line = one_error(dragoman("compare", recipes[0], recipes[0], "--output", tmp_path), 2)
-        assert "two recipes of the name wide" in line
+        assert "two recipes are named wide" in line
 
     def test_one_budget_only(self, recipes: list[Path], dragoman: CommandLine) -> None:
         outcome = dragoman("compare", recipes[0], "--flops", 1e9, "--minutes", 1)
-        assert "exclude one another" in one_error(outcome, 2)
+        assert "exclude each other" in one_error(outcome, 2)

@@ -35,7 +35,7 @@ def test_text_of_somebody_else_is_not_overwritten(dragoman: CommandLine, tmp_pat
     text.parent.mkdir()
     text.write_text("precious", encoding="utf-8")
     line = one_error(dragoman("demo", "--directory", tmp_path), 2)
-    assert "holds text and is no demo; choose a new or empty directory" in line
+    assert "holds text and is not a demo; choose a new or empty directory" in line
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [text]
     assert text.read_text(encoding="utf-8") == "precious"
 
@@ -54,7 +54,7 @@ def test_from_nothing_to_a_report(
         one_error(dragoman("demo", "--directory", directory), 6)
     outcome = dragoman("demo", "--directory", directory)
     assert outcome.code == 0, outcome.err
-    assert "going on with the demo" in outcome.err
+    assert "resuming the demo" in outcome.err
     assert "Exact match: " in outcome.out
     assert outcome.out.count("→") >= 8
     report = (directory / "run" / "report.html").read_text(encoding="utf-8")

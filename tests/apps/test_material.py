@@ -115,7 +115,7 @@ def test_what_is_not_clear(
 def test_files_that_are_none(folder: Path) -> None:
     with pytest.raises(DataError, match=r"train\.fr: no such file"):
         find(folder, "train.en", "train.fr")
-    with pytest.raises(DataError, match="is no file"):
+    with pytest.raises(DataError, match="not a file"):
         find_material([folder, folder])
 
 

@@ -8,7 +8,7 @@ EARLY = [9.2] * 50
 def test_a_flat_loss_is_told() -> None:
     message = learns_nothing(EARLY, 9.1, 500)
     assert message is not None
-    assert "nothing is learned: the loss is 9.10 nats a token, it was 9.20" in message
+    assert "nothing is being learned: the loss is 9.10 nats per token, after 9.20" in message
 
 
 def test_a_falling_loss_or_an_early_step_is_not() -> None:

@@ -174,5 +174,5 @@ def test_an_objective_of_several_passes_is_told() -> None:
     settings = (OptimizerConfig(), torch.float32, None)
     optimizer = OverlappingOptimizer(model, *settings, world=world, part_numbers=PART_NUMBERS)
     optimizer.expect_last()
-    with pytest.raises(ConfigError, match="send_gradients: during is for objectives with one"):
+    with pytest.raises(ConfigError, match="send_gradients: during needs an objective with one"):
         Twice(0.1).backward(model, next(Reversal().all_batches()), 1.0)

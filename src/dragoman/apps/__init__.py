@@ -1,1 +1,1 @@
-"""Doors to the world: the command line, reports and plots."""
+"""The user-facing layer: the command line, reports and plots."""

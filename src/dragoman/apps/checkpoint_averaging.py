@@ -1,4 +1,4 @@
-"""A model from several checkpoints, of one run or named one by one."""
+"""A model averaged from several checkpoints, of one run or named individually."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
 
     Args:
         paths: runs, of which the newest ``last`` checkpoints are taken; checkpoints; models.
-        last: checkpoints of a run.
+        last: number of checkpoints per run.
         output: a directory that does not exist.
 
     Raises:
         ConfigError: ``output`` exists.
-        SavedError: one is missing, damaged or of another configuration or vocabulary; or another
-            process works in the run that ``output`` lies in.
+        SavedError: one is missing, damaged or from another configuration or vocabulary; or another
+            process is using the run that contains ``output``.
     """
     if os.path.lexists(output):
         raise ConfigError(f"{output}: exists already; name a directory that does not")
@@ -41,7 +41,7 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
 
 
 def _weights_of(path: Path, last: int) -> list[Path]:
-    """The directories with weights that ``path`` means."""
+    """The directories of weights that ``path`` refers to."""
     if found := checkpoints(path)[-last:]:
         return found
     if os.path.isfile(path / WEIGHTS_FILE):

@@ -1,4 +1,4 @@
-"""The demo: from nothing to a measured translation in two minutes, with no download."""
+"""The demo: from nothing to measured translations in two minutes, without a download."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ EXPERIMENT: dict[str, Any] = {
         "best_metric": "loss",
     },
 }
-"""Small and fast; ``demo.yaml`` in the demo's directory says the same and can be played with."""
+"""Small and fast; ``demo.yaml`` in the demo directory is a copy to experiment with."""
 
 
 def run_demo(directory: Path) -> None:
-    """Write text, train, translate, score and report; go on where an earlier call stopped.
+    """Write text, train, translate, score and report; resume where an earlier call stopped.
 
     Raises:
-        ConfigError: the demo was run to its end there, or the directory holds something else; or
+        ConfigError: the demo is already finished there, the directory holds something else, or
             several processes were started.
         SavedError: another process runs the demo there.
         StorageError: the directory cannot be written.
@@ -76,7 +76,7 @@ def run_demo(directory: Path) -> None:
     run = directory / RUN_DIRECTORY
     if has_model(run):
         raise ConfigError(
-            f"{directory}: the demo is there already; look at {run / 'report.html'}, or choose "
+            f"{directory}: the demo is already finished; look at {run / 'report.html'}, or choose "
             "another place with --directory"
         )
     _check_directory(directory, run)
@@ -95,21 +95,21 @@ def run_demo(directory: Path) -> None:
 
 
 def _check_directory(directory: Path, run: Path) -> None:
-    """Where text of somebody else may lie, none is written."""
+    """Refuse a directory with other files, to overwrite none."""
     with storage_errors(directory):
         names = os.listdir(directory) if directory.exists() else []
     strangers = [name for name in names if not name.startswith(".")]
     if strangers and not is_run(run):
         raise ConfigError(
-            f"{directory}: holds {min(strangers)} and is no demo; choose a new or empty directory "
-            "with --directory"
+            f"{directory}: holds {min(strangers)} and is not a demo; choose a new or empty "
+            "directory with --directory"
         )
 
 
 def _experiment(directory: Path, run: Path) -> Experiment:
-    """The run as it stands, or a new one with its text."""
+    """The run as it is, or a new one with its text."""
     if (run / CONFIG_FILE).is_file():
-        tell(f"going on with the demo in {directory}")
+        tell(f"resuming the demo in {directory}")
         return Experiment.open(run)
     write(directory / TEXT_DIRECTORY, _ROWS, dev=_DEV, test=_TEST)
     with atomic_write(directory / EXPERIMENT_FILE) as stream:

@@ -1,4 +1,4 @@
-"""What the files of a command line are: corpora, their languages, and which side is which."""
+"""What the files of a command line contain: corpora, their languages, and which side is which."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from dragoman.text.sides import language_of_file
 
 @dataclass(frozen=True)
 class Material:
-    """The text that a configuration is made for; paths are absolute."""
+    """The text for which a configuration is made; paths are absolute."""
 
     source_language: str
     target_language: str
     train: CorpusPart
     dev: CorpusPart | None
-    """None where it has to be split off."""
+    """None if it has to be split off."""
     test: CorpusPart | None
-    """The same."""
+    """None if it has to be split off."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user named, and how files are read."""
+    """Sides and format as given by the user."""
 
     source: str | None = None
-    """Column, key or language of the source; of plain files, its language."""
+    """Column, key or language of the source; for plain files, its language."""
     target: str | None = None
-    """The same of the target."""
+    """Column, key or language of the target; for plain files, its language."""
     format: str | None = None
-    """Where suffixes do not tell it."""
+    """Format of the files, where suffixes do not determine it."""
 
 
 def find_material(
@@ -47,18 +47,18 @@ def find_material(
     target: str | None = None,
     file_format: str | None = None,
 ) -> Material:
-    """Find out what the files hold.
+    """Find out what the files contain.
 
     Args:
         files: one with both sides, or two plain ones.
-        dev: the same for the dev set; none if it is to be split off.
-        test: the same for the test set.
-        source: column, key or language of the source; of plain files, its language.
-        target: the same of the target.
-        file_format: where suffixes do not tell it.
+        dev: likewise for the dev set; empty if it is to be split off.
+        test: likewise for the test set.
+        source: column, key or language of the source; for plain files, its language.
+        target: likewise for the target.
+        file_format: where suffixes do not determine it.
 
     Raises:
-        ConfigError: which languages are meant is not clear; the message names those there are.
+        ConfigError: the languages are ambiguous; the message lists those present.
         DataError: a file cannot be read.
     """
     choice = Choice(source, target, file_format)
@@ -76,7 +76,7 @@ def find_part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[
     """One file with both sides, or two plain ones, and the languages of its source and target.
 
     Raises:
-        ConfigError: which languages are meant is not clear; the message names those there are.
+        ConfigError: the languages are ambiguous; the message lists those present.
         DataError: a file cannot be read.
     """
     _check_files(*files)
@@ -86,8 +86,8 @@ def find_part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[
 def _check_files(*files: Path) -> None:
     for path in files:
         if not path.is_file():
-            there = "is no file" if path.exists() else "no such file"
-            raise DataError(f"{path}: {there}; give the path of a text")
+            there = "not a file" if path.exists() else "no such file"
+            raise DataError(f"{path}: {there}; give the path of a text file")
 
 
 def _beside(
@@ -105,7 +105,7 @@ def _beside(
 
 def _what_to_give() -> str:
     names = ", ".join(file_formats())
-    return f"give one file that has both sides ({names}) or two plain files, source first"
+    return f"give one file with both sides ({names}) or two plain files, source first"
 
 
 def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
@@ -120,7 +120,7 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
         if choice.format is not None:
             raise
         raise ConfigError(
-            f"{path}: its suffix does not tell what it is; name it with --format, or "
+            f"{path}: its suffix does not determine its format; name it with --format, or "
             f"{_what_to_give()}"
         ) from error
     if not form.one_file:
@@ -131,13 +131,13 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
         return CorpusPart(path=str(path), format=choice.format), languages
     names = _chosen(form.offered_sides(path), choice, path)
     part = CorpusPart(path=str(path), source=names[0], target=names[1], format=choice.format)
-    # A key of JSONL may have the objects around it in its name.
+    # A JSONL key may be prefixed with the objects that contain it.
     source, target = (name.rpartition(".")[2] for name in names)
     return part, (source, target) if source != target else names
 
 
 def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
-    """Two plain files: their suffixes are languages, unless the user names these."""
+    """Two plain files; their suffixes are the languages unless the user names these."""
     suffixes = [language_of_file(path) for path in files]
     ours = list(files)
     if suffixes[::-1] == [choice.source, choice.target]:
@@ -150,15 +150,15 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
     source, target = choice.source or suffixes[0], choice.target or suffixes[1]
     if source is None or target is None or source == target:
         raise ConfigError(
-            f"{files[0]} and {files[1]}: their suffixes do not tell two languages, as train.en and "
-            "train.de do; name them with --source and --target, such as --source en --target de"
+            f"{files[0]} and {files[1]}: their suffixes are not two languages, as in train.en and "
+            "train.de; name them with --source and --target, such as --source en --target de"
         )
     paths = [str(path.absolute()) for path in ours]
     return CorpusPart(source=paths[0], target=paths[1]), (source, target)
 
 
 def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, str]:
-    """The two sides that are meant: those named, or those that nothing else could be."""
+    """The two sides that are meant: those named, or the only possible ones."""
     if choice.source is not None and choice.target is not None:
         if choice.source == choice.target:
             raise ConfigError(f"--source and --target are both {choice.source!r}; name two sides")
@@ -166,7 +166,7 @@ def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, st
     named = {choice.source, choice.target}
     open_names = [name for name in offered if name not in named]
     languages = [name for name in open_names if is_language_tag(name.rpartition(".")[2])]
-    # Indonesian among others is likelier the number of a row.
+    # Among others, "id" is more likely a row number than Indonesian.
     languages = [name for name in languages if name.lower() != "id" or len(offered) <= 2]
     wanted = 2 - len(named - {None})
     for candidates in (open_names, languages):

@@ -1,7 +1,7 @@
-"""What commands tell on standard error while they work: the one home of progress.
+"""Progress of commands on standard error.
 
-On a terminal it is a bar; anywhere else, such as in a log file, a plain line now and then; and
-nothing after ``--quiet``, which leaves warnings and errors.
+On a terminal it is a bar; elsewhere, such as in a log file, an occasional plain line.  ``--quiet``
+turns it off, except for warnings and errors.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import click
 log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 30.0
-"""Between two plain lines of the same work."""
-_SOON_SECONDS = 1.0  # what takes less is not worth a bar
+"""Seconds between two plain lines of the same work."""
+_SOON_SECONDS = 1.0  # shorter work gets no bar
 
 _QUIET = "dragoman.quiet"
 _FIGURES = {
@@ -32,7 +32,7 @@ _FIGURES = {
 
 def _be_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        context.meta[_QUIET] = True  # which a group shares with its commands
+        context.meta[_QUIET] = True  # a group shares it with its commands
 
 
 quiet_option = click.Option(
@@ -40,13 +40,13 @@ quiet_option = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_be_quiet,
-    help="Tell nothing but results, warnings and errors.",
+    help="Print only results, warnings and errors.",
 )
-"""Of every command, and of ``dragoman`` itself."""
+"""An option of every command, and of ``dragoman`` itself."""
 
 
 def is_quiet() -> bool:
-    """Whether the command at hand was given ``--quiet``."""
+    """Whether the current command was given ``--quiet``."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_QUIET))
 
@@ -60,36 +60,36 @@ def write_line(line: str) -> None:
 
 
 def tell(line: str) -> None:
-    """Say what is going on, unless it is to be quiet."""
+    """Report what is being done, unless ``--quiet`` is given."""
     if not is_quiet():
         write_line(f"dragoman: {line}")
 
 
 class Display(Protocol):
-    """Shows how far some work is."""
+    """Shows how far some work has come."""
 
     def show(self, done: int, details: Sequence[str] = ()) -> None:
-        """So many units are done; less than before where the work went back."""
+        """Show that ``done`` units are done; fewer than before if the work went back."""
 
     def close(self) -> None:
-        """The work has ended or been interrupted."""
+        """The work has ended or was interrupted."""
 
 
 class _Nothing:
-    """Of what is to be quiet."""
+    """Shows nothing."""
 
     def show(self, done: int, details: Sequence[str] = ()) -> None:
-        """Nothing to see."""
+        """Nothing to show."""
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Nothing to close."""
 
 
 class _Bar:
-    """On a terminal; the keyword arguments are tqdm's."""
+    """A bar on a terminal; the keyword arguments are tqdm's."""
 
     def __init__(self, **options: Any) -> None:
-        from tqdm import tqdm  # --help does without
+        from tqdm import tqdm  # not needed for --help
 
         self._bar = tqdm(file=sys.stderr, dynamic_ncols=True, **options)
 
@@ -101,18 +101,18 @@ class _Bar:
             self._bar.refresh()
 
     def close(self) -> None:
-        """Leave the bar as it is, or remove it if it was meant to go."""
+        """Leave the bar as it is, or remove it if it was created so."""
         self._bar.close()
 
 
 class Lines:
-    """Plain lines, one in half a minute, and a last one for what took longer.
+    """Plain lines, one every half minute, and a last one for work that took longer.
 
     Args:
-        sentence: from how much is done, such as ``400 of 2,000``, to the beginning of a line.
-        total: all that is to be done, if that is known.
-        start: what was done before.
-        at_once: begin with a line as soon as there is something to show.
+        sentence: from the amount done, such as ``400 of 2,000``, to the beginning of a line.
+        total: the amount of work, if known.
+        start: the amount done before.
+        at_once: print a line as soon as there is something to show.
     """
 
     def __init__(
@@ -140,13 +140,13 @@ class Lines:
         tell(", ".join([self._sentence(count), *details, *self._rest(done)]))
 
     def _rest(self, done: int) -> Iterator[str]:
-        """How long it will take, if that can be said."""
+        """The time left, if it can be estimated."""
         passed, taken = done - self._start, monotonic() - self._begun
         if self._total is not None and passed > 0 and self._total > done and taken > 0:
             yield f"{duration((self._total - done) * taken / passed)} left"
 
     def close(self) -> None:
-        """Print where long work has ended."""
+        """Print where long work ended."""
         if self._untold is not None and monotonic() - self._begun >= INTERVAL_SECONDS:
             self._print(*self._untold)
 
@@ -162,12 +162,12 @@ def counting(what: str, unit: str, total: int | None = None) -> Iterator[Callabl
     """Show how much of some work is done while the block lasts.
 
     Args:
-        what: is done, such as ``translating``.
-        unit: of what is counted, in the plural.
-        total: how many there will be, if that is known.
+        what: the work, such as ``translating``.
+        unit: of the count, in the plural.
+        total: how many there will be, if known.
 
     Yields:
-        What is to be called with how many are done, counted from the beginning.
+        A function to call with the number done so far.
     """
     shown = _display(
         lambda: _Bar(desc=what, unit=f" {unit}", total=total, delay=_SOON_SECONDS, leave=False),
@@ -182,12 +182,12 @@ def counting(what: str, unit: str, total: int | None = None) -> Iterator[Callabl
 class TrainingProgress:
     """An observer of training: step, loss, perplexity, speed, learning rate and time left.
 
-    Loss and perplexity are of the same thing, the target tokens without label smoothing, as
-    those of dev and test sets are.
+    Loss and perplexity are of target tokens without label smoothing, like those of dev and test
+    sets.
 
     Args:
-        step: that training begins or goes on at.
-        max_steps: the last one, if that is known.
+        step: at which training begins or resumes.
+        max_steps: the last step, if known.
     """
 
     def __init__(self, step: int, max_steps: int | None) -> None:
@@ -197,7 +197,7 @@ class TrainingProgress:
         )
 
     def record(self, record: dict[str, Any]) -> None:
-        """Show one, or print a line of what is not to be missed."""
+        """Show a record, or print a line if it must not be missed."""
         step = record["step"]
         if record["kind"] == "training":
             self._shown.show(
@@ -215,16 +215,16 @@ class TrainingProgress:
             log.warning("step %d: %s", step, record["message"])
 
     def rewind(self, step: int) -> None:
-        """Go back."""
+        """Move the bar back."""
         self._shown.show(step)
 
     def close(self) -> None:
-        """End the bar."""
+        """Close the bar."""
         self._shown.close()
 
 
 def _by_set(record: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """The figures of each dev set; of several, first their means as ``dev``."""
+    """The figures of each dev set; with several, first their means as ``dev``."""
     sets: dict[str, dict[str, float]] = {}
     for key, value in record.items():
         if isinstance(value, float):
@@ -234,16 +234,16 @@ def _by_set(record: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _words(figures: dict[str, float]) -> list[str]:
-    """Figures with their names, rounded to what matters."""
+    """Figures with their names, suitably rounded."""
     formats = {name: name + " {:.4g}" for name in figures} | _FIGURES
-    # The best of them differ in what comes after the point.
+    # Good perplexities differ only after the decimal point.
     digits = 2 if figures.get("perplexity", 0.0) < 10 else 1
     formats["perplexity"] = f"perplexity {{:,.{digits}f}}"
     return [formats[name].format(value) for name, value in figures.items()]
 
 
 def duration(seconds: float) -> str:
-    """A time as people would say it, such as ``26 minutes``."""
+    """A readable duration, such as ``26 minutes``."""
     for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 1.5 * length:
             count = seconds / length

@@ -2,8 +2,8 @@
 
     python -m dragoman.apps.reference > docs/configuration.md
 
-Keys, types, ranges, defaults and meanings stand beside the classes that they configure; this
-only lays them out, so that the page cannot say anything else than the code does.
+Keys, types, ranges, defaults and meanings are defined beside the classes that they configure; this
+module only lays them out, so the page always agrees with the code.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ _HEAD = """\
 Generated from the code with `python -m dragoman.apps.reference > docs/configuration.md`; change
 the docstring beside a field, not this page.
 
-One YAML file describes a run wholly: `dragoman train FILE` carries it out, `dragoman doctor FILE`
-looks it over first. Only keys that differ from their default need to stand in it. An unknown key
-or a value of the wrong type is an error that names the key, and all errors are named at once; how
-settings go together is looked at once each is right by itself.
-Numbers are finite, whole numbers fit into 64 bits; YAML's anchors and merge keys work, up to
-100,000 values and 50 levels. Relative paths start at the file's own folder; only a model that
-`--set training.start_from=runs/parent` names is looked for where the command is given.
+One YAML file describes a run completely: `dragoman train FILE` carries it out, `dragoman doctor
+FILE` checks it first. It only needs the keys that differ from their defaults. An unknown key or a
+value of the wrong type is an error that names the key, and all errors are reported at once;
+settings are checked against one another once each is valid by itself.
+Numbers must be finite, and whole numbers fit into 64 bits; YAML's anchors and merge keys work, up
+to 100,000 values and 50 levels. Relative paths are relative to the file's own folder; only a model
+named by `--set training.start_from=runs/parent` is relative to the current directory.
 
-With `base: other.yaml` a file says only what differs from another one; a section that names another
-`family`, `data.dev`, `data.test`, `training.objective` and lists replace those of the base,
-everything else is laid over it key by key. `--set training.max_steps=500` overrides a value for one
-command. What ran is written back to `config.yaml` in the run directory, defaults filled in.
+With `base: other.yaml` a file contains only the differences from another one; a section that names
+another `family`, `data.dev`, `data.test`, `training.objective` and lists replace those of the base,
+everything else is merged key by key. `--set training.max_steps=500` overrides a value for one
+command. The configuration that ran is written to `config.yaml` in the run directory, with all
+defaults filled in.
 """
 
 EXAMPLE = """\
@@ -82,12 +83,12 @@ search:
 evaluation:
   metrics: [bleu, chrf]
 """
-"""A run with every part of the file in it."""
+"""A configuration with every section."""
 
 
 @dataclass(frozen=True)
 class _Section:
-    """A configuration class and the keys in the file that hold one of it."""
+    """A configuration class, and the keys of the file that hold one."""
 
     kind: type[Config]
     keys: list[str]
@@ -101,7 +102,7 @@ class _Section:
 
     @property
     def label(self) -> str:
-        """What a link to it says."""
+        """The text of links to it."""
         if len(self.keys) == 1:
             return self.title.replace(", ", " ")
         kind = self.kind.model_fields.get("kind")
@@ -109,12 +110,12 @@ class _Section:
 
     @property
     def level(self) -> int:
-        """Depth of the heading: two for a part of the file, three for what is inside one."""
+        """Level of the heading: two for a part of the file, three inside one."""
         return 3 if "." in self.keys[0] else 2
 
 
 def _told_apart(kind: type[Config]) -> str:
-    """What tells a class from others that may stand in its place, such as ", family recurrent"."""
+    """What distinguishes a class from its alternatives, such as ", family recurrent"."""
     for name in ("family", "kind"):
         field = kind.model_fields.get(name)
         if field is not None and len(get_args(field.annotation)) == 1:
@@ -135,16 +136,16 @@ def reference() -> str:
 
 
 def anchor(title: str) -> str:
-    """What a heading is called in links, as GitHub makes it: ``"`a.b`, c"`` is ``ab-c``."""
+    """The anchor that GitHub gives a heading: ``"`a.b`, c"`` becomes ``ab-c``."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _sections() -> list[_Section]:
-    """Every class once, in the order of the file, with all the places where it stands."""
+    """Every class once, in the order of the file, with all keys that hold it."""
     found: dict[type[Config], _Section] = {}
     for key, kind in _walk(ExperimentConfig, ""):
         section = found.setdefault(kind, _Section(kind, []))
-        if key not in section.keys:  # two families of models may have a part in common
+        if key not in section.keys:  # two model families may share a part
             section.keys.append(key)
     return list(found.values())
 
@@ -158,7 +159,7 @@ def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
 
 def _render(section: _Section, sections: list[_Section]) -> str:
     links = {other.kind: f"[{other.label}](#{anchor(other.title)})" for other in sections}
-    # What tells families apart comes first; inherited fields would stand before it.
+    # The distinguishing key comes first; inherited fields would precede it.
     fields = sorted(
         keys_of(section.kind).items(), key=lambda item: item[0] not in {"family", "kind"}
     )
@@ -173,7 +174,7 @@ def _render(section: _Section, sections: list[_Section]) -> str:
 
 
 def _text(docstring: str | None) -> str:
-    """A docstring as one line of Markdown that can stand in a table."""
+    """A docstring as one line of Markdown for a table."""
     assert docstring, "every configuration class and field is documented"
     return " ".join(docstring.split()).replace("``", "`").replace("|", "\\|")
 
@@ -186,7 +187,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _yaml(value: Any) -> str:
-    """A default as one would write it in the file."""
+    """A default as it would be written in the file."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):
@@ -199,7 +200,7 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 
 def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
-    """What may stand there, in plain words with its range."""
+    """The possible values in plain words, with their range."""
     if choice_of(field) is not None:
         return " or ".join(links[kind] for kind in members(field, Config))
     words = _type(field.annotation, links)

@@ -1,6 +1,6 @@
-"""How fast a model learns here: real steps of training with a model that is thrown away.
+"""Measures training speed on this machine: real steps with a model that is thrown away.
 
-The one home of this measurement, for the doctor, ``init`` and ``compare``.
+Used by ``doctor``, ``init`` and ``compare``.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class Measured:
     """What a few real steps took."""
 
     tokens_per_second: float
-    """Target tokens learned from, padding left out."""
+    """Target tokens learned from, padding excluded."""
     bytes_per_token: float
-    """Kept for the backward pass, per padded target token."""
+    """Bytes kept for the backward pass, per padded target token."""
 
 
 class Rehearsal:
-    """Steps of training with a fresh model.
+    """Training steps with a fresh model.
 
     Args:
-        model: its sizes.
+        model: its configuration.
         training: precision, optimizer and loss.
         vocabularies: of the batches.
-        steps: the batches of each step; at least as many as are taken.
+        steps: the batches of each step; at least as many steps as will be taken.
         seed: of the weights.
     """
 
@@ -64,12 +64,12 @@ class Rehearsal:
         self._steps = steps
 
     def step(self) -> int:
-        """Take one and give its target tokens."""
+        """Take a step and return its target tokens."""
         batches = [batch.to(self.device) for batch in next(self._steps)]
         return take_step(self._model, self._optimizer, self._objective, batches)
 
     def tokens_per_second(self, seconds: float) -> float:
-        """Target tokens learned from in a second, over so many of them and after a warm-up."""
+        """Target tokens per second, measured for ``seconds`` after a warm-up."""
         self.step()
         started, tokens = time.perf_counter(), 0
         while (taken := time.perf_counter() - started) < seconds:
@@ -77,7 +77,7 @@ class Rehearsal:
         return tokens / taken
 
     def kept_bytes(self) -> int:
-        """What a step keeps for its backward pass."""
+        """Bytes that a step keeps for its backward pass."""
         return activation_bytes(self.step, self._model.parameters())
 
 

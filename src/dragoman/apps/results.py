@@ -1,4 +1,4 @@
-"""Results for scripts: what ``--json`` prints, and nothing else on standard output beside it."""
+"""Results for scripts: what ``--json`` prints, the only text on standard output."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import Any
 
 
 def to_json(values: Any, *, indent: int | None = None) -> str:
-    """``values`` as JSON that every reader takes: what is infinite or no number becomes null.
+    """``values`` as strictly valid JSON: infinity and NaN become null.
 
-    Text stays as it is, in UTF-8; only half a character, as the name of a file may hold, is
-    escaped.
+    Text stays as it is, in UTF-8; only lone surrogates, which file names may contain, are escaped.
     """
     text = json.dumps(_finite(values), ensure_ascii=False, indent=indent, allow_nan=False)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def print_json(values: Mapping[str, Any]) -> None:
-    """Print one object, in UTF-8 whatever the terminal's encoding is."""
+    """Print one object, in UTF-8 whatever the terminal's encoding."""
     sys.stdout.buffer.write((to_json(values, indent=2) + "\n").encode("utf-8"))
     sys.stdout.buffer.flush()
 

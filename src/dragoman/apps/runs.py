@@ -1,4 +1,4 @@
-"""Carrying out a run in front of people: progress, what was dropped, scores, the report."""
+"""Carrying out a run on the command line: progress, dropped text, scores, the report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def prepare_run(experiment: Experiment) -> Prepared:
-    """Prepare with a progress bar, and print what was left out of the text."""
+    """Prepare with a progress bar, and print which text was left out."""
     with counting("preparing", "pairs") as count:
         prepared = experiment.prepare(count)
     if not is_quiet():
@@ -38,22 +38,22 @@ def prepare_run(experiment: Experiment) -> Prepared:
 
 @contextmanager
 def new_run(config: ExperimentConfig, run: Path) -> Iterator[Experiment]:
-    """Begin a run that nobody else works in while the block lasts."""
+    """Begin a run, locked for this process within the block."""
     with begin(run):
         yield Experiment.create(config, run)
 
 
 @contextmanager
 def opened_run(run: Path, settings: Sequence[str] = ()) -> Iterator[Experiment]:
-    """Open a run that nobody else works in while the block lasts, changed by ``settings``."""
+    """Open a run, changed by ``settings`` and locked for this process within the block."""
     experiment = Experiment.open(run)
     with claim(run):
         if settings:
             experiment.revise(settings)
         if end := ended_by(experiment.config, run):
             tell(
-                f"{run}: training has ended by {end}; what is left is to score the model. To train "
-                f"on, raise it: dragoman resume {run} --set {end.partition(':')[0]}=..."
+                f"{run}: training ended at {end}; only scoring is left. To train longer, raise "
+                f"it: dragoman resume {run} --set {end.partition(':')[0]}=..."
             )
         yield experiment
 
@@ -65,12 +65,12 @@ def carry_out(
     tensorboard: bool,
     as_json: bool,
 ) -> None:
-    """Train a run to its end, alone or with the processes started beside this one.
+    """Train a run to its end, alone or with the other processes of a launcher.
 
     Args:
         run: its directory.
-        begun: creates or opens it for this block; called in the leading process alone.
-        tensorboard: whether to write TensorBoard's events too.
+        begun: context manager that creates or opens it; called in the leading process only.
+        tensorboard: whether to write TensorBoard events too.
         as_json: whether to print the result as JSON.
     """
     world = World.join()
@@ -89,17 +89,17 @@ def _begun(run: Path) -> Experiment:
         return Experiment.open(run)
     except SavedError as error:
         raise SavedError(
-            f"{error}, though the leading process has it: the run and the text must lie where all "
-            "machines see them under the same paths"
+            f"{error}, though the leading process has it: run and text must have the same paths on "
+            "all machines"
         ) from error
 
 
 def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False) -> None:
-    """Prepare if need be, and train."""
+    """Prepare if necessary, and train."""
     observe = _observers(experiment, tensorboard and world.is_leader)
 
     def prepared_by_leader() -> Prepared:
-        check_installed(experiment.config.evaluation)  # or it is missed hours later
+        check_installed(experiment.config.evaluation)  # otherwise this would fail hours later
         return prepare_run(experiment)
 
     prepared = world.leader_first(
@@ -115,9 +115,9 @@ def conclude_run(
     *,
     as_json: bool = False,
 ) -> None:
-    """Print the scores, write the report if what draws it is installed, say where all is."""
+    """Print scores and paths, and write the report if its packages are installed."""
     report = None
-    try:  # before anything is printed, which may fail
+    try:  # before printing, which may fail
         from dragoman.apps.reports.run_report import write_report
 
         report = write_report(experiment, more_scores)
@@ -137,7 +137,7 @@ def conclude_run(
 
 
 def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:
-    """A finished run as plain values: what was made, what it took, and all scores."""
+    """A finished run as plain values: its files, its cost and all scores."""
     run = experiment.run
     progress = read_progress(checkpoints(run)[-1])
     return {
@@ -155,7 +155,7 @@ def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:
 def scores_table(scores: Mapping[str, Report]) -> str:
     """Scores for a terminal: a line for each set and metric, with its signature.
 
-    Where sets differ in their languages, each line names them.
+    If sets differ in their languages, each line names them.
     """
     directions = {name: _direction(report) for name, report in scores.items()}
     several = len(set(directions.values())) > 1
@@ -171,7 +171,7 @@ def scores_table(scores: Mapping[str, Report]) -> str:
 
 
 def _direction(report: Report) -> str:
-    """Such as ``en-de``; empty where an older Dragoman wrote the scores."""
+    """The direction, such as ``en-de``; empty if an older Dragoman wrote the scores."""
     languages = report.get("source_language"), report.get("target_language")
     return "-".join(language for language in languages if language)
 
@@ -182,6 +182,6 @@ def _observers(experiment: Experiment, tensorboard: bool) -> Callable[[int], lis
 
     if not tensorboard:
         return observe
-    from dragoman.apps.reports.tensorboard import TensorBoard  # missing, it is told before training
+    from dragoman.apps.reports.tensorboard import TensorBoard  # if missing, fails before training
 
     return lambda step: [*observe(step), TensorBoard(experiment.run / "tensorboard", step)]

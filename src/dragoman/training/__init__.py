@@ -1,1 +1,1 @@
-"""Better weights: loss, optimizer, schedule, checkpoints, the loop."""
+"""Training: losses, optimizer, schedule, checkpoints, and the training loop."""

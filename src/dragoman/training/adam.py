@@ -1,7 +1,7 @@
-"""Adam and AdamW by PyTorch's own fused step, without its optimizer classes.
+"""Adam and AdamW with PyTorch's fused step, without its optimizer classes.
 
-Those import PyTorch's compiler when the first of them is made, which takes a process as long to
-load as PyTorch itself; nothing here is compiled.
+Creating the first of those imports PyTorch's compiler, which takes as long to load as PyTorch
+itself; nothing here is compiled.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from torch.optim.adamw import adamw
 
 
 class FusedAdam:
-    """Kingma and Ba 2015; weight decay of "adamw" is decoupled (Loshchilov and Hutter 2019).
+    """Adam (Kingma and Ba 2015), or AdamW with decoupled decay (Loshchilov and Hutter 2019).
 
-    The numbers are those of ``torch.optim.Adam`` and ``torch.optim.AdamW`` with ``fused=True``, bit
-    for bit, and so are the names of its state.
+    Results are bit for bit those of ``torch.optim.Adam`` and ``torch.optim.AdamW`` with
+    ``fused=True``, and the state has the same names.
 
     Args:
         kind: which of the two.
-        parameters: each with its weight decay; updated in place by what ``grad`` holds.
+        parameters: each with its weight decay; updated in place from ``grad``.
         beta1: decay of the first moment.
         beta2: decay of the second moment.
         epsilon: added to the denominator.
@@ -44,7 +44,7 @@ class FusedAdam:
         self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
         self.learning_rate = 0.0
         self.state: defaultdict[Tensor, dict[str, Tensor]] = defaultdict(dict)
-        """By parameter: ``step``, ``exp_avg`` and ``exp_avg_sq``; nothing before the first step."""
+        """``step``, ``exp_avg`` and ``exp_avg_sq`` by parameter; empty before the first step."""
 
     @torch.no_grad()
     def step(self) -> None:

@@ -1,6 +1,6 @@
 """A run's checkpoints: ``checkpoints/step-000500/`` with weights, moments and progress.
 
-A checkpoint appears whole or not at all, and digests tell when one was altered since.
+A checkpoint is written whole or not at all, and digests reveal later changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FILES = frozenset([WEIGHTS_FILE, MOMENTS_FILE, STATE_FILE])
 _NAME = re.compile(r"step-(\d+)")
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
-"""The bound is what a double counts exactly, as tensors of totals do."""
+"""The bound is the largest count that a double holds exactly, as tensors of totals are doubles."""
 Finite = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -47,14 +47,14 @@ class Place:
     epoch: Count = 0
     """Passes over the data completed."""
     window: Count = 0
-    """The present window of the epoch."""
+    """The current window of the epoch."""
     step: Count = 0
-    """Steps taken of the present window."""
+    """Steps taken in the current window."""
 
 
 @dataclass
 class Progress:
-    """How far a run has come: with weights and moments, all that resuming needs.
+    """How far a run has come; with weights and moments, all that resuming needs.
 
     There is no generator state: batches and dropout are functions of seed, place and step.
     """
@@ -64,26 +64,26 @@ class Progress:
     step: Count = 0
     """Optimizer steps taken, skipped ones included."""
     places: dict[str, Place] = field(default_factory=dict)
-    """How far each task's stream was read, by the task's name; the first task comes first."""
+    """How far each task's stream was read, by task name; the first task comes first."""
     target_tokens: Count = 0
-    """Target tokens learned from, padding left out."""
+    """Target tokens learned from, padding excluded."""
     seconds: Finite = 0.0
-    """Time spent training, validation left out."""
+    """Time spent training, validation excluded."""
     validated_step: Count = 0
     """The last step at which the model was validated."""
     best: Best | None = None
     stale_validations: Count = 0
     """Validations since the best one."""
     rollbacks: Count = 0
-    """Times that training went back to a checkpoint after a non-finite loss."""
+    """How often training went back to a checkpoint after a non-finite loss."""
     learning_rate_factor: Finite = 1.0
     """Lowered by each rollback."""
     early_losses: list[float] = field(default_factory=list)
-    """Losses a token of the first steps, to tell later whether anything was learned."""
+    """Losses per token of the first steps, to see later whether anything was learned."""
 
     @property
     def epoch(self) -> int:
-        """Passes over the data of the first task that are completed."""
+        """Completed passes over the data of the first task."""
         return next(iter(self.places.values()), Place()).epoch
 
 
@@ -91,12 +91,12 @@ _PROGRESS = TypeAdapter(Progress)
 
 
 def path_of(run: Path, step: int) -> Path:
-    """Where the checkpoint of ``step`` lies."""
+    """The path of the checkpoint of ``step``."""
     return run / CHECKPOINTS_DIRECTORY / f"step-{step:06d}"
 
 
 def checkpoints(run: Path) -> list[Path]:
-    """A run's checkpoints, oldest first; damaged ones too, which reading them then says.
+    """A run's checkpoints, oldest first, including damaged ones: reading those raises.
 
     Raises:
         SavedError: there may be some, but the directory cannot be read.
@@ -111,7 +111,7 @@ def checkpoints(run: Path) -> list[Path]:
 
 
 def step_of(checkpoint: Path) -> int:
-    """The step that a checkpoint was written at."""
+    """The step at which a checkpoint was written."""
     return int(checkpoint.name.removeprefix("step-"))
 
 
@@ -154,14 +154,14 @@ def read_progress(path: Path) -> Progress:
     try:
         progress = _PROGRESS.validate_json((path / STATE_FILE).read_bytes())
         if progress.step != step_of(path):
-            raise ValueError("of another step")
+            raise ValueError("belongs to another step")
         return progress
     except (OSError, ValueError) as error:
         raise SavedError(f"{path / STATE_FILE}: missing or damaged; {_remedy(path)}") from error
 
 
 def moving_average(path: Path) -> dict[str, Tensor]:
-    """The moving average of weights that a checkpoint holds, by the names of the weights.
+    """The moving average of the weights in a checkpoint, by the names of the weights.
 
     Raises:
         SavedError: the file is missing or damaged; the message says how to go on.

@@ -1,9 +1,9 @@
 """The processes that train together; one process is a world of size 1, not a special case.
 
 ``dragoman train CONFIG --processes 4`` starts them, and so does ``torchrun``: one for each GPU.
-They meet at a store first, where waiting has no time limit, and form a group for collectives when
-they first add something up: by then the leading process has prepared the text, which can take
-longer than a collective may wait.
+They first meet at a store, where waiting has no time limit, and form a group for collectives with
+their first reduction: by then the leading process has prepared the text, which can take longer than
+the timeout of a collective.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from dragoman.core.errors import DragomanError, WorkerError
 
 Result = TypeVar("Result")
 
-# The longest wait in a collective: for the process that writes a large checkpoint to a slow disk.
+# Timeout of collectives: long enough for a process to write a large checkpoint to a slow disk.
 _TIMEOUT = timedelta(hours=1)
 _POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class World:
-    """This process among those that train together."""
+    """The processes that train together, as seen by one of them."""
 
     rank: int
     size: int
     device: torch.device
     store: Store | None = None
-    """Where the processes meet outside of collectives; None for one alone."""
+    """Where the processes meet outside of collectives; None for a single process."""
 
     @classmethod
     def alone(cls) -> World:
-        """A world of this process."""
+        """A world of this process alone."""
         return cls(0, 1, best_device())
 
     @classmethod
     def join(cls) -> World:
-        """Join the processes that a launcher started, if one did.
+        """Join the processes that a launcher started, if there was one.
 
         Raises:
             WorkerError: the others cannot be reached.
@@ -84,10 +84,10 @@ class World:
         return tensor
 
     def start_all_reduce(self, tensor: Tensor) -> Callable[[], None]:
-        """Begin to sum ``tensor`` over all processes, in place.
+        """Start summing ``tensor`` over all processes, in place.
 
         Returns:
-            What waits until the sum is there.
+            A function that waits for the sum.
 
         Raises:
             WorkerError: another process ended or cannot be reached; also when waiting.
@@ -104,16 +104,16 @@ class World:
         return wait
 
     def gather(self, work: Callable[[], Any]) -> list[Any]:
-        """Do ``work`` in every process and return the results of all, by rank.
+        """Run ``work`` in every process and return all results, by rank.
 
         A failure ends all processes instead of leaving the others waiting.
 
         Args:
-            work: its result must be made of what JSON knows.
+            work: its result must be representable in JSON.
 
         Raises:
-            WorkerError: ``work`` failed in another process, with its message and exit code; where
-                it failed, its own error is raised.
+            WorkerError: ``work`` failed in another process, with its message and exit code; the
+                process where it failed raises its own error.
         """
         if self.size == 1:
             return [work()]
@@ -130,30 +130,30 @@ class World:
         return [outcome["result"] for outcome in outcomes]
 
     def broadcast(self, work: Callable[[], Any]) -> Any:
-        """Do ``work`` in the leading process alone and return its result in all.
+        """Run ``work`` in the leading process only and return its result in all.
 
-        What a shared file system shows of a directory may be a minute old on another machine, so
-        one process looks for all.
+        On another machine, a shared file system may show a directory as it was a minute ago, so one
+        process looks for all.
 
         Args:
-            work: its result must be made of what JSON knows.
+            work: its result must be representable in JSON.
 
         Raises:
-            WorkerError: it failed in the leading process; there its own error is raised.
+            WorkerError: it failed in the leading process, which raises its own error.
         """
         return self.gather(lambda: work() if self.is_leader else None)[0]
 
     def leader_first(self, name: str, work: Callable[[], Result]) -> Result:
-        """Do ``work`` in the leading process, and then in the others.
+        """Run ``work`` in the leading process, then in the others.
 
-        The others wait at the store and not in a collective, so there is no time limit.
+        The others wait at the store, not in a collective, so there is no time limit.
 
         Args:
-            name: of the work; each is done once.
-            work: what the leading process makes, the others find.
+            name: of the work; each name is used once.
+            work: the leading process creates its results, which the others find.
 
         Raises:
-            WorkerError: it failed in the leading process; there its own error is raised.
+            WorkerError: it failed in the leading process, which raises its own error.
         """
         if self.store is None:
             return work()
@@ -175,7 +175,7 @@ class World:
         return result
 
     def leave(self) -> None:
-        """End the group; what comes after is done by each process for itself."""
+        """Leave the group; from here on each process works by itself."""
         if self.size > 1 and torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
 
@@ -190,7 +190,7 @@ class World:
         )
 
     def _exchange(self, data: bytes) -> list[bytes]:
-        """The ``data`` of every process, by rank: sums in which each fills its own place."""
+        """The ``data`` of every process, by rank: a sum in which each fills its own slot."""
         sizes = torch.zeros(self.size, dtype=torch.int64, device=self.device)
         sizes[self.rank] = len(data)
         lengths = self.all_reduce(sizes).tolist()
@@ -213,11 +213,11 @@ def _check(outcome: dict[str, Any]) -> None:
 
 @contextmanager
 def _lost_processes() -> Iterator[None]:
-    """What PyTorch says when a connection breaks, as an error of ours."""
+    """Turn PyTorch's errors about broken connections into a :class:`WorkerError`."""
     try:
         yield
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
         raise WorkerError(
-            f"another of the processes that train together ended or cannot be reached ({reason})"
+            f"another of the training processes ended or cannot be reached ({reason})"
         ) from error

@@ -1,9 +1,9 @@
-"""Signs that a run learns nothing, told while there is still time to stop it."""
+"""Signs that a run learns nothing, reported while there is still time to stop it."""
 
 from __future__ import annotations
 
 EARLY_STEPS = 50
-"""First steps whose loss is remembered."""
+"""How many of the first steps have their loss remembered."""
 _JUDGED_FROM = 500
 _CHECKED_EVERY = 500
 
@@ -11,12 +11,12 @@ _CHECKED_EVERY = 500
 def learns_nothing(early_losses: list[float], loss: float, step: int) -> str | None:
     """A warning if the loss is hardly below that of the first steps.
 
-    Even a model that ignores the source soon learns how frequent each piece is, which takes
-    several nats off a fresh model's loss; so 5 % off its start mean that something is wrong.
+    Even a model that ignores the source soon learns how frequent each piece is, which lowers the
+    loss of a fresh model by several nats; a drop of only 5 % means that something is wrong.
 
     Args:
-        early_losses: nats a token of the first steps.
-        loss: nats a token now.
+        early_losses: nats per token in the first steps.
+        loss: nats per token now.
         step: steps taken.
     """
     if step < _JUDGED_FROM or step % _CHECKED_EVERY or len(early_losses) < EARLY_STEPS:
@@ -24,9 +24,9 @@ def learns_nothing(early_losses: list[float], loss: float, step: int) -> str | N
     if loss < 0.95 * max(early_losses):
         return None
     return (
-        f"nothing is learned: the loss is {loss:.2f} nats a token, it was {max(early_losses):.2f} "
-        "in the first steps; check that source and target lines belong together, and the "
-        "learning rate"
+        f"nothing is being learned: the loss is {loss:.2f} nats per token, after "
+        f"{max(early_losses):.2f} in the first steps; check that source and target lines "
+        "belong together, and the learning rate"
     )
 
 
@@ -37,5 +37,5 @@ def output_is_constant(hypotheses: list[str]) -> str | None:
         return None
     return (
         f"the output is constant: {distinct} different translations of {len(hypotheses)} "
-        "sentences; normal in the first minutes, later a sign that nothing is learned"
+        "sentences; normal in the first minutes, later a sign that nothing is being learned"
     )

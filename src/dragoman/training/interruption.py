@@ -1,4 +1,4 @@
-"""Stopping between two steps instead of in the middle of one."""
+"""Stopping between two steps, not in the middle of one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 
 
 class Interruption:
-    """Remembers SIGTERM, SIGHUP and Ctrl-C until the step at hand is done.
+    """Remembers SIGTERM, SIGHUP and Ctrl-C until the current step is done.
 
-    A hang-up that the process was told to ignore, as ``nohup`` does, stays ignored.
+    SIGHUP stays ignored if the process was started so, as by ``nohup``.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class Interruption:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Within this block signals are remembered, not obeyed."""
+        """Within this block, signals are remembered instead of obeyed."""
         before = {}
         with suppress(ValueError):  # only the main thread may set handlers
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

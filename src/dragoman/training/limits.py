@@ -13,29 +13,29 @@ class Limits(Protocol):
 
     @property
     def max_steps(self) -> int | None:
-        """Optimizer steps."""
+        """Maximum optimizer steps."""
 
     @property
     def max_epochs(self) -> int | None:
-        """Passes over the data."""
+        """Maximum passes over the data."""
 
     @property
     def max_minutes(self) -> float | None:
-        """Minutes of training, validation left out."""
+        """Maximum minutes of training, validation excluded."""
 
     @property
     def patience(self) -> int | None:
-        """Validations without a better one."""
+        """Maximum validations without improvement."""
 
 
 def limit_reached(progress: Progress, limits: Limits) -> str | None:
-    """Which limit ends the training, if one does."""
+    """The limit that ends the training, if one is reached."""
     done = _done(progress) | {"patience": progress.stale_validations}
     return next((name for name, value in done.items() if value >= _limit(limits, name)), None)
 
 
 def limits_passed(progress: Progress, limits: Limits) -> Iterator[tuple[str, str]]:
-    """Limits that training has gone beyond, with "max_steps 20: 25 steps are done" and the like."""
+    """Limits that training has passed, with messages such as "max_steps 20: 25 steps are done"."""
     words = {"max_steps": "steps", "max_epochs": "epochs", "max_minutes": "minutes"}
     for name, value in _done(progress).items():
         if value > _limit(limits, name):

@@ -1,4 +1,4 @@
-"""What a run tells while it goes: its observers, and ``metrics.jsonl``, which is one.
+"""What a run reports while it trains: observers, one of which writes ``metrics.jsonl``.
 
 The trainer hands each :data:`Record` to its observers; a record is a flat mapping with
 ``kind`` (``training``, ``validation`` or ``warning``), ``step`` and figures.
@@ -19,24 +19,24 @@ Record = dict[str, Any]
 
 
 class Observer(Protocol):
-    """Something that wants to know how training goes."""
+    """Receives what training reports."""
 
     def record(self, record: Record) -> None:
-        """Take note of one record."""
+        """Receive one record."""
 
     def rewind(self, step: int) -> None:
-        """Training went back to ``step``: forget what was recorded of later ones."""
+        """Training went back to ``step``: discard the records of later ones."""
 
     def close(self) -> None:
         """Training has ended or been interrupted."""
 
 
 class MetricsFile:
-    """One JSON object a line, of each step once: later ones go when training goes back.
+    """One JSON object per line; lines of later steps are removed when training goes back.
 
     Args:
-        path: the file, which may be there.
-        step: that training begins or goes on at.
+        path: the file, which may exist.
+        step: at which training begins or continues.
     """
 
     def __init__(self, path: Path, step: int) -> None:
@@ -44,7 +44,7 @@ class MetricsFile:
         self._stream = self._kept_until(step)
 
     def _kept_until(self, step: int) -> TextIO:
-        """The file without the lines of later steps, open to be continued."""
+        """The file without the lines of later steps, open for appending."""
         path = self._path
         with storage_errors(path):
             text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
@@ -62,7 +62,7 @@ class MetricsFile:
             self._stream.flush()
 
     def rewind(self, step: int) -> None:
-        """Drop the lines of later steps."""
+        """Remove the lines of later steps."""
         self._stream.close()
         self._stream = self._kept_until(step)
 
@@ -72,7 +72,7 @@ class MetricsFile:
 
 
 def _step(line: str) -> float:
-    """The step of a line; infinity for one that is damaged, as a crash leaves the last one."""
+    """The step of a line; infinity for a damaged one, as a crash may leave the last line."""
     try:
         return float(json.loads(line)["step"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -80,10 +80,10 @@ def _step(line: str) -> float:
 
 
 class Averages:
-    """Means over the steps since the figures were last asked for.
+    """Means over the steps since the figures were last read.
 
     Args:
-        tasks: what is learned; figures of all but the first are named after their task.
+        tasks: being learned; figures of all but the first are named after their task.
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -97,11 +97,11 @@ class Averages:
         self._seconds = 0.0
 
     def wait(self, seconds: float) -> None:
-        """Count the time of a step, validation and checkpoints left out."""
+        """Add the time of a step, validation and checkpoints excluded."""
         self._seconds += seconds
 
     def add(self, totals: Sequence[Mapping[str, float]], norm: float, rate: float) -> None:
-        """Count one step: each task's totals, gradient norm, learning rate."""
+        """Add one step: each task's totals, gradient norm and learning rate."""
         for sums, one in zip(self._totals, totals, strict=True):
             for name, value in one.items():
                 sums[name] += value
@@ -110,7 +110,7 @@ class Averages:
         self._steps += 1
 
     def figures(self) -> dict[str, float]:
-        """Means since the last call; empty if there was no step."""
+        """Means since the last call; empty if no step was taken."""
         if not self._steps:
             return {}
         figures: dict[str, float] = {}

@@ -1,9 +1,9 @@
 """Adam over one flat copy of all parameters (Kingma & Ba 2015; Vaswani et al. 2017, 5.3).
 
-Parameters, gradients and moments each lie in one long vector; the model's tensors are views of
-it.  So clipping, averaging over machines and the update are one operation each, whatever the
-model.  In bfloat16 the model works on a rounded copy; the vector that learns stays float32, as
-small updates would vanish in bfloat16's 8 bits.
+Parameters, gradients and moments each form one long vector; the model's tensors are views of it.
+So clipping, averaging over processes and the update are one operation each, whatever the model.  In
+bfloat16 the model works on a rounded copy; the master vector stays float32, as small updates would
+vanish in bfloat16's 8 bits.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from dragoman.training.adam import FusedAdam
 from dragoman.training.distributed import World
 
 AVERAGE = "average."
-"""What the names of averaged weights begin with, among the moments."""
+"""Prefix of the names of averaged weights among the moments."""
 _MOMENTS = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}
 
 
 class OptimizerConfig(Config):
-    """Adam's constants; the defaults are the paper's."""
+    """Hyperparameters of Adam; the defaults are the paper's."""
 
     kind: Literal["adam", "adamw"] = "adam"
-    """Adam, or AdamW (Loshchilov & Hutter 2019), whose decay does not pass through moments."""
+    """Adam, or AdamW (Loshchilov & Hutter 2019), whose weight decay bypasses the moments."""
     beta1: float = Field(0.9, ge=0, lt=1)
-    """Decay of the first moment."""
+    """Decay rate of the first moment."""
     beta2: float = Field(0.98, ge=0, lt=1)
-    """Decay of the second moment."""
+    """Decay rate of the second moment."""
     epsilon: float = Field(1e-9, gt=0)
     """Added to the root of the second moment."""
     weight_decay: float = Field(0.0, ge=0)
-    """Decay of matrices; biases and normalisation gains are left alone."""
+    """Weight decay of matrices; biases and normalisation gains are not decayed."""
     clip_norm: float | None = Field(None, gt=0)
-    """Longest gradient allowed; a longer one is scaled down. The paper does not clip."""
+    """Maximum gradient norm; a larger gradient is scaled down. By default gradients are not
+    clipped, as in the paper."""
 
 
 def _is_matrix(parameter: Tensor) -> bool:
-    """Whether decay concerns it; the lengths of weight normalisation are ``(outputs, 1)``."""
+    """Whether it is decayed; the gains of weight normalisation have the shape ``(outputs, 1)``."""
     return parameter.dim() >= 2 and parameter.numel() > parameter.shape[0]
 
 
@@ -53,7 +54,7 @@ def _check_shape(name: str, shape: torch.Size, tensor: Tensor | None) -> None:
     if tensor is None or tensor.shape != shape:
         found = "nothing" if tensor is None else list(tensor.shape)
         raise SavedError(
-            f"the checkpoint is of another configuration: {name} should be {list(shape)}, "
+            f"the checkpoint is from another configuration: {name} should be {list(shape)}, "
             f"found {found}"
         )
 
@@ -63,26 +64,26 @@ class Optimizer(Protocol):
 
     The trainer calls every method in all processes and in the same order, so any of them may be a
     collective.  That leaves room for sharded state (Rajbhandari et al. 2020, ZeRO): a process may
-    keep the moments of its own range of the flat vector alone, update that range and collect the
-    others' in :meth:`step`.  What is saved is always whole and by name, so that a checkpoint does
-    not depend on the number of processes, nor on who kept what.
+    keep only the moments of its range of the flat vector, update that range and collect the other
+    ranges in :meth:`step`.  Saved state is always complete and by name, so a checkpoint does not
+    depend on the number of processes or on who kept what.
     """
 
     @property
     def gradient(self) -> Tensor:
-        """What was collected since the last step, ``(parameters,)``, float32."""
+        """The gradient collected since the last step, ``(parameters,)``, float32."""
 
     def expect_last(self) -> None:
-        """The next gradients to be collected are the last ones before :meth:`reduce`.
+        """Announce that the next gradients to collect are the last ones before :meth:`reduce`.
 
-        They may be sent while their backward pass still runs.
+        They may be sent while their backward pass is still running.
         """
 
     def collect(self) -> None:
         """Add the gradients of one backward pass to :attr:`gradient`."""
 
     def reduce(self, world: World) -> None:
-        """Sum the gradient over the processes; each needs it for its own range at least."""
+        """Sum the gradient over the processes; each needs at least its own range."""
 
     def scale(self, factor: float) -> float:
         """Multiply the gradient by ``factor``, clip it, and return its norm before clipping.
@@ -91,35 +92,35 @@ class Optimizer(Protocol):
         """
 
     def step(self, learning_rate: float) -> None:
-        """Update the parameters, the same in every process, and forget the gradient."""
+        """Update the parameters, equally in every process, and clear the gradient."""
 
     def clear(self) -> None:
-        """Forget the gradient."""
+        """Clear the gradient."""
 
     def averaged(self) -> AbstractContextManager[None]:
-        """Let the model work with the average of its weights, if there is one, for a while."""
+        """Use the average of the weights, if there is one, within a block."""
 
     def weights(self) -> dict[str, Tensor]:
-        """All parameters in float32, and what is saved with them, by name."""
+        """All parameters in float32 and the saved buffers, by name."""
 
     def moments(self) -> dict[str, Tensor]:
-        """All that an update depends on besides, by name; empty before the first step."""
+        """The optimizer state by name; empty before the first step."""
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Take over what :meth:`weights` and :meth:`moments` of any implementation gave.
+        """Restore what :meth:`weights` and :meth:`moments` of any implementation returned.
 
         Raises:
-            SavedError: the tensors are of another model.
+            SavedError: the tensors belong to another model.
         """
 
 
 class FlatOptimizer:
-    """Every process keeps and updates everything; see :class:`Optimizer`.
+    """An :class:`Optimizer` with which every process keeps and updates everything.
 
     Args:
         model: its parameters become views of this object's vectors; buffers are converted.
-        config: Adam's constants.
-        precision: what the model works in, float32 or bfloat16.
+        config: hyperparameters of Adam.
+        precision: in which the model computes, float32 or bfloat16.
         ema_decay: of an exponential moving average of the weights; None for none.
     """
 
@@ -133,7 +134,7 @@ class FlatOptimizer:
         self.config = config
         self._ema_decay = ema_decay
         named = list(model.named_parameters())
-        # Decayed parameters first, so that either kind is one slice.
+        # Decayed parameters come first, so that each kind is one slice.
         named.sort(key=lambda item: not _is_matrix(item[1]))
         self._names = [name for name, _ in named]
         self._shapes = [parameter.shape for _, parameter in named]
@@ -154,7 +155,7 @@ class FlatOptimizer:
             parameter.grad = gradient
         self._fixed = fixed_tensors(model)
         self._exact = {name: buffer.clone() for name, buffer in self._fixed.items()}
-        for buffer in model.buffers():  # tables of positions, which must not promote activations
+        for buffer in model.buffers():  # position tables, which must not promote activations
             if buffer.is_floating_point():
                 buffer.data = buffer.to(precision)
         decayed = sum(p.numel() for _, p in named if _is_matrix(p))
@@ -176,7 +177,7 @@ class FlatOptimizer:
         self._average = None if ema_decay is None else self.master.clone()
 
     def expect_last(self) -> None:
-        """Nothing is sent before :meth:`reduce`."""
+        """Nothing to do: everything is sent in :meth:`reduce`."""
 
     def collect(self) -> None:
         """Add the gradients of one backward pass to :attr:`gradient`, in float32."""
@@ -184,10 +185,10 @@ class FlatOptimizer:
         self._empty = False
 
     def _collect(self, place: slice) -> None:
-        """The same of a range of the flat vector."""
+        """Collect a range of the flat vector."""
         if self._working_gradient is self.gradient:
             return
-        if self._empty:  # a third of the time of adding to zeros
+        if self._empty:  # takes a third of the time of adding to zeros
             self.gradient[place].copy_(self._working_gradient[place])
         else:
             self.gradient[place].add_(self._working_gradient[place])
@@ -209,7 +210,7 @@ class FlatOptimizer:
         return norm
 
     def step(self, learning_rate: float) -> None:
-        """Update the parameters and forget the gradient."""
+        """Update the parameters and clear the gradient."""
         self._adam.learning_rate = learning_rate
         self._adam.step()
         self.clear()
@@ -219,14 +220,14 @@ class FlatOptimizer:
             self._average.lerp_(self.master, 1 - self._present_decay())
 
     def _present_decay(self) -> float:
-        """Lower in the first steps, so that fresh weights are soon forgotten."""
+        """The decay of the average: lower in the first steps, to forget fresh weights soon."""
         assert self._ema_decay is not None
         steps = float(self._adam.state[self._slices[0]]["step"])
         return min(self._ema_decay, (1 + steps) / (10 + steps))
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """Let the model work with the average of its weights, if there is one, for a while."""
+        """Use the average of the weights, if there is one, within a block."""
         if self._average is None:
             yield
             return
@@ -238,18 +239,18 @@ class FlatOptimizer:
             self._working.copy_(kept)
 
     def clear(self) -> None:
-        """Forget the gradient."""
+        """Clear the gradient."""
         self._working_gradient.zero_()
         self._empty = True
 
     def weights(self) -> dict[str, Tensor]:
-        """The parameters in float32 and what is saved with them, by name; views, not copies."""
+        """All parameters in float32 and the saved buffers, by name; views, not copies."""
         return self._by_name(self.master) | self._exact
 
     def moments(self) -> dict[str, Tensor]:
         """Adam's moments as ``first_moment.NAME`` and ``second_moment.NAME``, and its step.
 
-        The average of the weights, if there is one, is beside them as ``average.NAME``.
+        The average of the weights, if there is one, is included as ``average.NAME``.
         """
         state = [self._adam.state[part] for part in self._slices]
         if not state[0]:
@@ -264,10 +265,10 @@ class FlatOptimizer:
         return tensors
 
     def restore(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Take over what :meth:`weights` and :meth:`moments` gave.
+        """Restore what :meth:`weights` and :meth:`moments` returned.
 
         Raises:
-            SavedError: the tensors are of another model.
+            SavedError: the tensors belong to another model.
         """
         self._restore_fixed(weights)
         learned = {name: t for name, t in weights.items() if name not in self._exact}
@@ -306,7 +307,7 @@ class FlatOptimizer:
     def _flat(self, tensors: dict[str, Tensor]) -> Tensor:
         if unknown := sorted(tensors.keys() - set(self._names)):
             raise SavedError(
-                f"the checkpoint is of another configuration: {unknown[0]} does not belong"
+                f"the checkpoint is from another configuration: {unknown[0]} does not belong"
             )
         for name, shape in zip(self._names, self._shapes, strict=True):
             _check_shape(name, shape, tensors.get(name))

@@ -1,8 +1,9 @@
-"""Gradients that are summed over processes while the backward pass still runs.
+"""Summing gradients over processes while the backward pass is still running.
 
 After Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training"
-(arXiv:2006.15704), section 3.2: the flat gradient is cut into parts, and each is sent as soon as
-all of its parameters have theirs.  All processes send the parts in one order, whatever comes first.
+(arXiv:2006.15704), section 3.2: the flat gradient is split into parts, and each is sent as soon as
+all of its parameters have their gradients.  All processes send the parts in the same order,
+whichever is ready first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dragoman.training.distributed import World
 from dragoman.training.optimizer import FlatOptimizer, OptimizerConfig
 
 PART_NUMBERS = 1 << 21
-"""Gradients sent at once, at least: 8 MB."""
+"""Minimum gradients sent at once: 8 MB."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,10 @@ class _Part:
 
     place: slice
     names: frozenset[str]
-    """Parameters of the range."""
+    """Number of parameters in the range."""
     turn: int
-    """0 for matrices of layers; 1 for biases and the like of all layers, which lie together; 2 for
-    embeddings and output, which the loss adds to chunk by chunk: they wait for :meth:`reduce`."""
+    """0 for matrices of layers; 1 for biases and gains of all layers, which are adjacent; 2 for
+    embeddings and output, to which the loss adds chunk by chunk: they wait for :meth:`reduce`."""
 
 
 _HELD = 2
@@ -43,15 +44,15 @@ def _size(part: _Part) -> int:
 
 
 class OverlappingOptimizer(FlatOptimizer):
-    """Every process keeps and updates everything, and sends gradients as they come.
+    """A :class:`FlatOptimizer` that sends gradients as soon as they are ready.
 
     Args:
         model: see :class:`FlatOptimizer`.
-        config: Adam's constants.
-        precision: what the model works in.
+        config: hyperparameters of Adam.
+        precision: in which the model computes.
         ema_decay: of an exponential moving average of the weights; None for none.
         world: the processes that train together.
-        part_numbers: gradients sent at once, at least.
+        part_numbers: minimum gradients sent at once.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class OverlappingOptimizer(FlatOptimizer):
         super().__init__(model, config, precision, ema_decay)
         self._parts = self._cut(model, part_numbers)
         self._world = world
-        self._expecting = False  # the last backward pass of a step is to come, or runs
+        self._expecting = False  # the last backward pass of a step is next, or running
         self._missing: list[set[str]] = []
         self._handles: list[Callable[[], None]] = []
         if world.size > 1:
@@ -79,7 +80,7 @@ class OverlappingOptimizer(FlatOptimizer):
                     )
 
     def _cut(self, model: TranslationModel, part_numbers: int) -> list[_Part]:
-        """The parts in the order in which they are sent: by turn, the last layers first."""
+        """The parts in the order of sending: by turn, the last layers first."""
         parts: list[_Part] = []
         end = len(self.master)
         for name, shape in zip(reversed(self._names), reversed(self._shapes), strict=True):
@@ -98,16 +99,16 @@ class OverlappingOptimizer(FlatOptimizer):
         self._missing = [set(part.names) for part in self._parts]
 
     def _arrived(self, name: str, part: int, parameter: Tensor) -> None:
-        """``parameter`` has its gradient of a backward pass."""
+        """Note that a backward pass has computed the gradient of ``parameter``."""
         if not self._expecting:
             return
         if name not in self._missing[part]:
             raise ConfigError(
-                "training.send_gradients: during is for objectives with one backward pass over the "
-                "layers of the model, and this one has several; set it to after"
+                "training.send_gradients: during needs an objective with one backward pass over "
+                "the layers of the model, and this one has several; set it to after"
             )
         self._missing[part].discard(name)
-        while not self._missing[len(self._handles)]:  # those that are held are never complete
+        while not self._missing[len(self._handles)]:  # parts with turn 2 are never complete
             place = self._parts[len(self._handles)].place
             self._collect(place)
             self._send(place)
@@ -116,13 +117,13 @@ class OverlappingOptimizer(FlatOptimizer):
         self._handles.append(self._world.start_all_reduce(self.gradient[place]))
 
     def collect(self) -> None:
-        """See :meth:`Optimizer.collect`; what was sent already is complete."""
+        """See :meth:`Optimizer.collect`; parts already sent are complete."""
         for part in self._parts[len(self._handles) :]:
             self._collect(part.place)
         self._empty = False
 
     def reduce(self, world: World) -> None:
-        """Send what was not sent yet, and wait for all of it."""
+        """Send the remaining parts, and wait for all."""
         if world.size > 1:
             for part in self._parts[len(self._handles) :]:
                 self._send(part.place)

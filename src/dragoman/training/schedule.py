@@ -1,4 +1,4 @@
-"""How the learning rate moves over the steps (Vaswani et al. 2017, section 5.3)."""
+"""The learning rate over the steps (Vaswani et al. 2017, section 5.3)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class ScheduleConfig(Config):
     """Linear warm-up to a peak, then decay."""
 
     warmup_steps: int = Field(4000, ge=1)
-    """Steps over which the rate rises linearly to its peak."""
+    """Warm-up steps, over which the rate rises linearly to its peak."""
     peak_learning_rate: float | None = Field(None, gt=0)
-    """Rate at the end of the warm-up; d_model^-0.5 * warmup_steps^-0.5 (equation 3) if not
-    given."""
+    """Learning rate at the end of the warm-up. By default d_model^-0.5 * warmup_steps^-0.5
+    (equation 3)."""
     decay: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
-    """After the warm-up: with the inverse square root of the step (the paper), or falling to
-    zero at max_steps (the last step changes nothing), or not at all."""
+    """How the rate decays after the warm-up: with the inverse square root of the step (the paper),
+    to zero at max_steps (linear or cosine; the last step changes nothing), or not at all."""
 
     def peak(self, d_model: int) -> float:
         """The highest rate, for a model of width ``d_model``."""
@@ -30,7 +30,7 @@ class ScheduleConfig(Config):
 
 
 def learning_rate(config: ScheduleConfig, step: int, d_model: int, max_steps: int | None) -> float:
-    """The rate of optimizer step ``step``, counted from 1.
+    """The learning rate of optimizer step ``step``, counted from 1.
 
     With the defaults this is equation 3:
     ``d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)``.
@@ -39,7 +39,7 @@ def learning_rate(config: ScheduleConfig, step: int, d_model: int, max_steps: in
         config: warm-up, peak and decay.
         step: 1 for the first step.
         d_model: width of the model.
-        max_steps: the end of a linear or cosine decay, which must be given for these.
+        max_steps: the end of a linear or cosine decay, which needs it.
     """
     peak, warmup = config.peak(d_model), config.warmup_steps
     if step <= warmup:

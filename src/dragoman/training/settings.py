@@ -1,4 +1,4 @@
-"""How a model is trained, as the section ``training`` of a configuration says it."""
+"""How a model is trained: the section ``training`` of a configuration."""
 
 from __future__ import annotations
 
@@ -20,60 +20,60 @@ class TrainingConfig(Config):
     """How a model is trained; the defaults are the paper's base model (section 5)."""
 
     step_tokens: int = Field(25_000, gt=0)
-    """Maximum padded tokens of a step on either side, over all devices, end symbols counted:
-    sentences times the longest of them (section 5.1: about 25,000 source and 25,000 target
-    tokens). A single pair that is longer is a step of its own."""
+    """Maximum padded tokens per step and side over all devices, end symbols included: the number
+    of sentences times the longest length (section 5.1: about 25,000 source and 25,000 target
+    tokens). A single pair that exceeds it makes one step."""
     device_tokens: int | None = Field(None, gt=0)
-    """Maximum padded tokens on a device at once; it takes its share of a step in as many passes
-    as that needs. By default it takes its share at once."""
+    """Maximum padded tokens per side on a device at once; its share of a step is split into as many
+    passes as needed. By default the share is not split."""
     optimizer: OptimizerConfig = OptimizerConfig()
-    """Adam's constants."""
+    """Hyperparameters of the optimizer."""
     schedule: ScheduleConfig = ScheduleConfig()
     """Learning rate over the steps."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    """Probability mass given to all pieces alike (section 5.4)."""
+    """Label smoothing: probability mass spread evenly over all pieces (section 5.4)."""
     objective: AnyObjective = CrossEntropyConfig()
-    """What is minimised on sentence pairs, by its `kind`."""
+    """The loss that is minimised on sentence pairs, chosen by `kind`."""
     start_from: OptionalStart = None
-    """Another model, whose weights training begins with instead of fresh ones: its name, or a
-    section that says which of them."""
+    """A model whose weights initialise this one: its path, or a section that says which of them to
+    take. By default weights are drawn at random."""
     precision: Precision = "auto"
-    """What the model computes in; auto is bfloat16 where the hardware has it, decided once when
-    training begins and written into the run."""
+    """Number type of the model's computations; auto is bfloat16 where the hardware has it, decided
+    when training begins and written to the run."""
     max_steps: int | None = Field(100_000, ge=1)
-    """Stop after this many steps."""
+    """Stop after this many steps; `null` for no such limit."""
     max_epochs: int | None = Field(None, ge=1)
-    """Stop after this many passes over the data."""
+    """Stop after this many passes over the data; `null` for no such limit."""
     max_minutes: float | None = Field(None, gt=0)
-    """Stop after this much time of training, validation left out."""
+    """Stop after this many minutes of training, validation excluded; `null` for no such limit."""
     validation_steps: int = Field(1000, ge=1)
-    """Validate each time this many steps have passed, and at the end."""
+    """Steps between validations; the last step is validated too."""
     checkpoint_steps: int = Field(1000, ge=1)
-    """Write a checkpoint each time this many steps have passed."""
+    """Steps between checkpoints."""
     keep_checkpoints: int = Field(5, ge=1)
-    """Newest checkpoints to keep; the best one is kept besides."""
+    """Number of newest checkpoints to keep; the best one is always kept as well."""
     average_checkpoints: int = Field(5, ge=0)
-    """Newest checkpoints whose mean becomes the model (5 for base, 20 for big in the paper);
+    """Number of newest checkpoints to average into the model (5 for base, 20 for big in the paper);
     0 takes the best one."""
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
-    what is validated, and becomes the model instead of the mean of checkpoints."""
+    validated and becomes the model, instead of the mean of checkpoints. `null` for no average."""
     best_metric: Literal["bleu", "chrf", "ter", "loss"] = "bleu"
-    """What tells the best checkpoint: a score of the dev set, or its loss per token."""
+    """What selects the best checkpoint: a metric on the dev set, or its loss per token."""
     patience: int | None = Field(None, ge=1)
-    """Stop after this many validations without a better one."""
+    """Stop after this many validations without improvement; `null` for no such limit."""
     send_gradients: Literal["after", "during"] = "after"
-    """When several processes sum their gradients: after the backward pass, or part by part while it
-    runs. The result is the same."""
+    """When processes sum their gradients: after the backward pass, or part by part during it. The
+    result is the same."""
     log_steps: int = Field(20, ge=1)
-    """Write training figures each time this many steps have passed."""
+    """Steps between logged training figures."""
     non_finite_steps: int = Field(10, ge=1)
     """Go back to the last checkpoint after this many non-finite steps in a row."""
 
     @model_validator(mode="before")
     @classmethod
     def _read_r_drop(cls, values: Any) -> Any:
-        """Runs of before ``objective`` have ``r_drop``, which was its alpha."""
+        """Runs older than ``objective`` have ``r_drop``, which was its alpha."""
         if not (isinstance(values, dict) and "r_drop" in values):
             return values
         alpha = values["r_drop"]
@@ -87,7 +87,7 @@ class TrainingConfig(Config):
         return {"objective": {"kind": "r_drop", "alpha": alpha}, **values}
 
     def conflicts(self) -> Iterator[str]:
-        """An end that the schedule needs, and checkpoints that are not kept."""
+        """A schedule without its end, and averaging checkpoints that are not kept."""
         if self.max_steps is None and self.schedule.decay in {"linear", "cosine"}:
             yield f"schedule.decay: {self.schedule.decay} needs max_steps"
         if self.average_checkpoints > self.keep_checkpoints:

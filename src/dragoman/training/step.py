@@ -1,4 +1,4 @@
-"""One whole step of training on given batches, for whoever measures speed."""
+"""One complete training step on given batches, for measuring speed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def take_step(
     batches: Sequence[Batch],
     learning_rate: float = 0.0,
 ) -> int:
-    """Loss, gradient and update, as in training; the device has finished when this returns.
+    """Compute loss and gradient and update, as in training; returns when the device has finished.
 
     Args:
         model: in training mode, owned by ``optimizer``.
         optimizer: of the model.
         objective: what is minimised.
         batches: of the step, on the model's device.
-        learning_rate: 0 takes all the work and changes nothing.
+        learning_rate: 0 does all the work and changes nothing.
 
     Returns:
         The target tokens learned from.
@@ -33,6 +33,6 @@ def take_step(
         objective.backward(model, batch, 1.0)
         optimizer.collect()
     tokens = sum(batch.target_tokens for batch in batches)
-    optimizer.scale(1 / tokens)  # reads a number back, so the device has finished
+    optimizer.scale(1 / tokens)  # reads a number back, so it waits for the device
     optimizer.step(learning_rate)
     return tokens

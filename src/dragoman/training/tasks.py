@@ -4,8 +4,8 @@ A step of training takes one step of every task and adds up their gradients::
 
     gradient = sum over tasks of weight * gradient of the summed loss  /  sum of weight * tokens
 
-so a task's weight is what one of its target tokens counts, and one task of weight 1 is plain
-training.  The trainer knows nothing else of what is learned.
+so a task's weight is that of each of its target tokens, and a single task of weight 1 is plain
+training.  The trainer knows nothing else about what is learned.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from dragoman.models.interface import TranslationModel
 from dragoman.training.checkpoint import Place
 
 LOSS, TOKENS = "loss", "tokens"
-"""Totals that every objective gives: what is minimised, and what it is divided by."""
+"""Totals that every objective returns: the summed loss and its number of tokens."""
 
 
 class Objective(Protocol):
-    """What is minimised on a batch.  Stateless: what it needs besides is in the batch."""
+    """The loss on a batch.  Stateless: it reads nothing but the model and the batch."""
 
     @property
     def totals(self) -> tuple[str, ...]:
-        """Names of the sums that :meth:`backward` gives, ``loss`` and ``tokens`` among them."""
+        """Names of the sums that :meth:`backward` returns, including ``loss`` and ``tokens``."""
 
     def backward(self, model: TranslationModel, batch: Batch, scale: float) -> Mapping[str, Tensor]:
         """Add the gradient of ``scale`` times the batch's summed loss to the model's gradients.
@@ -40,59 +40,59 @@ class Objective(Protocol):
         Args:
             model: in training mode.
             batch: on the model's device.
-            scale: what the loss counts among those of other tasks; the totals are without it.
+            scale: weight of the loss among those of other tasks; not applied to the totals.
 
         Returns:
             Scalars without gradient, summed over the batch, by the names of :attr:`totals`.
         """
 
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
-        """What people are told of totals summed over batches: ``loss`` per token, and others."""
+        """The figures to report for totals summed over batches: ``loss`` per token, and others."""
 
 
 class Stream(Protocol):
-    """Batches without end, from any place on: a pure function of the place."""
+    """An endless stream of batches from any place on: a pure function of the place."""
 
     def windows(self, epoch: int) -> int:
-        """In how many windows ``epoch`` (from 0) comes."""
+        """The number of windows in ``epoch`` (from 0)."""
 
     def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
         """This process' batches of each step of one window, from step ``start`` on.
 
-        They are made ahead in another thread, so this must not touch the model in training.
-        All processes have equally many steps; one may have no batch in some of them.
+        They are prepared ahead in another thread, so this must not touch the model in training.
+        All processes have the same number of steps; one may have no batch in some of them.
         """
 
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:
-        """The batch as the objective reads it, made when its turn comes, between two steps.
+        """The batch as the objective reads it, completed between two steps, just before use.
 
-        Here a stream may ask the model in training, such as for translations of a monolingual
-        batch (on-line back-translation).
+        Here a stream may use the model in training, for example to translate a monolingual batch
+        (on-line back-translation).
 
         Args:
             batch: one of :meth:`window`, on the model's device.
-            model: in training mode; to be left as it is found.
+            model: in training mode; must be left unchanged.
         """
 
 
 @dataclass(frozen=True)
 class Task:
-    """One of the things that a model learns at once."""
+    """One of the tasks that a model learns at once."""
 
     name: str
-    """Names its place in checkpoints and, but for the first task, its figures."""
+    """Names its place in checkpoints and, except for the first task, its figures."""
     stream: Stream
     objective: Objective
     weight: float = 1.0
-    """What a target token of this task counts."""
+    """Weight of a target token of this task."""
 
 
 class Reader:
-    """Takes one step after another from a stream; what comes next is made ahead.
+    """Takes one step after another from a stream, preparing the next ones ahead.
 
     Args:
-        stream: where from.
-        place: how much was taken before; moved on by :meth:`take`.
+        stream: to read from.
+        place: how far it was read before; advanced by :meth:`take`.
     """
 
     def __init__(self, stream: Stream, place: Place) -> None:
@@ -100,7 +100,7 @@ class Reader:
         self._steps: Prefetch[tuple[list[Batch] | None, Place]] | None = None
 
     def take(self) -> list[Batch] | None:
-        """The batches of the next step; None once at the end of each epoch.
+        """The batches of the next step; None at the end of each epoch.
 
         Raises:
             DataError: the stream is empty.
@@ -111,7 +111,7 @@ class Reader:
         return batches
 
     def close(self) -> None:
-        """Stop making steps ahead; the place stays, and taking goes on from there."""
+        """Stop preparing steps; the place is kept, and :meth:`take` continues from it."""
         if self._steps is not None:
             self._steps.close()
         self._steps = None
@@ -121,7 +121,7 @@ def _steps(stream: Stream, place: Place) -> Iterator[tuple[list[Batch] | None, P
     """Every step from ``place`` on with the place after it, and None where an epoch ends."""
     first, start = place.window, place.step
     for epoch in count(place.epoch):
-        taken = first + start  # of an epoch that is taken up in its middle
+        taken = first + start  # of an epoch that is resumed in the middle
         for window in range(first, stream.windows(epoch)):
             for taken, batches in enumerate(stream.window(epoch, window, start), start + 1):
                 yield batches, Place(epoch, window, taken)

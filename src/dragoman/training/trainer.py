@@ -1,7 +1,7 @@
-"""The training loop: steps, validation, checkpoints, and what to do when something goes wrong.
+"""The training loop: steps, validation, checkpoints, and recovery when something goes wrong.
 
-Everything random is a function of (seed, place, step, rank), so that a run which was killed and
-resumed gives the same weights as one that was not.
+All randomness is a function of (seed, place, step, rank), so a run that was killed and resumed
+gives the same weights as one that was not.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ MAX_ROLLBACKS = 3
 
 
 Validate = Callable[[TranslationModel], dict[str, float]]
-"""From a model to figures of the dev set: at least ``loss``.  It is called in every process, and
-gives the same figures in all."""
+"""From a model to figures on the dev set: at least ``loss``.  Called in every process, with the
+same result in all."""
 
 
 class Trainer:
@@ -58,16 +58,16 @@ class Trainer:
 
     Args:
         model: with fresh weights; moved to the device.
-        tasks: what it learns; an epoch is one of the first.
-        validate: gives figures of the dev set, among them ``config.best_metric``.
+        tasks: what it learns; epochs are those of the first.
+        validate: returns figures on the dev set, including ``config.best_metric``.
         config: how to train.
         run: directory that holds ``checkpoints/``.
         seed: of dropout.
-        d_model: width of the model, which the paper's learning rate depends on.
+        d_model: width of the model, on which the paper's learning rate depends.
         world: the processes that train together.
-        observers: told about every ``log_steps`` steps and each validation.
-        make_optimizer: from the model to what updates it; a :class:`FlatOptimizer` of ``config`` if
-            not given.
+        observers: receive a record every ``log_steps`` steps and at each validation.
+        make_optimizer: creates the optimizer of the model; by default a :class:`FlatOptimizer` of
+            ``config``.
     """
 
     def __init__(
@@ -110,10 +110,10 @@ class Trainer:
         return lambda model: FlatOptimizer(model, *settings)
 
     def resume(self) -> bool:
-        """Take up the newest checkpoint of the run; False if there is none.
+        """Resume from the newest checkpoint of the run; False if there is none.
 
         Raises:
-            SavedError: it is damaged or of another configuration.
+            SavedError: it is damaged or from another configuration.
         """
         newest = self._world.broadcast(self._newest_step)
         if newest is None:
@@ -124,7 +124,7 @@ class Trainer:
         self._close_readers()
         self._readers = self._at(progress.places)
         if progress.best is not None and progress.best.metric != self._config.best_metric:
-            progress.best, progress.stale_validations = None, 0  # values that do not compare
+            progress.best, progress.stale_validations = None, 0  # the values are not comparable
         return True
 
     def _at(self, places: Mapping[str, Place]) -> dict[str, Reader]:
@@ -138,7 +138,7 @@ class Trainer:
             reader.close()
 
     def _newest_step(self) -> int | None:
-        """Of the newest checkpoint, if there is one."""
+        """The step of the newest checkpoint, if there is one."""
         sweep(self._run / CHECKPOINTS_DIRECTORY)
         found = checkpoints(self._run)
         return step_of(found[-1]) if found else None
@@ -147,8 +147,8 @@ class Trainer:
         """Train until a limit is reached.
 
         Raises:
-            InterruptedRunError: a signal came; a checkpoint is written.
-            TrainingError: the loss stays non-finite after several rollbacks.
+            InterruptedRunError: a signal came; a checkpoint has been written.
+            TrainingError: the loss is still non-finite after several rollbacks.
         """
         try:
             with self._interruption.listening():
@@ -163,8 +163,8 @@ class Trainer:
         return self.progress
 
     def _one_step(self) -> None:
-        """A step of every task, or the end of an epoch of the first."""
-        started = time.perf_counter()  # a step's time has its wait for data in it
+        """Take a step of every task, or end an epoch of the first."""
+        started = time.perf_counter()  # a step's time includes waiting for data
         taken = self._take()
         if taken is None:
             return
@@ -178,7 +178,7 @@ class Trainer:
             self._after_step()
 
     def _take(self) -> list[list[Batch]] | None:
-        """What each task's next step learns from; None where an epoch of the first task ends."""
+        """The batches of each task's next step; None where an epoch of the first task ends."""
         taken = []
         for number, reader in enumerate(self._readers.values()):
             batches = reader.take()
@@ -186,7 +186,7 @@ class Trainer:
                 self.progress.places[self._tasks[0].name] = reader.place  # for max_epochs
                 return None
             if batches is None:
-                batches = reader.take()  # another task goes on with its next epoch
+                batches = reader.take()  # another task continues with its next epoch
                 assert batches is not None, "an epoch has at least one step"
             taken.append(batches)
         return taken
@@ -203,7 +203,7 @@ class Trainer:
             self._backward(task, batches, not any(taken[number:]))
             for number, (task, batches) in enumerate(zip(self._tasks, taken, strict=True), 1)
         ]
-        if not any(taken):  # fewer sentences than processes: this one has no part in the step
+        if not any(taken):  # fewer sentences than processes: this one has none in this step
             self.optimizer.collect()
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
@@ -230,12 +230,12 @@ class Trainer:
         return finite
 
     def _backward(self, task: Task, batches: list[Batch], last: bool) -> Tensor:
-        """Gradients of this process' share of a task's step, and its totals in their order.
+        """Collect the gradients of this process' share of a task's step, and return its totals.
 
         Args:
-            task: what is learned.
+            task: being learned.
             batches: of the step.
-            last: whether no other task has a batch after these.
+            last: whether no other task has batches after these.
         """
         names = task.objective.totals
         sums = torch.zeros(len(names), dtype=torch.float64, device=self._world.device)
@@ -251,8 +251,8 @@ class Trainer:
     def _share(self, sums: list[Tensor]) -> list[dict[str, float]]:
         """Add up each task's totals over all processes, and agree on when to stop.
 
-        A signal or the clock may say one thing to one process and another to the next; were
-        each to act on its own, those that go on would wait for the others for ever.
+        A signal may reach only some processes, and their clocks differ; if each acted on its own,
+        those that continue would wait for the others for ever.
         """
         lead = self._step_seconds if self._world.is_leader else 0.0
         common = sums[0].new_tensor([lead, self._interruption.signal is not None])
@@ -263,11 +263,11 @@ class Trainer:
         return [{name: next(values) for name in task.objective.totals} for task in self._tasks]
 
     def _after_step(self) -> None:
-        """Log, validate, save and stop where the time has come."""
+        """Log, validate, save and stop when due."""
         step, config = self.progress.step, self._config
         if step % config.log_steps == 0:
             self._log()
-        # At a limit now and not after the loop, which would write the same checkpoint again.
+        # At a limit here and not after the loop, which would write the same checkpoint again.
         validate = step % config.validation_steps == 0 or self._limit_reached() is not None
         if validate or step % config.checkpoint_steps == 0:
             self._validate_and_save(validate)
@@ -277,13 +277,13 @@ class Trainer:
             received = self._interruption.signal
             reason = received.name if received else "another process"
             raise InterruptedRunError(
-                f"stopped at step {step} by {reason}; everything is saved; go on with: "
+                f"stopped at step {step} by {reason}; everything is saved; continue with: "
                 f"dragoman resume {self._run}",
                 received,
             )
 
     def _limit_reached(self) -> str | None:
-        """Which limit ends the training, if one does."""
+        """The limit that ends the training, if one is reached."""
         return limit_reached(self.progress, self._config)
 
     def _log(self) -> None:
@@ -306,9 +306,9 @@ class Trainer:
                 self._validate_now()
                 progress.validated_step = progress.step
         finally:  # a validation that fails must not cost the steps before it
-            # In every process, as state may be spread over them.
+            # In every process, as state may be sharded.
             weights, moments = self.optimizer.weights(), self.optimizer.moments()
-            # The others wait, so that no process ends while the leading one is writing.
+            # The others wait, so that no process ends while the leader is writing.
             self._world.broadcast(lambda: self._save(weights, moments))
         self._saved_step = progress.step
 
@@ -336,19 +336,20 @@ class Trainer:
         factor = self.progress.learning_rate_factor / 2
         if rollbacks > MAX_ROLLBACKS or not self.resume():
             raise TrainingError(
-                f"step {step}: the loss stays non-finite after {rollbacks - 1} rollbacks; lower "
+                f"step {step}: the loss is still non-finite after {rollbacks - 1} rollbacks; lower "
                 "training.schedule.peak_learning_rate, lengthen warmup_steps or set "
                 "training.optimizer.clip_norm: 1.0"
             )
         self.progress.rollbacks, self.progress.learning_rate_factor = rollbacks, factor
         self._non_finite = 0
         self._averages = Averages(self._tasks)
-        self.model.figures()  # which forgets them
+        self.model.figures()  # discards them
         for observer in self.observers:
             observer.rewind(self.progress.step)
         self._warn(
             f"{self._config.non_finite_steps} non-finite steps in a row up to step {step}: went "
-            f"back to the checkpoint of step {self.progress.step}, learning rate now times {factor}"
+            f"back to the checkpoint of step {self.progress.step}; the learning rate is now "
+            f"multiplied by {factor}"
         )
 
     def _warn(self, message: str) -> None:
@@ -361,5 +362,5 @@ class Trainer:
 
 
 def _likelihood(figures: Mapping[str, float]) -> float:
-    """The negative log-likelihood where an objective gives one, else what it minimises."""
+    """The negative log-likelihood if the objective reports one, otherwise its loss."""
     return figures.get("nll", figures[LOSS])

@@ -1,4 +1,4 @@
-"""Beginning with the weights of another model instead of fresh ones."""
+"""Initialising a model with the weights of another one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dragoman.text.extension import lineage
 from dragoman.text.vocabulary import Vocabularies, Vocabulary
 
 _ALL: tuple[Part, ...] = ("encoder", "decoder", "embeddings")
-# What changes how a model learns, and not what its weights mean.
+# Settings that change how a model learns, but not what its weights mean.
 _OF_TRAINING = frozenset(
     [
         *("dropout", "attention_dropout", "feed_forward_dropout", "block_dropout"),
@@ -38,35 +38,35 @@ _OF_TRAINING = frozenset(
 
 
 class StartConfig(Config):
-    """Another model, whose weights training begins with; its name alone takes all of them.
+    """A model whose weights initialise this one; its path alone takes all of them.
 
-    The family and what its weights depend on must be the same here, but for parts that are not
-    taken.
+    The family and all settings that its weights depend on must be the same here, except for parts
+    that are not taken.
     """
 
     model: str
     """A model, a finished run, or a checkpoint of a run."""
     parts: tuple[Part, ...] = Field(_ALL, min_length=1)
-    """What is taken over; other weights begin fresh. Embeddings are those of both sides, with the
-    output projection and learned positions."""
+    """The parts to take; other weights are drawn at random. Embeddings are those of both sides,
+    with the output projection and learned positions."""
     vocabulary: Literal["keep", "extend", "new"] = "keep"
-    """The other model's vocabulary, used as it is; or with pieces of the new text after its own, up
-    to `vocabulary.size`; or a new one. The embedding of a piece that the other model lacks begins
-    as the mean of the pieces into which its vocabulary splits it (Gee et al. 2022), and fresh where
-    that lacks a character."""
+    """Keep the other model's vocabulary; or extend it with pieces of the new text up to
+    `vocabulary.size`; or train a new one. The embedding of a piece that the other model lacks is
+    initialised with the mean of the pieces into which its vocabulary splits it (Gee et al. 2022),
+    and at random where that lacks a character."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
-    """Of its weights; written into the run when training begins, and other weights are refused from
-    then on. No need to give it."""
+    """Digest of its weights, written to the run when training begins; from then on other weights
+    are refused. No need to set it."""
 
     def conflicts(self) -> Iterator[str]:
-        """Parts that are named twice, and a vocabulary extended without its embeddings."""
+        """Parts named twice, and an extended vocabulary without its embeddings."""
         if len(set(self.parts)) < len(self.parts):
-            yield "parts: one is named twice"
+            yield "parts: a part is named twice"
         if self.vocabulary == "extend" and "embeddings" not in self.parts:
             yield "vocabulary: extend keeps embeddings; add them to parts, or set vocabulary: new"
 
     def story(self) -> str:
-        """What a model card says of it, without the folders of this machine."""
+        """A sentence for the model card, without the folders of this machine."""
         weights = f" (weights {self.digest})" if self.digest else ""
         return f"Training began with the {_listed(self.parts)} of {Path(self.model).name}{weights}."
 
@@ -76,35 +76,34 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _named_alone(values: Any) -> Any:
-    """The name of a model stands for all of its weights."""
+    """A model's path alone means all of its weights."""
     return {"model": values} if isinstance(values, str) else values
 
 
 OptionalStart = Annotated[StartConfig | None, BeforeValidator(_named_alone)]
-"""A model's name, or a section; or nothing."""
+"""A model's path, a section, or nothing."""
 
 
 def digest_of(config: StartConfig) -> str:
-    """What tells the weights that training is to begin with from all others.
+    """A digest that identifies the weights that training is to begin with.
 
     Raises:
-        SavedError: there is no such model, or it is not the one that training had begun with.
+        SavedError: there is no such model, or it is not the one that training began with.
     """
     found = weights_digest(model_directory(Path(config.model)))
     if config.digest not in {None, found}:
         raise SavedError(
-            f"{config.model}: has other weights than training.start_from.digest says, with which "
-            "this run began; bring those back, or begin another run"
+            f"{config.model}: its weights are not those with which this run began (see "
+            "training.start_from.digest); restore them, or begin another run"
         )
     return found
 
 
 def parent_vocabularies(config: StartConfig | None) -> Parent | None:
-    """The vocabularies that are to be kept or extended, if there are such.
+    """The vocabularies to keep or extend, if any.
 
     Raises:
-        SavedError: the other model is missing or damaged, or not the one that training had begun
-            with.
+        SavedError: the other model is missing or damaged, or not the one that training began with.
     """
     if config is None or config.vocabulary == "new":
         return None
@@ -114,15 +113,15 @@ def parent_vocabularies(config: StartConfig | None) -> Parent | None:
 
 
 def check_start(config: StartConfig | None, model: FamilyConfig) -> None:
-    """Say before any work is done that weights are missing or of another kind of model.
+    """Check before any work is done that the weights exist and fit the model.
 
     Args:
-        config: whose weights are to be taken over, and which of them; None for no other model's.
-        model: what they are to fit.
+        config: whose weights are to be taken, and which of them; None for no other model.
+        model: which they must fit.
 
     Raises:
-        ConfigError: the other model is of another kind; the message names all that differs.
-        SavedError: it is missing or damaged, or not the one that training had begun with.
+        ConfigError: the other model is of another kind; the message names all differences.
+        SavedError: it is missing or damaged, or not the one that training began with.
     """
     if config is None:
         return
@@ -137,7 +136,7 @@ def check_start(config: StartConfig | None, model: FamilyConfig) -> None:
 
 
 def take_over(model: TranslationModel, vocabularies: Vocabularies, config: StartConfig) -> None:
-    """Give ``model`` the weights that ``config`` names and :func:`check_start` has looked at.
+    """Give ``model`` the weights that ``config`` names and :func:`check_start` has checked.
 
     Args:
         model: with fresh weights, in float32 on the CPU.
@@ -147,16 +146,16 @@ def take_over(model: TranslationModel, vocabularies: Vocabularies, config: Start
     Raises:
         ConfigError: a weight has another shape, or the other model lacks it.
         SavedError: the other model is missing, damaged, has NaN or infinite weights, or is not the
-            one that training had begun with.
+            one that training began with.
     """
     digest_of(config)
     _copy(model, vocabularies, load_model(config.model, "cpu"), config)
 
 
 def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part]) -> Iterator[str]:
-    """What weights of ``parts`` depend on and is not alike, such as "d_model 512, here 256"."""
+    """Differences that affect weights of ``parts``, such as "d_model 512, here 256"."""
     theirs, ours = _flat(parent.model_dump()), _flat(child.model_dump())
-    alike = theirs["family"] == ours["family"]  # or else the rest has nothing to compare
+    alike = theirs["family"] == ours["family"]  # otherwise the rest is not comparable
     for name in dict.fromkeys([*theirs, *ours]) if alike else ["family"]:
         there, here = theirs.get(name), ours.get(name)
         if there != here and _concerns(name, parts) and not _splits(name, there, here):
@@ -164,7 +163,7 @@ def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part
 
 
 def _concerns(name: str, parts: Sequence[Part]) -> bool:
-    """Whether weights of ``parts`` depend on the setting ``name`` of a model."""
+    """Whether weights of ``parts`` depend on the model setting ``name``."""
     if name in {"family", "d_model"}:
         return True
     if name in _OF_TRAINING:
@@ -177,7 +176,7 @@ def _concerns(name: str, parts: Sequence[Part]) -> bool:
 
 
 def _splits(name: str, there: Any, here: Any) -> bool:
-    """Whether one embedding matrix there becomes several here, which can begin alike."""
+    """Whether one embedding matrix there becomes several here, all initialised with it."""
     sharing = ("separate", "target", "shared")
     return name == "embeddings" and sharing.index(here) < sharing.index(there)
 
@@ -217,7 +216,7 @@ def _copy(
         rows = origins[side] if side is not None else None
         if tensor.shape[1:] != found.shape[1:] or (rows is None and tensor.shape != found.shape):
             raise ConfigError(
-                f"training.start_from: {config.model} has {name} of the shape "
+                f"training.start_from: {config.model} has {name} of shape "
                 f"{list(found.shape)}, here {list(tensor.shape)}; set model as there"
             )
         if rows is None:
@@ -229,7 +228,7 @@ def _copy(
 
 
 def _named(model: TranslationModel) -> Iterator[tuple[str, Tensor]]:
-    """What is saved of a model by all its names, of which tied parameters have several."""
+    """All saved tensors of a model by name; tied parameters have several names."""
     yield from model.named_parameters(remove_duplicate=False)
     yield from fixed_tensors(model).items()
 

@@ -134,9 +134,9 @@ class TestByLength:
     @pytest.mark.parametrize(
         ("options", "problem"),
         [
-            (["--bounds", "3"], "go with --by-length"),
-            (["--by-length", "s", "--bounds", "8,3"], "not rising"),
-            (["--by-length", "s", "--bounds", "x"], "no list of whole numbers"),
+            (["--bounds", "3"], "need --by-length"),
+            (["--by-length", "s", "--bounds", "8,3"], "not increase"),
+            (["--by-length", "s", "--bounds", "x"], "not a list of whole numbers"),
             (["--by-length", "s", "--picture", "s.png"], "name it FILE.svg"),
         ],
     )

@@ -34,7 +34,7 @@ def test_from_a_text_to_a_run(
     assert outcome.code == 0, outcome.err
     assert "pairs are few" in caplog.text
     assert f"dragoman doctor {config}\n  dragoman train {config}" in outcome.out
-    for said in ("ko in Hangul", "en in Latin", "million parameters", "passes", "minute"):
+    for said in ("ko in Hangul", "en in Latin", "million parameters", "epochs", "minute"):
         assert said in outcome.out
     assert {path.name for path in folder.iterdir()} == {"train.tsv", "dev.tsv", "test.tsv"}
 
@@ -50,9 +50,9 @@ def test_from_a_text_to_a_run(
 
     written = config.read_bytes()
     line = one_error(dragoman(*call), 2)
-    assert f"{config}: is there already" in line
+    assert f"{config}: exists already" in line
     config.unlink()
-    assert f"{folder}: is there already" in one_error(dragoman(*call), 2)
+    assert f"{folder}: exists already" in one_error(dragoman(*call), 2)
     assert not config.exists()
     shutil.rmtree(folder)
     assert dragoman(*call).code == 0

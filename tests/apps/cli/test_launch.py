@@ -56,7 +56,7 @@ def test_stopped_and_resumed_in_two_processes(
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=100)
     line = one_error(Outcome(process.returncode, "", err), 143)
-    assert f"everything is saved; go on with: dragoman resume {run}" in line
+    assert f"everything is saved; continue with: dragoman resume {run}" in line
     newest = step_of(checkpoints(run)[-1])
     assert f"stopped at step {newest} " in line
 
@@ -105,8 +105,8 @@ def test_the_leading_process_alone_prepares(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--processes", "0"], "'0' is neither auto nor a number"),
-        (["--processes", "many"], "'many' is neither auto nor a number"),
+        (["--processes", "0"], "'0' is neither auto nor a positive whole number"),
+        (["--processes", "many"], "'many' is neither auto nor a positive whole number"),
         (["--nodes", "2"], "--rendezvous HOST:PORT"),
         (["--rendezvous", "here:1"], "--nodes 2"),
         (["--processes", "2", "--nodes", "2", "--rendezvous", "a:b"], "--rendezvous a:b"),
@@ -123,7 +123,7 @@ def test_no_launcher_below_another(
 ) -> None:
     monkeypatch.setenv("RANK", "0")
     line = one_error(dragoman("resume", tmp_path, "--processes", 2), 2)
-    assert "leave out --processes" in line
+    assert "drop either --processes" in line
 
 
 def test_every_process_has_a_gpu_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ class Supervision:
         ([own(143), own(1)], {1: 1}, "own 1", 1),
         ([echo(3)], {0: 3, 1: -15}, "echo 3", 3),
         ([own(143), own(143)], {}, "own 143", 143),
-        ([echo(8)], {0: 8, 1: -9}, "process 1 was ended by SIGKILL", 8),
+        ([echo(8)], {0: 8, 1: -9}, "process 1 was killed by SIGKILL", 8),
         ([echo(8)], {0: 8, 1: -15}, "echo 8", 8),
         ([], {1: 3}, "process 1 ended without a message, with exit code 3", 8),
     ],
@@ -246,7 +246,7 @@ def test_the_cause_is_told_and_not_its_consequences(
     ("processes", "errors", "said", "code"),
     [
         ([], [], "--rendezvous a:1: 2 machines did not meet there (the store is gone)", 2),
-        ([7], [], "another machine ended its part or cannot be reached (the store is gone)", 8),
+        ([7], [], "another machine stopped or cannot be reached (the store is gone)", 8),
         ([7], [echo(3)], "echo 3", 3),
     ],
 )

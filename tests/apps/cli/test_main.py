@@ -125,7 +125,7 @@ def test_numbers_that_are_absurd_are_refused(
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("", "an empty name is no path"),
+        ("", "a path must not be empty"),
         ("x" * 5000, "File name too long"),
         ("loop", "Too many levels of symbolic links"),
         ("two\nlines", "two lines: no such "),

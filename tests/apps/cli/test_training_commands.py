@@ -61,7 +61,7 @@ def test_files_of_somebody_else_are_not_touched(
     (tmp_path / "config.yaml").write_text("server: {}", encoding="utf-8")
     for command in ("prepare", "train"):
         line = one_error(dragoman(command, config, "--run", tmp_path), 2)
-        assert f"{tmp_path}: holds config.yaml and is no run" in line
+        assert f"{tmp_path}: holds config.yaml and is not a run" in line
     found = {path.name: path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file()}
     assert found == {"thesis.tex": "precious", "config.yaml": "server: {}"}
 
@@ -104,7 +104,7 @@ def test_two_processes_on_one_run(
         ("prepare", config, "--run", run),
         ("average", trained, "--output", run / "mean"),
     ):
-        assert "works in this run; wait" in one_error(dragoman(*arguments), 4)
+        assert "is using this run; wait" in one_error(dragoman(*arguments), 4)
     assert dragoman("translate", run, stdin=b"seven\n").code == 0
     assert dragoman("average", run, "--output", tmp_path / "mean").code == 0
     os.close(descriptor)
@@ -165,7 +165,7 @@ def test_a_finished_run_is_trained_on(trained: Path, dragoman: CommandLine, tmp_
     assert "seed cannot change in a run that has begun" in line
     again = dragoman("resume", run)
     assert again.code == 0
-    assert "training has ended by training.max_steps: 12" in again.err
+    assert "training ended at training.max_steps: 12" in again.err
     longer = dragoman("resume", run, "--set", "training.max_steps=14", "--set", "search.beam=1")
     assert longer.code == 0
     assert "has ended" not in longer.err

@@ -51,7 +51,7 @@ def test_packed_members_and_segments_are_read(tmp_path: Path) -> None:
 
 def test_a_missing_member_is_told(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(tar_of({"x.en": b"1\n"}))
-    with pytest.raises(DataError, match=r"has no x\.de; is it another archive"):
+    with pytest.raises(DataError, match=r"contains no x\.de; is it another archive"):
         text_of(tmp_path / "a", "x.de")
 
 

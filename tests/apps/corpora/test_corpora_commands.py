@@ -79,13 +79,13 @@ def test_another_content_on_the_web_is_refused(folder: Path, web: Web) -> None:
 
 def test_more_than_the_text_can_be_is_not_even_downloaded(web: Web) -> None:
     web.files["train.de"] = GERMAN * 100
-    assert "bytes, at most" in get("tiny", code=DownloadError.exit_code)
+    assert "bytes; at most" in get("tiny", code=DownloadError.exit_code)
 
 
 def test_a_missing_file_is_told(folder: Path, web: Web) -> None:
     del web.files["raw/train.en.gz"]
     error = get("tiny", code=DownloadError.exit_code)
-    assert f"{web.address}/raw/train.en.gz: the server says 404 Not Found" in error
+    assert f"{web.address}/raw/train.en.gz: the server answers 404 Not Found" in error
     assert "--from" in error
     assert not (folder / "tiny").exists()
 
@@ -108,7 +108,7 @@ def test_text_that_was_not_known_before_is_held_to_what_it_was(folder: Path) -> 
     get("joined")
     (folder / "joined/test.de.gz").write_bytes(gzip.compress(b"Es ist\nvier\n"))
     error = get("joined", code=DataError.exit_code)
-    assert "its text is not what it was when it was made, see found.json" in error
+    assert "its text changed since it was written, see found.json" in error
 
 
 def test_parts_of_an_archive_must_be_aligned(
@@ -151,7 +151,7 @@ def test_a_copy_is_taken_and_verified(packed: bool, folder: Path, tmp_path: Path
     path.unlink()
     shutil.rmtree(folder / "tiny", ignore_errors=True)
     error = get("tiny", "--from", copy, code=DataError.exit_code)
-    assert f"{copy}: has no tok/train.de.gz, packed or not" in error
+    assert f"{copy}: has no tok/train.de.gz, compressed or not" in error
     assert not (folder / "tiny").exists()
 
 
@@ -184,8 +184,8 @@ def test_an_unknown_name_is_told_before_anything_is_done(web: Web) -> None:
 def test_the_list_says_what_is_there(folder: Path) -> None:
     get("tiny")
     lines = call("corpora", "list").out.splitlines()
-    assert lines[0].split() == ["tiny", "there", "0", "MB", "free"]
-    assert lines[2].split()[:3] == ["joined", "not", "there"]
+    assert lines[0].split() == ["tiny", "present", "0", "MB", "free"]
+    assert lines[2].split()[:2] == ["joined", "missing"]
     tiny, joined = json.loads(call("corpora", "list", "--json").out)
     assert (tiny["present"], joined["present"]) == (True, False)
     assert tiny["folder"] == str(folder / "tiny")

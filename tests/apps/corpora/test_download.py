@@ -81,7 +81,7 @@ def test_a_connection_that_keeps_breaking_is_given_up_and_its_bytes_kept(
     served: Web, tmp_path: Path
 ) -> None:
     served.cuts["x"] = [1000] + [0] * 10
-    with pytest.raises(DownloadError, match=r"the connection broke .* is kept, repeat the command"):
+    with pytest.raises(DownloadError, match=r"the connection broke .* is kept; repeat the command"):
         fetch(served, tmp_path / "x")
     assert (tmp_path / "x.part").read_bytes() == CONTENT[:1000]
     assert not (tmp_path / "x").exists()
@@ -92,25 +92,25 @@ def test_a_connection_that_keeps_breaking_is_given_up_and_its_bytes_kept(
 
 def test_another_digest_is_refused_and_nothing_kept(served: Web, tmp_path: Path) -> None:
     served.files["x"] = CONTENT[:-1] + b"?"
-    with pytest.raises(DownloadError, match=f"its SHA-256 is .* and not {sha256(CONTENT)}"):
+    with pytest.raises(DownloadError, match=f"its SHA-256 is .*, not {sha256(CONTENT)}"):
         fetch(served, tmp_path / "x")
     assert not os.listdir(tmp_path)
 
 
 def test_another_size_is_refused(served: Web, tmp_path: Path) -> None:
     served.files["x"] = CONTENT[:-1]
-    with pytest.raises(DownloadError, match=r"it has 307,199 bytes and not 307,200"):
+    with pytest.raises(DownloadError, match=r"it has 307,199 bytes, not 307,200"):
         fetch(served, tmp_path / "x")
 
 
 def test_more_than_the_limit_is_refused_before_it_is_read(served: Web, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=r"has 307,200 bytes, at most 1,000 were expected"):
+    with pytest.raises(DownloadError, match=r"has 307,200 bytes; at most 1,000 were expected"):
         fetch(served, tmp_path / "x", size=None, limit=1000)
     assert not (tmp_path / "x.part").stat().st_size
 
 
 def test_a_file_that_is_not_there_is_told(web: Web, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=r"the server says 404 Not Found; .* use --from"):
+    with pytest.raises(DownloadError, match=r"the server answers 404 Not Found; .* use --from"):
         fetch(web, tmp_path / "x")
 
 
@@ -135,5 +135,5 @@ def test_two_processes_do_not_write_the_same_file(served: Web, tmp_path: Path) -
     with (tmp_path / "x.part").open("ab") as other:
         if not lock(other.fileno()):
             pytest.skip("the file system has no locks")
-        with pytest.raises(SavedError, match="another process downloads it"):
+        with pytest.raises(SavedError, match="another process is downloading it"):
             fetch(served, tmp_path / "x")

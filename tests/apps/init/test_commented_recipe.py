@@ -116,9 +116,9 @@ def test_paths_are_seen_from_the_configuration() -> None:
 @pytest.mark.parametrize(
     ("script", "tokenizer", "said"),
     [
-        ("Latin", "13a", "parted by spaces"),
+        ("Latin", "13a", "spaces between words"),
         ("Hangul", "char", "-m pip install 'sacrebleu[ko]'"),
-        ("Hangul", "ko-mecab", "cannot be told by spaces"),
+        ("Hangul", "ko-mecab", "no spaces between words"),
     ],
 )
 def test_notes_say_which_bleu(script: str, tokenizer: BleuTokenizer, said: str) -> None:

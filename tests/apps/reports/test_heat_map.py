@@ -104,10 +104,10 @@ def test_a_map_is_of_one_layer_or_head_or_the_mean_over_all() -> None:
 @pytest.mark.parametrize(
     ("layer", "head", "message"),
     [
-        (4, None, "layer 4: there is none; this model's layers are 1 to 3"),
+        (4, None, "layer 4: does not exist; this model's layers are 1 to 3"),
         (0, None, "layer 0"),
-        (1, 3, "head 3: there is none; this model's heads are 1 to 2"),
-        (None, 1, r"head 1 of which layer\? Say one from 1 to 3"),
+        (1, 3, "head 3: does not exist; this model's heads are 1 to 2"),
+        (None, 1, r"head 1 of which layer\? Choose one from 1 to 3"),
     ],
 )
 def test_a_layer_that_there_is_not_is_told(
@@ -178,7 +178,7 @@ def test_it_is_drawn_whatever_its_characters(
     assert outcome.out.startswith("mean over")
     if suffix == "png":
         assert path.read_bytes().startswith(PNG)
-        assert "lacks characters" in caplog.text
+        assert "lacks some of these characters" in caplog.text
         return
     text = path.read_text(encoding="utf-8")
     assert "<e" not in text
@@ -216,7 +216,7 @@ def test_the_same_picture_is_drawn_again(tmp_path: Path) -> None:
         ((), 3, "source: it is empty; give a sentence"),
         (("a " * 2000,), 3, r"source: \d+ pieces are more than search.max_source_pieces 1024"),
         (("a", "--target", "a " * 2000), 3, r"target: \d+ pieces are more than"),
-        (("a", "--layer", "3"), 2, "layer 3: there is none"),
+        (("a", "--layer", "3"), 2, "layer 3: does not exist"),
         (("a", "--head", "1"), 2, "head 1 of which layer"),
         (
             ("a", "--output", "a.pdf"),
@@ -237,7 +237,7 @@ def test_what_cannot_be_shown_is_told(
 
 def test_one_line_at_a_time(model: Path, dragoman: CommandLine) -> None:
     outcome = dragoman("show", "attention", model, stdin=b"a\nb\n")
-    assert "standard input: line 2: attention is shown of one line" in one_error(outcome, 3)
+    assert "standard input: line 2: attention is shown for a single line" in one_error(outcome, 3)
 
 
 def test_a_family_without_attention_says_so(

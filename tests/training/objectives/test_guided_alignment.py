@@ -126,7 +126,7 @@ def test_the_last_layer_but_one_learns_or_the_one_named() -> None:
     assert named.build(0.1, TransformerConfig(decoder_layers=6)) == GuidedAlignment(0.1, 0.2, 5)
     assert list(named.unfit(TransformerConfig(decoder_layers=6))) == []
     (problem,) = named.unfit(TransformerConfig(decoder_layers=5))
-    assert problem == "layer 6: this model has 5 layers that look at the source"
+    assert problem == "layer 6: this model has 5 layers with attention over the source"
     for config in (ByteNetConfig(), TransformerLMConfig()):
         (problem,) = chosen.unfit(config)
         assert "needs attention over the source" in problem

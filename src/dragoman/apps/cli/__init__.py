@@ -1,1 +1,1 @@
-"""The command line: commands, their options, and what lies between them and people."""
+"""The command line: commands, their options, input and output."""

@@ -1,4 +1,4 @@
-"""The command that sets recipes against one another: compare."""
+"""The command that compares recipes: compare."""
 
 from __future__ import annotations
 
@@ -7,45 +7,43 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, RECIPE, Number, json_option, set_option
+from dragoman.apps.cli.options import PATH, RECIPE, Number, json_option, set_option
 from dragoman.apps.results import print_json
 
-if TYPE_CHECKING:  # what these bring along costs seconds that --help can do without
+if TYPE_CHECKING:  # these take seconds to import, and --help does not need them
     from dragoman.apps.compare import Contest
     from dragoman.apps.compare.plan import Planned
 
 
 @click.command()
 @click.argument("recipes", metavar="RECIPE...", type=RECIPE, nargs=-1, required=True)
-@click.option("--flops", type=Number(min=0, min_open=True), help="Training FLOPs of each recipe.")
+@click.option("--flops", type=Number(min=0, min_open=True), help="Training FLOPs per recipe.")
 @click.option(
     "--minutes",
     type=Number(min=0, min_open=True),
-    help="Minutes of training of each, turned into steps by a trial on this machine.",
+    help="Minutes of training per recipe, converted to steps by a trial on this machine.",
 )
 @click.option(
     "--output",
     metavar="DIRECTORY",
-    type=EXISTING,
+    type=PATH,
     default=Path("runs/comparison"),
     show_default=True,
-    help="Where runs, table and picture go.",
+    help="Directory for runs, table and picture.",
 )
 @click.option(
     "--ensemble",
     "ensembles",
     metavar="NAME+NAME",
     multiple=True,
-    help="A further row: these recipes together; may be repeated.",
+    help="Add an ensemble of these recipes as a row; may be repeated.",
 )
 @click.option(
     "--test-set",
     metavar="NAME",
-    help="What to compare on, or dev.  [default: the first recipe's first, or else dev]",
+    help="Test set to compare on, or dev.  [default: the first of the first recipe, or else dev]",
 )
-@click.option(
-    "--plan", "only_plan", is_flag=True, help="Begin the runs and stop; train none of them."
-)
+@click.option("--plan", "only_plan", is_flag=True, help="Create the runs without training them.")
 @set_option
 @json_option
 def compare(
@@ -60,12 +58,12 @@ def compare(
     only_plan: bool,
     as_json: bool,
 ) -> None:
-    """Train several RECIPEs under one budget, and say which is better, by how much, at what price.
+    """Train several RECIPEs on one budget and compare their scores, speeds and costs.
 
-    Each gets the same training FLOPs or minutes, or with neither what it asks for itself.  The
-    table has scores with confidence intervals, their difference to the first recipe with its
-    p-value, parameters, operations and speeds.  After an interruption the same command goes on.
-    A run that was only begun may as well be carried out by 'dragoman resume', here or elsewhere.
+    Each gets the same training FLOPs or minutes; with neither, its own limits apply.  The table
+    shows scores with confidence intervals, the difference from the first recipe with its p-value,
+    parameters, operations and speeds.  After an interruption the same command continues.  Runs
+    created with --plan can also be trained with 'dragoman resume', here or elsewhere.
 
     \b
     Examples:
@@ -78,13 +76,13 @@ def compare(
     from dragoman.recipe import read_experiment
 
     if flops is not None and minutes is not None:
-        raise click.UsageError("--flops and --minutes exclude one another")
+        raise click.UsageError("--flops and --minutes exclude each other")
     configs = {}
     for recipe in recipes:
         if recipe.stem in configs:
-            raise ConfigError(f"{recipe}: two recipes of the name {recipe.stem}; rename one")
+            raise ConfigError(f"{recipe}: two recipes are named {recipe.stem}; rename one")
         if "+" in recipe.stem or recipe.stem == "translations":
-            raise ConfigError(f"{recipe}: this name is taken in a comparison; rename the recipe")
+            raise ConfigError(f"{recipe}: a comparison reserves this name; rename the recipe")
         configs[recipe.stem] = read_experiment(recipe, settings)
     contest = Contest.begin(
         configs,
@@ -109,14 +107,14 @@ def compare(
 
 
 def _left(contest: Contest) -> list[Planned]:
-    """What is not trained yet."""
+    """Recipes that are not trained yet."""
     from dragoman.saved.model import has_model
 
     return [one for one in contest.recipes if not has_model(one.experiment.run)]
 
 
 def _left_values(contest: Contest) -> list[dict[str, Any]]:
-    """The same as plain values."""
+    """Recipes that are not trained yet, as plain values."""
     return [
         {
             "name": one.name,
@@ -129,11 +127,11 @@ def _left_values(contest: Contest) -> list[dict[str, Any]]:
 
 
 def _what_is_left(contest: Contest) -> str:
-    """The commands that train what is not trained yet."""
+    """The commands that train the remaining recipes."""
     left = _left(contest)
     if not left:
-        return f"Nothing is left to train in {contest.output}; repeat this command without --plan"
-    lines = [f"Begun in {contest.output}; train with 'dragoman resume', or repeat this command"]
+        return f"Nothing left to train in {contest.output}; repeat this command without --plan"
+    lines = [f"Created in {contest.output}; train with 'dragoman resume', or repeat this command"]
     for one in left:
         steps = one.experiment.config.training.max_steps
         size = f"{steps:,} steps" if steps else "no limit on steps"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, FormatName, json_option
+from dragoman.apps.cli.options import PATH, FormatName, json_option
 from dragoman.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from dragoman.text.corpus import CorpusPart
     from dragoman.text.formats import Format, Sides
 
-_TOLD_PAIRS = 1000  # between two moves of the bar
+_TOLD_PAIRS = 1000  # between two updates of the bar
 
 
 @click.command()
-@click.argument("paths", metavar="INPUT... OUTPUT...", type=EXISTING, nargs=-1, required=True)
+@click.argument("paths", metavar="INPUT... OUTPUT...", type=PATH, nargs=-1, required=True)
 @click.option("--source", help="Column, key or language of the source in INPUT.")
-@click.option("--target", help="The same of the target.")
+@click.option("--target", help="Column, key or language of the target in INPUT.")
 @click.option(
     "--format",
     type=FormatName(),
-    help="The format of INPUT, where the suffix does not tell.",
+    help="Format of INPUT, if the suffix does not determine it.",
 )
 @click.option(
     "--output-format",
     type=FormatName(),
-    help="The format of OUTPUT, where the suffix does not tell.",
+    help="Format of OUTPUT, if the suffix does not determine it.",
 )
 @click.option(
     "--names",
     metavar="SOURCE TARGET",
     nargs=2,
-    help="What to call the columns or keys of OUTPUT.  [default: the languages of INPUT]",
+    help="Names of the columns or keys in OUTPUT.  [default: the languages of INPUT]",
 )
 @json_option
 def convert(
@@ -48,11 +48,11 @@ def convert(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Write the pairs of INPUT in the format of OUTPUT: TSV, JSONL or two plain files.
+    """Convert the pairs of INPUT to the format of OUTPUT: TSV, JSONL or two plain files.
 
-    INPUT is one file that has both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
-    source first; so is OUTPUT.  All pairs are written just as they are, empty ones too, in their
-    order.  A suffix .gz, .xz or .zst of OUTPUT compresses it.  Nothing that is there is replaced.
+    INPUT is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
+    source first; so is OUTPUT.  All pairs are written unchanged and in order, empty ones too.  The
+    suffix .gz, .xz or .zst compresses OUTPUT.  Existing files are never replaced.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def convert(
 
     form, outputs = _outputs(paths, output_format)
     if names and not form.names_sides:
-        raise ConfigError(f"--names: a {form.name} file names no sides; leave it out")
+        raise ConfigError(f"--names: a {form.name} file has no names for its sides; leave it out")
     part, languages = find_part(paths[: -len(outputs)], Choice(**choices))
     sides = names or languages
     count = _write(part, form, outputs, sides)
@@ -83,14 +83,14 @@ def convert(
             }
         )
     else:
-        tell(f"{count:,} pairs of {sides[0]} and {sides[1]} are in {written}")
+        tell(f"{count:,} pairs of {sides[0]} and {sides[1]} written to {written}")
 
 
 def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, Sequence[Path]]:
     """The format to write, and which of ``paths`` are its files: the last, or the last two.
 
     Raises:
-        ConfigError: the format is not told, too few files are named, or one is there already.
+        ConfigError: the format is not given, too few files are named, or one exists already.
     """
     from dragoman.text.formats import FORMATS, FormatError, format_named, format_of
 
@@ -104,26 +104,24 @@ def _outputs(paths: Sequence[Path], output_format: str | None) -> tuple[Format, 
     outputs = paths[-1:] if form.one_file else paths[-2:]
     if len(paths) <= len(outputs) or (not form.one_file and not output_format and any(told)):
         raise ConfigError(
-            f"{paths[-1]}: name what to read and then what to write: one file with a suffix such "
+            f"{paths[-1]}: name the input and then the output: one file with a suffix such "
             "as .tsv or .jsonl (or any with --output-format), or two plain files, source first"
         )
     if len(set(outputs)) < len(outputs):
-        raise ConfigError(f"{outputs[0]}: is named for either side; name two files")
+        raise ConfigError(f"{outputs[0]}: named for both sides; name two files")
     for path in outputs:
         if os.path.lexists(path) and not _is_device(path):
-            raise ConfigError(
-                f"{path}: is there already; move it away or name another file to write"
-            )
+            raise ConfigError(f"{path}: exists already; move it away or name another output file")
     return form, outputs
 
 
 def _is_device(path: Path) -> bool:
-    """Whether it is a device or a pipe, such as ``/dev/stdout``, which holds nothing to lose."""
+    """Whether it is a device or a pipe, such as ``/dev/stdout``, with nothing to overwrite."""
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _write(part: CorpusPart, form: Format, outputs: Sequence[Path], sides: Sides) -> int:
-    """Write all pairs, and return how many they are."""
+    """Write all pairs and return their number."""
     from dragoman.apps.progress import counting
     from dragoman.text.corpus import read_pairs
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, json_option
+from dragoman.apps.cli.options import PATH, json_option
 
 
 @click.group()
 def corpora() -> None:
-    """Get the public corpora that the recipes name, and say where they lie.
+    """Download and locate the public corpora that the recipes use.
 
-    They lie in the folder that the environment variable DRAGOMAN_CORPORA names, or else in
+    They are stored in the folder that the environment variable DRAGOMAN_CORPORA names, or else in
     ~/.local/share/dragoman/corpora.
 
     \b
-    Example: what a recipe on Multi30k needs
+    Example: get the corpus of a recipe, and train
       dragoman corpora get multi30k
       dragoman train multi30k-ende-tiny
     """
@@ -27,7 +27,7 @@ def corpora() -> None:
 @corpora.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the corpora: languages, size of the download, licence, and whether they are there.
+    """List the corpora: languages, download size, licence, and whether they are present.
 
     \b
     Example:
@@ -41,7 +41,7 @@ def list_(as_json: bool) -> None:
         return
     width = max(len(one["name"]) for one in found)
     for one in found:
-        there = "there" if one["present"] else "not there"
+        there = "present" if one["present"] else "missing"
         size = f"{one['download_bytes'] / 1e6:,.0f} MB"
         click.echo(f"{one['name']:<{width}}  {there:<9}  {size:>8}  {one['licence']}")
         click.echo(f"{'':<{width}}  {one['about']} ({', '.join(one['languages'])})")
@@ -53,14 +53,14 @@ def list_(as_json: bool) -> None:
     "--from",
     "source",
     metavar="DIRECTORY",
-    type=EXISTING,
-    help="Take it from a copy instead of the web: laid out like the corpus, or its archives.",
+    type=PATH,
+    help="Use a local copy instead of the web: laid out like the corpus, or its archives.",
 )
 def get(names: tuple[str, ...], source: Path | None) -> None:
-    """Download corpora by NAME, verify them, and lay them out as the recipes name them.
+    """Download corpora by NAME, verify them, and lay them out as the recipes expect.
 
-    Says their terms first.  After an interruption the same command goes on.  What is there
-    already is verified, and nothing of another content is replaced.
+    Shows the terms of use first.  After an interruption the same command continues.  Files that
+    exist already are verified; those with other content are never replaced.
 
     \b
     Examples:
@@ -76,7 +76,7 @@ def get(names: tuple[str, ...], source: Path | None) -> None:
 @corpora.command()
 @click.argument("name", required=False)
 def where(name: str | None) -> None:
-    """Print the folder of the corpora, or of the one of this NAME, whether it is there or not.
+    """Print the folder of all corpora, or of the corpus NAME, whether it exists or not.
 
     \b
     Example:

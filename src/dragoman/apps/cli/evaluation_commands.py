@@ -1,4 +1,4 @@
-"""The command that turns translations into numbers: evaluate."""
+"""The command that scores translations: evaluate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, json_option, rising_numbers
+from dragoman.apps.cli.options import PATH, json_option, rising_numbers
 from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from dragoman.evaluation.metrics import EvaluationConfig, Score
     from dragoman.evaluation.significance import SignificanceTest
 
-# As in EvaluationConfig, which --help must not load; a test holds them equal.
+# As in EvaluationConfig, which --help must not import; a test checks that they are equal.
 METRICS = ("bleu", "chrf", "ter")
 TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
 TESTS = ("bootstrap", "randomization")
 
 
 @click.command()
-@click.argument("hypotheses", type=EXISTING)
-@click.argument("references", metavar="REFERENCE...", type=EXISTING, nargs=-1, required=True)
+@click.argument("hypotheses", type=PATH)
+@click.argument("references", metavar="REFERENCE...", type=PATH, nargs=-1, required=True)
 @click.option(
     "--metric",
     "metrics",
@@ -32,16 +32,16 @@ TESTS = ("bootstrap", "randomization")
     multiple=True,
     default=("bleu", "chrf"),
     show_default=True,
-    help="May be repeated.",
+    help="Metric to compute; may be repeated.",
 )
 @click.option(
     "--tokenize",
     type=click.Choice(TOKENIZERS),
     default="13a",
     show_default=True,
-    help="How BLEU finds words; none for text that is tokenised already.",
+    help="Tokeniser of BLEU; none for text that is already tokenised.",
 )
-@click.option("--lowercase", is_flag=True, help="Overlook case.")
+@click.option("--lowercase", is_flag=True, help="Ignore case.")
 @click.option(
     "--confidence",
     metavar="N",
@@ -52,45 +52,46 @@ TESTS = ("bootstrap", "randomization")
 @click.option(
     "--baseline",
     metavar="FILE",
-    type=EXISTING,
-    help="Translations by another system: is the difference to them more than chance?",
+    type=PATH,
+    help="Translations by another system; test whether the difference to them is significant.",
 )
 @click.option(
     "--test",
     type=click.Choice(TESTS),
     default="bootstrap",
     show_default=True,
-    help="How --baseline decides.",
+    help="Significance test for --baseline.",
 )
 @click.option(
     "--by-length",
     "sources",
     metavar="SOURCE",
-    type=EXISTING,
-    help="What HYPOTHESES translate: add a table of the first metric by the length of the source.",
+    type=PATH,
+    help="Source text of HYPOTHESES; adds a table of the first metric by source length.",
 )
 @click.option(
     "--beside",
     metavar="FILE",
-    type=EXISTING,
+    type=PATH,
     multiple=True,
-    help="In that table, another system's translations; may be repeated.",
+    help="With --by-length: another system's translations to add to the table; may be repeated.",
 )
 @click.option(
     "--bounds",
     metavar="N,N,...",
     default="",
     callback=rising_numbers,
-    help="Greatest length of each of its rows but the last.  [default: five of like size]",
+    help="With --by-length: upper bound of each row but the last.  [default: five rows of similar "
+    "size]",
 )
 @click.option(
     "--pieces",
     "vocabulary",
     metavar="MODEL",
-    type=EXISTING,
-    help="Count its lengths in pieces of this model or run instead of words.",
+    type=PATH,
+    help="With --by-length: count pieces of this model or run instead of words.",
 )
-@click.option("--picture", metavar="FILE.svg", type=EXISTING, help="Draw it.")
+@click.option("--picture", metavar="FILE.svg", type=PATH, help="With --by-length: draw the table.")
 @json_option
 def evaluate(
     hypotheses: Path,
@@ -168,16 +169,16 @@ def _by_length(
     config: EvaluationConfig,
     options: dict[str, Any],
 ) -> LengthReport | None:
-    """The report that --by-length asks for, drawn if there is --picture."""
+    """The report for --by-length, drawn if --picture is given."""
     if options["sources"] is None:
         if any(options[name] for name in ("beside", "bounds", "vocabulary", "picture")):
             raise click.UsageError(
-                "--beside, --bounds, --pieces and --picture go with --by-length; give it, too"
+                "--beside, --bounds, --pieces and --picture need --by-length; add it"
             )
         return None
     if options["picture"] and options["picture"].suffix != ".svg":
         raise click.UsageError(
-            f"--picture {options['picture']}: it is drawn as SVG; name it FILE.svg"
+            f"--picture {options['picture']}: pictures are SVG; name it FILE.svg"
         )
     from dragoman.apps.reports.length_report import LengthReport, source_lengths, system_names
     from dragoman.evaluation.lengths import score_by_length

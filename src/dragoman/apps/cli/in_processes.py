@@ -1,4 +1,4 @@
-"""The options by which a command is carried out in several processes."""
+"""The options that run a command in several processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.apps.progress import is_quiet
 def _process_count(value: str) -> int | str:
     if value == "auto" or (value.isdecimal() and int(value)):
         return value if value == "auto" else int(value)
-    raise click.BadParameter(f"{value!r} is neither auto nor a number from 1 on")
+    raise click.BadParameter(f"{value!r} is neither auto nor a positive whole number")
 
 
 _launch_options = (
@@ -24,8 +24,8 @@ _launch_options = (
         type=_process_count,
         default="1",
         show_default=True,
-        help="Train with so many processes on this machine, each on a GPU of its own or with its "
-        "share of the cores; auto takes all GPUs.",
+        help="Number of processes on this machine, each with its own GPU or share of the cores; "
+        "auto is one per GPU.",
     ),
     click.option(
         "--nodes",
@@ -33,20 +33,20 @@ _launch_options = (
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
-        help="Train on so many machines; give the same command on each of them.",
+        help="Number of machines to train on; run the same command on each.",
     ),
     click.option(
         "--rendezvous",
         metavar="HOST:PORT",
-        help="Where these machines meet: the address of one, and a free port of it.",
+        help="Where the machines meet: the address of one of them and a free port on it.",
     ),
 )
 
 
 def in_processes(command: Callable[..., None]) -> Callable[..., None]:
-    """Let people carry out a command in several processes, which work together.
+    """Add options that run a command in several cooperating processes.
 
-    Each of them gets the same command line without these options.
+    Each process gets the same command line without these options.
     """
 
     @wraps(command)
@@ -70,7 +70,7 @@ def in_processes(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _spell(context: click.Context, values: dict[str, Any]) -> list[str]:
-    """The command line that gives a command these values."""
+    """The command line that passes these values to a command."""
     words, arguments = ["--debug"] if context.obj.debug else [], []
     words += ["--quiet"] if is_quiet() else []
     words.append(str(context.command.name))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, FormatName, Number, json_option
+from dragoman.apps.cli.options import PATH, FormatName, Number, json_option
 
 if TYPE_CHECKING:
     from dragoman.apps.init.start import Started
@@ -20,40 +20,41 @@ _REASONS = {"held out": "repeats dev or test"}
 
 
 @click.command()
-@click.argument("files", metavar="FILES...", type=EXISTING, nargs=-1, required=True)
-@click.option("--source", help="Column, key or language of the source.")
-@click.option("--target", help="The same of the target.")
+@click.argument("files", metavar="FILES...", type=PATH, nargs=-1, required=True)
+@click.option("--source", help="Column, key or language of the source in FILES.")
+@click.option("--target", help="Column, key or language of the target in FILES.")
 @click.option(
     "--dev",
-    type=EXISTING,
+    type=PATH,
     multiple=True,
-    help="The dev set, like FILES; twice for two plain files.  [default: split off]",
+    help="Dev set, in the same form as FILES; give it twice for two plain files.  [default: split "
+    "off from FILES]",
 )
 @click.option(
     "--test",
-    type=EXISTING,
+    type=PATH,
     multiple=True,
-    help="The test set, in the same way.  [default: split off]",
+    help="Test set, likewise.  [default: split off from FILES]",
 )
 @click.option(
     "--minutes",
     type=Number(min=1, max=1_000_000),
     default=10,
     show_default=True,
-    help="How long training and scoring may take on this machine.",
+    help="Time budget for training and scoring on this machine.",
 )
 @click.option(
     "--format",
     "file_format",
     type=FormatName(),
-    help="The format of FILES, where the suffix does not tell.",
+    help="Format of FILES, if the suffix does not determine it.",
 )
 @click.option(
     "--output",
-    type=EXISTING,
+    type=PATH,
     default=Path("my.yaml"),
     show_default=True,
-    help="The configuration to write.",
+    help="Configuration file to write.",
 )
 @json_option
 def init(
@@ -63,12 +64,12 @@ def init(
     as_json: bool,
     **choices: Any,
 ) -> None:
-    """Write a configuration for the text in FILES whose model fits text and time.
+    """Write a configuration with a model that fits the text in FILES and the time.
 
-    FILES is one file that has both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
-    source first, such as train.en train.de.  Looks at the text, measures how fast models learn on
-    this machine, and says in comments why each value was chosen.  Dev and test sets that are not
-    given are split off, into a folder beside the configuration.
+    FILES is one file with both sides (TSV with a header, JSONL, TMX, PO) or two plain files,
+    source first, such as train.en train.de.  Examines the text, measures training speed on this
+    machine, and explains each chosen value in a comment.  Dev and test sets that are not given are
+    split off into a folder beside the configuration.
 
     \b
     Examples:
@@ -100,10 +101,10 @@ def _summary(started: Started) -> str:
         f"{side.language} in {script_names(side)}, {side.length / facts.pairs:.0f}"
         for side in (facts.source, facts.target)
     ]
-    shared = "shared" if vocabulary.joint else "for either side"
+    shared = "shared" if vocabulary.joint else "per side"
     lines = [
-        ("Text", f"{facts.pairs:,} pairs to learn from{left_out}"),
-        ("", f"{sides[0]} and {sides[1]} characters a sentence"),
+        ("Text", f"{facts.pairs:,} training pairs{left_out}"),
+        ("", f"{sides[0]} and {sides[1]} characters per sentence"),
         ("Scored on", f"{facts.dev_pairs:,} pairs (dev), {facts.test_pairs:,} pairs (test)"),
         (
             "Model",
@@ -113,10 +114,10 @@ def _summary(started: Started) -> str:
         ),
         (
             "Training",
-            f"{plan.steps:,} steps, {plan.epochs:.1f} passes over the text, at "
-            f"{chosen.speed:,.0f} target tokens a second",
+            f"{plan.steps:,} steps, {plan.epochs:.1f} epochs, at "
+            f"{chosen.speed:,.0f} target tokens per second",
         ),
-        ("Time", f"about {plan.minutes} with scoring, on this machine as busy as now"),
+        ("Time", f"about {plan.minutes} including scoring, on this machine at its present load"),
         ("Written", f"{started.config}" + (f", {started.text}/" if started.text else "")),
     ]
     name = shlex.quote(str(started.config))

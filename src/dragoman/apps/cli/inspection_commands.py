@@ -1,4 +1,4 @@
-"""Commands that look before anything is trained: recipes, doctor and cost."""
+"""Commands to use before training: recipes, doctor and cost."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ LEVELS = {"ok": "green", "warning": "yellow", "error": "red"}
 @click.command()
 @click.argument("name", required=False)
 def recipes(name: str | None) -> None:
-    """List the recipes that come along, or print the one of this NAME.
+    """List the bundled recipes, or print the one called NAME.
 
-    A recipe is a complete CONFIG with a published result to compare with.  Its name will do
-    wherever a CONFIG is asked for.
+    A recipe is a complete CONFIG with a published result to compare with.  Its name can be used
+    wherever a CONFIG is expected.
 
     \b
-    Examples: what there is; one to train; one to change
+    Examples: list all; train one; copy one to change it
       dragoman recipes
       dragoman train multi30k-ende-tiny
       dragoman recipes multi30k-ende-tiny > my.yaml
@@ -52,11 +52,11 @@ def recipes(name: str | None) -> None:
 def doctor(
     config: Path, run_directory: Path | None, settings: tuple[str, ...], as_json: bool
 ) -> None:
-    """Say what will go wrong with CONFIG, before training.
+    """Find problems with CONFIG before training.
 
-    Looks at the text (encoding, alignment, leakage, lengths), the vocabulary, and the memory,
-    time and disk that training will take.  Trains and writes nothing.  Ends with exit code 3
-    if something will fail.  With --quiet it tells what is not fine alone.
+    Checks the text (encoding, alignment, leakage, lengths), the vocabulary, and the memory, time
+    and disk space that training will take.  Trains and writes nothing.  Exits with code 3 if
+    something will fail.  With --quiet it reports only warnings and errors.
 
     \b
     Example:
@@ -71,7 +71,7 @@ def doctor(
         if finding.level == "ok" and is_quiet():
             continue
         found.append(finding)
-        if not as_json:  # each as it is made, as the examination takes its time
+        if not as_json:  # each as it is found, as the examination takes a while
             level = click.style(f"{finding.level:<8}", fg=LEVELS[finding.level])
             click.echo(f"{level} {finding.topic + ':':<11} {finding.text}")
     if as_json:
@@ -90,14 +90,14 @@ def doctor(
     type=click.IntRange(1, 100_000),
     default=25,
     show_default=True,
-    help="Pieces of a typical source sentence.",
+    help="Pieces in a typical source sentence.",
 )
 @click.option(
     "--target-length",
     type=click.IntRange(1, 100_000),
     default=25,
     show_default=True,
-    help="Pieces of a typical target sentence.",
+    help="Pieces in a typical target sentence.",
 )
 @json_option
 def cost(
@@ -109,7 +109,7 @@ def cost(
 ) -> None:
     """Count the parameters and operations of CONFIG, without training.
 
-    Operations are floating-point multiplications and additions; no text is read.
+    Operations are floating-point multiplications and additions.  No text is read.
 
     \b
     Example:
@@ -122,7 +122,7 @@ def cost(
     pieces = experiment.vocabulary.size
     found = count(experiment.model, pieces, pieces, source_length, target_length)
     training = experiment.training
-    # Batches are filled up to their budget with padding, so that this is an upper bound.
+    # Batches contain padding up to their budget, so this is an upper bound.
     step = training.step_tokens
     planned = training.max_steps * step if training.max_steps else None
     figures = {
@@ -141,7 +141,7 @@ def cost(
         click.echo(f"{part:<{width}} {count_of_part:>14,}")
     click.echo(f"{'parameters':<{width}} {found.total_parameters:>14,}\n")
     click.echo(
-        f"{found.flops_per_target_token:.3g} FLOPs a target token in training, "
+        f"{found.flops_per_target_token:.3g} FLOPs per target token in training, "
         f"{found.forward_flops_per_target_token:.3g} forward only"
     )
     if planned:
@@ -150,4 +150,4 @@ def cost(
             f"({training.max_steps:,} steps of at most {step:,})"
         )
     else:
-        click.echo("training.max_steps is not set, so the work depends on the text")
+        click.echo("training.max_steps is not set, so the total depends on the text")

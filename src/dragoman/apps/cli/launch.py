@@ -1,8 +1,8 @@
 """Several processes that train together, on one machine or many: PyTorch's elastic launcher.
 
-Each process is a worker with the command line of one process.  What is added to ``torchrun``:
-cores are divided, signals reach all processes and each may take its time to save, and whatever
-failed in how many processes, the user reads one line.
+Each process is a worker that runs the command line of a single process.  Unlike ``torchrun``, this
+divides the cores, forwards signals to all processes and gives each time to save, and reports one
+line, whatever failed in however many processes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dragoman.core.files import read_json
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-_MEETING_SECONDS = 900  # how long machines wait for one another at the start
+_MEETING_SECONDS = 900  # machines wait this long for one another at the start
 _POLL_SECONDS = 0.1
 
 
@@ -41,52 +41,52 @@ class Launch:
     """How many processes train together, and where they meet."""
 
     processes: int
-    """On this machine."""
+    """Processes on this machine."""
     nodes: int = 1
-    """Machines."""
+    """Number of machines."""
     rendezvous: str | None = None
     """``HOST:PORT`` where machines meet; None for one machine."""
 
     @classmethod
     def of(cls, processes: int | str, nodes: int, rendezvous: str | None) -> Launch:
-        """What the options of a command mean; ``auto`` is as many processes as there are GPUs.
+        """Build from the options of a command; ``auto`` is one process per GPU.
 
         Raises:
-            ConfigError: they do not go together, or there are not enough GPUs.
+            ConfigError: the options do not fit together, or there are not enough GPUs.
         """
         gpus = torch.cuda.device_count()
         count = max(1, gpus) if processes == "auto" else int(processes)
         launch = cls(count, nodes, rendezvous)
         if 0 < gpus < count:
             raise ConfigError(
-                f"--processes {count}: each takes a GPU of its own, and there are {gpus}; give "
+                f"--processes {count}: each needs its own GPU, and there are {gpus}; use "
                 f"{gpus} or fewer, or hide the GPUs with CUDA_VISIBLE_DEVICES= to use the CPU"
             )
         if (nodes > 1) != (rendezvous is not None):
             raise ConfigError(
                 "--nodes 2 (or more) and --rendezvous HOST:PORT go together: the address of one "
-                "of the machines and a free port of it, the same on all"
+                "of the machines and a free port on it, the same on all"
             )
         if "RANK" in os.environ and not launch.alone:
             raise ConfigError(
-                "this process was started by a launcher already, such as torchrun (RANK is set); "
-                "leave out --processes and --nodes, or that launcher"
+                "this process was already started by a launcher, such as torchrun (RANK is set); "
+                "drop either --processes and --nodes or that launcher"
             )
         return launch
 
     @property
     def alone(self) -> bool:
-        """Whether one process does it all."""
+        """Whether this is a single process."""
         return self.processes == self.nodes == 1
 
     def carry_out(self, arguments: Sequence[str]) -> None:
-        """Carry out a command in all processes, until the last of them has ended.
+        """Run a command in all processes and wait until the last has ended.
 
         Args:
             arguments: of ``dragoman``, for one process.
 
         Raises:
-            WorkerError: a process failed, with its message and exit code; or another machine did.
+            WorkerError: a process failed (with its message and exit code), or another machine did.
             InterruptedRunError: a signal came before there was anything to save.
             ConfigError: the machines did not meet.
         """
@@ -105,12 +105,12 @@ class Launch:
         _conclude(errors, supervision)
         if error is not None:
             raise WorkerError(
-                f"another machine ended its part or cannot be reached ({error}); see what it says"
+                f"another machine stopped or cannot be reached ({error}); see its output"
             ) from error
 
     def _agent(self, arguments: Sequence[str], folder: str) -> LocalElasticAgent:
-        """PyTorch's supervisor of the processes of this machine; it may wait for the others."""
-        # A machine's own name may not resolve, and one machine alone does not need it.
+        """PyTorch's supervisor of this machine's processes; it may wait for other machines."""
+        # A machine's own name may not resolve, and a single machine does not need it.
         address = None if self.rendezvous else "localhost"
         parameters = RendezvousParameters(
             "c10d",
@@ -129,7 +129,7 @@ class Launch:
             rdzv_handler=get_rendezvous_handler(parameters),
             entrypoint=sys.executable,
             args=tuple(part.replace("$", "$$") for part in worker),  # PyTorch fills in $NAMES
-            max_restarts=0,  # what failed fails again; whoever wants to go on says 'resume'
+            max_restarts=0,  # what failed would fail again; 'dragoman resume' continues
             monitor_interval=_POLL_SECONDS,
             local_addr=address,
         )
@@ -137,14 +137,14 @@ class Launch:
 
 
 class _Supervision:
-    """An agent at work in a thread, so that signals are this process' own to pass on.
+    """Runs an agent in a thread, so that this process handles signals and forwards them.
 
-    In the main thread it would catch them itself, and kill its processes 30 seconds later
-    whatever they were writing.
+    In the main thread the agent would catch them itself and kill its processes 30 seconds later,
+    even while they write.
 
     Args:
         make_agent: called in that thread.
-        meets_others: whether the agent may first wait long for those of other machines.
+        meets_others: whether the agent may first wait a long time for those of other machines.
     """
 
     def __init__(self, make_agent: Callable[[], LocalElasticAgent], meets_others: bool) -> None:
@@ -156,7 +156,7 @@ class _Supervision:
         self._pending = False
 
     def run(self) -> None:
-        """Until all processes have ended, or a signal comes while machines wait for others."""
+        """Run until all processes have ended, or a signal comes before the machines have met."""
         thread = Thread(target=self._supervise, daemon=True)
         heard = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
         before = {number: signal.signal(number, self._receive) for number in heard}
@@ -181,13 +181,13 @@ class _Supervision:
         self.received, self._pending = signal.Signals(number), True
 
     def processes(self) -> list[int]:
-        """Their numbers, also once they have ended; none before all are started."""
+        """The process ids, also of processes that have ended; empty until all have started."""
         workers = self._agent.get_worker_group().workers if self._agent is not None else []
         numbers = [worker.id for worker in workers]
         return [] if None in numbers else numbers
 
     def _forward(self) -> bool:
-        """Pass the signal on to the processes; False if there are none yet."""
+        """Forward the signal to the processes; False if there are none yet."""
         processes = self.processes()
         if not processes:
             return False
@@ -199,16 +199,16 @@ class _Supervision:
 
 
 def _conclude(errors: list[dict[str, Any]], supervision: _Supervision) -> None:
-    """Raise what the user should hear of, if anything: a cause before its consequences."""
+    """Raise the error to report, if any: a cause before its consequences."""
     failures = supervision.result.failures if supervision.result is not None else {}
     codes = {rank: failure.exitcode for rank, failure in failures.items()}
-    # An agent ends the other processes by SIGTERM when one has failed.
+    # An agent sends the other processes SIGTERM when one has failed.
     expected = (signal.SIGTERM, supervision.received)
     killed = {rank: -code for rank, code in codes.items() if code < 0 and -code not in expected}
     if BROKEN_PIPE in codes.values():
         raise BrokenPipeError
-    # One that failed, then one that was stopped by the signal or by another's, then one that only
-    # heard of another's error.
+    # First a process that failed, then one stopped by our signal or another, then one that only
+    # echoes the error of another process.
     known = [error for error in errors if error["exit_code"] != WorkerError.exit_code]
     stopped = 128 + (supervision.received or 0)
 
@@ -221,8 +221,8 @@ def _conclude(errors: list[dict[str, Any]], supervision: _Supervision) -> None:
         raise WorkerError(known[0]["message"], known[0]["exit_code"])
     for rank, number in killed.items():
         raise WorkerError(
-            f"process {rank} was ended by {signal.Signals(number).name}, perhaps for want of "
-            "memory; go on from the last checkpoint with 'dragoman resume'"
+            f"process {rank} was killed by {signal.Signals(number).name}, perhaps for lack of "
+            "memory; continue from the last checkpoint with 'dragoman resume'"
         )
     if supervision.received is not None:
         raise InterruptedRunError(
@@ -236,7 +236,7 @@ def _conclude(errors: list[dict[str, Any]], supervision: _Supervision) -> None:
 
 @contextmanager
 def _environment(launch: Launch) -> Iterator[None]:
-    """Divide the cores, unless the user has; and leave it to us to tell what happens."""
+    """Divide the cores unless the user has, and silence PyTorch's own messages."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     values = {
         "OMP_NUM_THREADS": str(max(1, (cores or 1) // launch.processes)),

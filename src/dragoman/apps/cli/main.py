@@ -1,7 +1,7 @@
-"""The command ``dragoman``: its commands, and how errors reach people.
+"""The command ``dragoman``: its subcommands, and how errors are reported.
 
-Only light modules are imported here and at the head of the command modules; PyTorch and the
-like wait until a command runs, so that ``--help`` answers at once.
+Only light modules are imported here and at the top of the command modules; PyTorch and the
+like are imported when a command runs, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ from dragoman.core.errors import DragomanError
 
 UNEXPECTED = 1
 INTERRUPTED = 128 + signal.SIGINT
-# As PyTorch says it, on CPU and GPU, and the operating system.
+# As worded by PyTorch, on CPU and GPU, and by the operating system.
 _OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|Cannot allocate")
 BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
 COMPLETION = "_DRAGOMAN_COMPLETE"
-"""The variable in which a shell asks for completions; see docs/command-line.md."""
+"""The variable by which a shell asks for completions; see docs/command-line.md."""
 
 
 @dataclass
 class Session:
-    """What holds for every command of one call."""
+    """Settings of one call, whichever command it runs."""
 
     debug: bool = False
 
 
 class Commands(click.Group):
-    """Lists its commands in the order in which people need them."""
+    """Lists its commands in the order in which they are usually needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of addition."""
+        """Names in the order in which they were added."""
         return list(self.commands)
 
 
@@ -63,10 +63,10 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(dragoman.__version__, prog_name="dragoman")
-@click.option("--debug", is_flag=True, help="Show where an error comes from (traceback).")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def commands(context: click.Context, debug: bool) -> None:
-    """Train, evaluate and use your own translation model.
+    """Train, evaluate and use your own translation models.
 
     \b
     Example: train on two text files, then translate
@@ -76,7 +76,7 @@ def commands(context: click.Context, debug: bool) -> None:
     Exit codes are listed in docs/exit-codes.md.
     """
     context.obj.debug = debug
-    if os.environ.get("NO_COLOR"):  # https://no-color.org; click knows terminals, but not this
+    if os.environ.get("NO_COLOR"):  # https://no-color.org; click ignores it
         context.color = False
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -90,7 +90,7 @@ for _command in (
 
 
 def _with_quiet(command: click.Command) -> None:
-    """Let the command and all below it be told to be quiet."""
+    """Add ``--quiet`` to a command and all its subcommands."""
     command.params.append(quiet_option)
     for below in getattr(command, "commands", {}).values():
         _with_quiet(below)
@@ -100,17 +100,17 @@ _with_quiet(commands)
 
 
 def print_error(error: BaseException, message: str, code: int) -> int:
-    """Tell an error on standard error."""
+    """Report an error on standard error."""
     click.echo(f"dragoman: error: {message}", err=True)
     return code
 
 
 Tell = Callable[[BaseException, str, int], int]
-"""From an error, its line for people and its exit code to the exit code of the process."""
+"""Reports an error, its message and its exit code; returns the exit code of the process."""
 
 
 def run(arguments: Sequence[str], tell: Tell = print_error) -> int:
-    """Carry out a command line and return its exit code; errors go to ``tell``."""
+    """Run a command line and return its exit code; errors go to ``tell``."""
     with guarded_streams():
         return _run(list(arguments), tell)
 
@@ -124,7 +124,7 @@ def _run(arguments: list[str], tell: Tell) -> int:
         if COMPLETION in os.environ and isinstance(error, SystemExit):
             sys.stdout.flush()
             return int(error.code or 0)
-        discard(sys.stdout)  # click makes the one into the other
+        discard(sys.stdout)  # click turns a BrokenPipeError into a SystemExit
         return BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
         if session.debug:
@@ -135,7 +135,7 @@ def _run(arguments: list[str], tell: Tell) -> int:
 
 
 def _explain(error: BaseException, session: Session) -> tuple[str, int]:
-    """One line for people, and the exit code."""
+    """The message, in one line, and the exit code."""
     if isinstance(error, DragomanError):
         return _one_line(error), error.exit_code
     if isinstance(error, click.ClickException):
@@ -146,22 +146,22 @@ def _explain(error: BaseException, session: Session) -> tuple[str, int]:
         return "interrupted", INTERRUPTED
     if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
         said = f"out of memory ({_one_line(error):.100})"
-        return f"{said}; make the model, its batches or the beam smaller", UNEXPECTED
-    hint = "" if session.debug else "; run 'dragoman --debug ...' to see where it comes from"
+        return f"{said}; reduce the model, the batch size or the beam", UNEXPECTED
+    hint = "" if session.debug else "; run 'dragoman --debug ...' to see the traceback"
     return f"unexpected {type(error).__name__}: {_one_line(error)}{hint}", UNEXPECTED
 
 
 def main(tell: Tell = print_error) -> None:
     """The program: ``dragoman`` and ``python -m dragoman``."""
     open_closed_streams()
-    # Of processes that train together, the leading one warns for all.
+    # Of processes that train together, only the leader warns.
     is_leader = os.environ.get("RANK", "0") == "0"
     level = logging.WARNING if is_leader else logging.ERROR
     logging.basicConfig(level=level, handlers=[StandardError()])
     if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # they speak to programmers; PYTHONWARNINGS shows them
-        # Also in the processes that this one starts: when it is ended by a signal, Python's
-        # tracker of their semaphores, which cleans up, would warn of having done so.
+        warnings.simplefilter("ignore")  # they are for developers; PYTHONWARNINGS shows them
+        # Also in child processes: when a signal ends this one, Python's resource tracker would
+        # warn that it cleaned up their semaphores.
         os.environ["PYTHONWARNINGS"] = "ignore"
     sys.exit(run(sys.argv[1:], tell))
 

@@ -16,7 +16,7 @@ from dragoman.core.recipe_library import found_recipe
 
 
 class Number(click.FloatRange):
-    """A number in a range; infinity and NaN, which Python reads too, are none."""
+    """A finite number in a range: refuses infinity and NaN, which Python would accept."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -29,12 +29,12 @@ class Number(click.FloatRange):
 
 
 class FormatName(click.ParamType[str]):
-    """The name of a format of files: ours, or of another package."""
+    """The name of a file format: built in, or from another package."""
 
     name = "format"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What ``--help`` shows: the names there are."""
+        """The known names, for ``--help``."""
         from dragoman.text.formats import format_names
 
         return f"[{'|'.join(format_names())}]"
@@ -51,48 +51,48 @@ class FormatName(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names that begin with what is typed."""
+        """The names that begin with what has been typed."""
         from dragoman.text.formats import format_names
 
         return [CompletionItem(name) for name in format_names() if name.startswith(incomplete)]
 
 
 class _Path(click.Path):
-    """A path of which no operation could be done otherwise than to fail is refused at once."""
+    """A path; refused at once if every operation on it would fail."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Read the text of an argument."""
         if not value:
-            self.fail("an empty name is no path.", param, ctx)
+            self.fail("a path must not be empty.", param, ctx)
         try:
             os.stat(value)
         except OSError as error:
-            # What is missing may be made, and is said by what needs it.
+            # A missing path may be an output; whatever needs it reports that it is missing.
             if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
                 self.fail(f"{os.fsdecode(value):.80}: {error.strerror}.", param, ctx)
         return Path(value)
 
 
 class _Recipe(_Path):
-    """A configuration file, or the name of a recipe that comes along."""
+    """A configuration file, or the name of a bundled recipe."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Read the text of an argument."""
         return found_recipe(super().convert(value, param, ctx))
 
 
-EXISTING = _Path(path_type=Path)
-"""A path that a command reads; whether it exists is said by what opens it."""
+PATH = _Path(path_type=Path)
+"""A path to read or write; whatever opens it reports whether it exists."""
 RECIPE = _Recipe(path_type=Path)
-"""The same of a configuration, which may also be the name of a recipe."""
+"""A path to a configuration, or the name of a bundled recipe."""
 
 config_argument = click.argument("config", type=RECIPE)
 run_option = click.option(
     "--run",
     "run_directory",
     metavar="DIRECTORY",
-    type=EXISTING,
-    help="Where the run lives.  [default: runs/NAME of NAME.yaml]",
+    type=PATH,
+    help="Run directory.  [default: runs/NAME for NAME.yaml]",
 )
 set_option = click.option(
     "--set",
@@ -102,13 +102,13 @@ set_option = click.option(
     help="Override a value of CONFIG, such as training.max_steps=500; may be repeated.",
 )
 device_option = click.option(
-    "--device", help="Such as cpu or cuda:1.  [default: a GPU if there is one]"
+    "--device", help="Device to use, such as cpu or cuda:1.  [default: a GPU if there is one]"
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
 def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:
-    """The callback of an option whose value is rising whole numbers, separated by commas.
+    """Parse an option's value as increasing whole numbers, separated by commas.
 
     Raises:
         click.BadParameter: it is not.
@@ -117,18 +117,18 @@ def rising_numbers(context: click.Context, option: click.Parameter, value: str) 
         numbers = tuple(int(part) for part in value.split(",") if value)
     except ValueError as error:
         raise click.BadParameter(
-            f"{value!r} is no list of whole numbers such as 64,128,256"
+            f"{value!r} is not a list of whole numbers such as 64,128,256"
         ) from error
     if list(numbers) != sorted({*numbers}):
-        raise click.BadParameter(f"the numbers of {value!r} are not rising")
+        raise click.BadParameter(f"the numbers in {value!r} do not increase")
     return numbers
 
 
 def default_run(config: Path) -> Path:
-    """The directory of a run whose command names none.
+    """The default run directory for a configuration.
 
     Raises:
-        ConfigError: ``config`` is no file name.
+        ConfigError: ``config`` is not a file name.
     """
     if not config.stem:
         raise ConfigError(f"{config}: not the name of a configuration file")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, device_option, json_option
+from dragoman.apps.cli.options import PATH, device_option, json_option
 from dragoman.core.errors import DataError
 
 
@@ -28,24 +28,27 @@ def show(context: click.Context) -> None:
 
 
 @show.command()
-@click.argument("model", type=EXISTING)
+@click.argument("model", type=PATH)
 @click.argument("text", required=False)
 @click.option(
     "--target",
     metavar="TEXT",
-    help="Show how the model writes this translation.  [default: its own]",
+    help="Translation to show attention for.  [default: the model's own]",
 )
 @click.option(
-    "--layer", metavar="N", type=click.IntRange(min=1), help="[default: the mean over all]"
+    "--layer",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Layer to show.  [default: the mean over all]",
 )
 @click.option(
     "--head",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Of --layer.  [default: the mean over all]",
+    help="Head of --layer to show.  [default: the mean over all]",
 )
 @click.option(
-    "--output", metavar="FILE", type=EXISTING, help="Draw it in FILE.svg, FILE.png or FILE.html."
+    "--output", metavar="FILE", type=PATH, help="Draw it to FILE.svg, FILE.png or FILE.html."
 )
 @json_option
 @device_option
@@ -57,11 +60,11 @@ def attention(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Show where MODEL looks in TEXT while it writes each piece of the translation.
+    """Show which pieces of TEXT the model attends to for each piece of the translation.
 
-    TEXT is one sentence; without it, one is read from standard input.  Each line is a piece of the
-    target, with the three pieces of the source that it looks at most and their weights, which sum
-    to one over the whole source.  A ␣ is a space.
+    TEXT is one sentence; without it, one is read from standard input.  Each line shows a target
+    piece and the three source pieces with the highest attention weights; the weights sum to one
+    over the whole source.  A ␣ is a space.
 
     \b
     Examples:
@@ -98,7 +101,7 @@ def attention(
 
 
 def _check_output(output: Path | None) -> None:
-    """Refuse what cannot be drawn, before a model is opened."""
+    """Refuse a file that cannot be drawn, before a model is opened."""
     if output is None:
         return
     from dragoman.apps.reports.heat_map import PAGE, SUFFIXES
@@ -110,7 +113,7 @@ def _check_output(output: Path | None) -> None:
     if output.suffix == PAGE:
         import dragoman.apps.reports.pages
     else:
-        import dragoman.apps.reports.plots  # noqa: F401 - missing, it is told at once
+        import dragoman.apps.reports.plots  # noqa: F401 - reports at once if missing
 
 
 def _one_line() -> str:
@@ -125,5 +128,5 @@ def _one_line() -> str:
     lines = stream_lines(sys.stdin.buffer, STANDARD_INPUT)
     found = list(islice(lines, 1 if sys.stdin.isatty() else 2))
     if len(found) > 1:
-        raise DataError(f"{STANDARD_INPUT}: line 2: attention is shown of one line; give one")
+        raise DataError(f"{STANDARD_INPUT}: line 2: attention is shown for a single line; give one")
     return found[0] if found else ""

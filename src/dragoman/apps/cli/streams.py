@@ -1,7 +1,7 @@
-"""The standard streams of a command, which may be closed, full, or read by nobody any more.
+"""The standard streams of a command, which may be closed, full or broken pipes.
 
-What a command prints is what it was called for, so that its loss is an error.  What it tells on
-standard error only goes with that: its loss ends nothing, least of all a training of days.
+Standard output is the result of a command, so losing it is an error.  Losing standard error stops
+nothing, least of all a training run of several days.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dragoman.core.errors import StorageError
 
 
 def open_closed_streams() -> None:
-    """Give the standard streams that were closed (``<&-``, ``>&-``) something to fail on.
+    """Reopen closed standard streams (``<&-``, ``>&-``) so that using them fails.
 
-    Their numbers are taken, lest the next file that is opened gets one of them and with it what
-    any library prints.  They are opened the wrong way round, so that reading and writing fail.
+    Otherwise the next file opened would get one of their descriptors, and with it whatever a
+    library prints.  They are opened in the wrong direction, so that reading and writing fail.
     """
     for name, wrong, mode in (
         ("stdin", os.O_WRONLY, "r"),
@@ -37,20 +37,20 @@ def open_closed_streams() -> None:
 
 @contextmanager
 def guarded_streams() -> Iterator[None]:
-    """While this lasts, a broken standard output is an error of one line, standard error is none.
+    """Report a broken standard output as a one-line error, and ignore a broken standard error.
 
-    What the encoding of a stream lacks, as it lacks the bytes of a file name that are no UTF-8, is
-    written with backslashes.
+    Characters that a stream cannot encode, such as the bytes of a file name that is not UTF-8, are
+    written as backslash escapes.
 
     Raises:
-        StorageError: where something is printed: standard output is closed or full.
-        BrokenPipeError: likewise: nobody reads it any more.
+        StorageError: on printing: standard output is closed or full.
+        BrokenPipeError: on printing: the reader of standard output has gone.
     """
     streams = sys.stdout, sys.stderr
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.stdout, sys.stderr = _Guarded(streams[0], _lost), _Guarded(streams[1], _told_nobody)
+    sys.stdout, sys.stderr = _Guarded(streams[0], _lost), _Guarded(streams[1], _ignored)
     try:
         yield
     finally:
@@ -58,8 +58,8 @@ def guarded_streams() -> Iterator[None]:
 
 
 def discard(stream: Any) -> None:
-    """Send what is left in a stream to nowhere, instead of failing again when it is closed."""
-    with suppress(OSError, ValueError):  # a stream of a test has no number
+    """Discard what is left in a stream, so that closing it does not fail again."""
+    with suppress(OSError, ValueError):  # a test's stream has no descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
@@ -70,19 +70,19 @@ def _lost(error: OSError) -> None:
         raise error
     reason = "it is closed" if error.errno == errno.EBADF else error.strerror
     raise StorageError(
-        f"cannot write to standard output: {reason}; what was printed is not whole: direct it "
+        f"cannot write to standard output: {reason}; the output is incomplete: redirect it "
         "elsewhere and repeat the command"
     ) from error
 
 
-def _told_nobody(_: OSError) -> None:
-    """Standard error is the last to be told of anything."""
+def _ignored(_: OSError) -> None:
+    """There is nowhere left to report a failure of standard error."""
 
 
 class _Guarded:
-    """A stream whose failures to write go to ``failed``; all else is the stream's own.
+    """A stream that passes write errors to ``failed``, and delegates everything else.
 
-    Once it has failed it stays so: click, for one, passes over what its first trial writes raise.
+    Once it has failed, every write fails: click, for one, ignores what its first test writes raise.
     """
 
     def __init__(self, stream: Any, failed: Callable[[OSError], None]) -> None:
@@ -91,12 +91,12 @@ class _Guarded:
         self._error: OSError | None = None
 
     def write(self, content: Any) -> int:
-        """Write text or bytes, as the stream takes it."""
+        """Write text or bytes, whichever the stream takes."""
         written: int = self._guard(self._stream.write, content)
         return written
 
     def flush(self) -> None:
-        """Write what is left in memory."""
+        """Flush what is buffered."""
         self._guard(self._stream.flush)
 
     def _guard(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -112,7 +112,7 @@ class _Guarded:
 
     @property
     def buffer(self) -> _Guarded:
-        """The stream of bytes below one of text."""
+        """The byte stream underneath."""
         return _Guarded(self._stream.buffer, self._failed)
 
     def __getattr__(self, name: str) -> Any:

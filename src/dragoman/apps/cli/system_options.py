@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, Number, device_option
+from dragoman.apps.cli.options import PATH, Number, device_option
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ _options = (
         "--system",
         "system_file",
         metavar="FILE",
-        type=EXISTING,
-        help="Take models and options from FILE, a description in YAML; those given here count "
-        "more.",
+        type=PATH,
+        help="Read models and options from FILE, a YAML description; options given here override "
+        "it.",
     ),
     click.option(
         "--write-system",
         metavar="FILE",
-        type=EXISTING,
-        help="Also write such a description of these models and options to FILE.",
+        type=PATH,
+        help="Also write these models and options to FILE, to be read with --system.",
     ),
     click.option(
         "--weight",
@@ -36,38 +36,39 @@ _options = (
         metavar="W",
         type=Number(min=0, min_open=True),
         multiple=True,
-        help="Of each MODEL of an ensemble, in their order: as many as there are.  [default: 1]",
+        help="Weight of a MODEL in an ensemble; give one per MODEL, in order.  [default: 1]",
     ),
     click.option(
         "--lm",
         "language_model",
         metavar="PATH",
-        type=EXISTING,
-        help="Add the log-probabilities of this language model to those of MODEL.",
+        type=PATH,
+        help="Language model whose weighted log-probabilities are added to those of MODEL.",
     ),
     click.option(
         "--lm-weight",
         metavar="W",
         type=Number(min=0),
-        help="What the language model's are multiplied by.  [default: 0.2]",
+        help="Weight of the language model.  [default: 0.2]",
     ),
-    click.option("--prefix", metavar="TEXT", help="Let every translation begin with TEXT."),
+    click.option("--prefix", metavar="TEXT", help="Force every translation to begin with TEXT."),
     click.option(
         "--engine",
         type=click.Choice(["pytorch", "ctranslate2"]),
-        help="What searches; ctranslate2 is an extra, and converts MODEL once.  [default: pytorch]",
+        help="Inference engine; ctranslate2 is an optional extra and converts MODEL on first use.  "
+        "[default: pytorch]",
     ),
     click.option(
         "--precision",
         type=click.Choice(["float32", "bfloat16", "int8", "auto"]),
-        help="Of weights: less is faster and changes a few translations. int8 is ctranslate2's, "
-        "auto takes bfloat16 where the hardware has it.  [default: float32]",
+        help="Number type of the weights: lower is faster and changes a few translations.  int8 "
+        "needs ctranslate2; auto is bfloat16 where the hardware has it.  [default: float32]",
     ),
     click.option(
         "--workers",
         metavar="N",
         type=click.IntRange(1, 1024),
-        help="Processes (ctranslate2: threads) that share the lines.",
+        help="Processes (ctranslate2: threads) to share the lines among.",
     ),
     device_option,
 )
@@ -75,7 +76,7 @@ _VALUES = ("engine", "precision", "workers", "device", "prefix", "weights")
 
 
 def system_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Let people say on the command line what translates."""
+    """Add the options that describe a translation system to a command."""
     for option in reversed(_options):
         option(command)
     return command
@@ -84,15 +85,15 @@ def system_options(command: Callable[..., None]) -> Callable[..., None]:
 def open_translator(
     models: tuple[Path, ...], options: dict[str, Any], search: dict[str, Any]
 ) -> Translator:
-    """Build what the command line describes, and write the description where that is asked for.
+    """Build the system that the command line describes; write its description if asked to.
 
     Args:
         models: as given.
         options: those of :func:`system_options`.
-        search: settings of search; None where one is not given.
+        search: search settings; None where not given.
 
     Raises:
-        DragomanError: it makes no sense, or a model cannot be opened.
+        DragomanError: the options contradict one another, or a model cannot be opened.
     """
     from dragoman.saved.system import write_system
     from dragoman.translation.translator import Translator
@@ -112,7 +113,7 @@ def _described(
 
     file = options["system_file"]
     if bool(models) == (file is not None):
-        raise click.UsageError("name at least one MODEL, or --system FILE, and not both")
+        raise click.UsageError("name at least one MODEL or --system FILE, but not both")
     values: dict[str, Any] = {"models": models} if file is None else read_values(file)
     values.update({name: options[name] for name in _VALUES if options[name] not in {None, ()}})
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
@@ -120,12 +121,12 @@ def _described(
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
     fusion = values.get("language_model")
     if options["lm_weight"] is not None and isinstance(fusion, dict) and "path" not in fusion:
-        raise ConfigError("--lm-weight is about a language model; name one with --lm")
+        raise ConfigError("--lm-weight needs a language model; name one with --lm")
     return parse(TranslationSystem, values, file or "translate")
 
 
 def _lay_over(values: dict[str, Any], section: str, given: dict[str, Any]) -> None:
-    """Lay what is given over a section; one that is no section is left for ``parse`` to tell."""
+    """Override values of a section; ``parse`` reports one that is not a section."""
     present = values.get(section) or {}
     if given and isinstance(present, dict):
         values[section] = {**present, **given}

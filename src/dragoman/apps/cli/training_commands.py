@@ -8,7 +8,7 @@ import click
 
 from dragoman.apps.cli.in_processes import in_processes
 from dragoman.apps.cli.options import (
-    EXISTING,
+    PATH,
     config_argument,
     default_run,
     json_option,
@@ -18,7 +18,7 @@ from dragoman.apps.cli.options import (
 from dragoman.apps.results import print_json
 
 tensorboard_option = click.option(
-    "--tensorboard", is_flag=True, help="Also write TensorBoard events into the run."
+    "--tensorboard", is_flag=True, help="Also write TensorBoard events to the run directory."
 )
 
 
@@ -32,8 +32,8 @@ def prepare(
 ) -> None:
     """Clean and encode the text of CONFIG without training.
 
-    Makes the vocabulary if there is none, and says which sentence pairs were left out and why.
-    Doing it again with unchanged text takes no time.
+    Trains the vocabulary if there is none, and reports which sentence pairs were left out and why.
+    Repeating it with unchanged text takes no time.
 
     \b
     Example:
@@ -65,12 +65,12 @@ def train(
     tensorboard: bool,
     as_json: bool,
 ) -> None:
-    """Train a model as CONFIG describes, and score it.
+    """Train the model that CONFIG describes, and score it.
 
-    Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' goes on.
+    Ctrl-C, SIGTERM or SIGHUP saves and stops; 'dragoman resume' continues.
 
     \b
-    Examples: on one device; from another model; on four GPUs; on two machines of eight GPUs
+    Examples: on one device; from another model; on four GPUs; on two machines with eight GPUs each
       dragoman train my.yaml --set training.max_steps=2000
       dragoman train my.yaml --set training.start_from=runs/parent
       dragoman train my.yaml --processes 4
@@ -89,23 +89,23 @@ def train(
 
 
 @click.command()
-@click.argument("run", type=EXISTING)
+@click.argument("run", type=PATH)
 @click.option(
     "--set",
     "settings",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Change a limit, an interval, or how to search and score, such as "
+    help="Change a limit, an interval, or a search or scoring setting, such as "
     "training.max_steps=4000; may be repeated.",
 )
 @tensorboard_option
 @json_option
 @in_processes
 def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: bool) -> None:
-    """Go on with an interrupted RUN from its last checkpoint, or train a finished one longer.
+    """Continue RUN from its last checkpoint, or train a finished one longer.
 
     \b
-    Examples: on one device; on four GPUs; longer than was said
+    Examples: on one device; on four GPUs; longer than planned
       dragoman resume runs/my
       dragoman resume runs/my --processes 4
       dragoman resume runs/my --set training.max_steps=4000
@@ -116,22 +116,22 @@ def resume(run: Path, settings: tuple[str, ...], tensorboard: bool, as_json: boo
 
 
 @click.command()
-@click.argument("paths", metavar="RUN_OR_CHECKPOINTS...", type=EXISTING, nargs=-1, required=True)
+@click.argument("paths", metavar="RUN_OR_CHECKPOINTS...", type=PATH, nargs=-1, required=True)
 @click.option(
     "--last",
     metavar="N",
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="Checkpoints of a run to average, counted from the newest.",
+    help="Number of newest checkpoints of a run to average.",
 )
-@click.option("--output", type=EXISTING, required=True, help="The model directory to make.")
+@click.option("--output", type=PATH, required=True, help="Model directory to create.")
 @json_option
 def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> None:
-    """Make a model whose weights are the mean of several checkpoints.
+    """Create a model whose weights are the mean of several checkpoints.
 
     \b
-    Example: the last ten of a run, or two checkpoints by name
+    Examples: the last ten of a run; two checkpoints by name
       dragoman average runs/my --last 10 --output models/my
       dragoman average runs/my/checkpoints/step-00{1000,2000} --output models/my
     """
@@ -149,15 +149,15 @@ def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> 
 @click.command()
 @click.option(
     "--directory",
-    type=EXISTING,
+    type=PATH,
     default=Path("demo"),
     show_default=True,
-    help="Where the text, the run and the report go.",
+    help="Directory for the text, the run and the report.",
 )
 def demo(directory: Path) -> None:
-    """Train a small model in two minutes, on text that comes with Dragoman.
+    """Train a small model in two minutes on text that comes with Dragoman.
 
-    English numbers, dates, times and amounts become German ones.  Writes a report to look at.
+    It translates English numbers, dates, times and amounts into German.  Writes a report.
 
     \b
     Example:

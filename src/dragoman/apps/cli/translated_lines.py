@@ -1,4 +1,4 @@
-"""What 'dragoman translate' writes: lines of text, or a JSON object for each line that it read."""
+"""Output of 'dragoman translate': lines of text, or a JSON object for each input line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_lines(path: Path | None, lines: Iterable[str]) -> None:
 
 
 class Remembered:
-    """Lines that are read ahead, kept until their translations come."""
+    """Keeps lines that were read ahead until their translations arrive."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines, self._kept = iter(lines), deque[str]()
@@ -40,12 +40,12 @@ class Remembered:
             yield line
 
     def next(self) -> str:
-        """The first that was not asked for yet."""
+        """The first line that was not returned yet."""
         return self._kept.popleft()
 
 
 def objects(sources: Remembered, translated: Iterable[list[Translation]]) -> Iterator[str]:
-    """A JSON object for each line that was read, as docs/command-line.md describes it."""
+    """A JSON object for each input line, as docs/command-line.md describes it."""
     for number, (best, *others) in enumerate(translated, 1):
         values = {"line": number, "source": sources.next(), **_values(best)}
         values["refused"] = best.refused
@@ -77,5 +77,5 @@ def formatted(
 
 
 def one_line(text: str) -> str:
-    """``text`` without line ends or tabs, which byte pieces can spell, so that lines stay lines."""
+    """``text`` with spaces for line ends and tabs, which byte pieces can produce."""
     return text.replace("\n", " ").replace("\t", " ")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import EXISTING, Number, device_option, json_option
+from dragoman.apps.cli.options import PATH, Number, device_option, json_option
 from dragoman.apps.cli.system_options import open_translator, system_options
 from dragoman.apps.cli.translated_lines import Remembered, formatted, objects, write_lines
 from dragoman.apps.progress import counting
@@ -29,83 +29,84 @@ STANDARD_INPUT = "standard input"
 
 
 @click.command()
-@click.argument("models", metavar="[MODEL]...", type=EXISTING, nargs=-1)
+@click.argument("models", metavar="[MODEL]...", type=PATH, nargs=-1)
 @click.option(
     "--input",
     "inputs",
     metavar="FILE",
-    type=EXISTING,
+    type=PATH,
     multiple=True,
     help="Read FILE (compressed or not) instead of standard input; may be repeated.",
 )
 @click.option(
     "--output",
     metavar="FILE",
-    type=EXISTING,
-    help="Write to FILE, which appears when all is done, instead of standard output.",
+    type=PATH,
+    help="Write to FILE, which appears once everything is translated, instead of standard output.",
 )
 @click.option(
     "--to",
     "language",
     metavar="LANGUAGE",
-    help="Target language, such as de, of a model that was trained with several.",
+    help="Target language, such as de, for a model that was trained on several.",
 )
 @click.option(
     "--tag",
     "tags",
     metavar="TAG",
     multiple=True,
-    help="Put a tag of the model in front of each line, such as <ui>; may be repeated.",
+    help="Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
 )
-@click.option("--beam", type=click.IntRange(min=1), help="Width of the beam; 1 is greedy.")
+@click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search.")
 @click.option(
     "--early-end",
     type=click.Choice(["exact", "quick"]),
-    help="End beam search when nothing better can come, or sooner: quick may lose the best.",
+    help="When to end beam search: exact waits until no better hypothesis is possible; quick is "
+    "faster and may miss the best.",
 )
 @click.option(
     "--length-penalty",
     metavar="ALPHA",
     type=Number(min=0),
-    help="0 prefers short translations, 1 long ones.",
+    help="Length penalty: 0 favours short translations, 1 long ones.",
 )
 @click.option(
     "--coverage-penalty",
     metavar="BETA",
     type=Number(min=0),
-    help="Above 0, translations that leave out a part of the source lose.",
+    help="Coverage penalty: above 0, translations that leave out parts of the source score lower.",
 )
 @click.option(
     "--nbest",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Print the N best as lines of: line number, score, text (tabs between).",
+    help="Print the N best translations as tab-separated lines: line number, score, text.",
 )
 @click.option("--scores", is_flag=True, help="Print the score and a tab before each translation.")
-@click.option("--sample", is_flag=True, help="Draw translations at random instead of searching.")
+@click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
 @click.option(
     "--temperature",
     type=Number(min=0, min_open=True),
-    help="Of --sample: below 1 prefers likely pieces.",
+    help="With --sample: below 1 favours likely pieces.",
 )
 @click.option(
     "--top-k",
     metavar="K",
     type=click.IntRange(min=1),
-    help="Of --sample: draw from the K likeliest pieces.",
+    help="With --sample: sample from the K likeliest pieces.",
 )
 @click.option(
     "--top-p",
     metavar="P",
     type=Number(0, 1, min_open=True),
-    help="Of --sample: draw from the likeliest pieces that together have P.",
+    help="With --sample: sample from the likeliest pieces with total probability P.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Of --sample: the same draws again.")
+@click.option("--seed", type=click.IntRange(min=0), help="With --sample: seed of the samples.")
 @click.option(
     "--buffer-lines",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Lines to read before translating; 1 answers each line at once.",
+    help="Number of lines to read before translating; 1 answers each line at once.",
 )
 @json_option
 @system_options
@@ -117,12 +118,12 @@ def translate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Translate lines of text with a MODEL; several translate together, as an ensemble.
+    """Translate lines of text with a MODEL; several form an ensemble.
 
-    MODEL is a model, run or checkpoint directory.  Lines stay in order, one for each line that
-    is read; an empty line gives an empty line, and so does one that is too long, with a warning
-    at once and exit code 3 when all the others are translated.  A language model continues each
-    line instead, and begins a text where the line is empty.
+    MODEL is a model, run or checkpoint directory.  Each input line gives one output line, in order.
+    An empty line gives an empty line, and so does one that is too long, with an immediate warning
+    and exit code 3 once all others are translated.  A language model continues each line instead,
+    and starts a new text where the line is empty.  Search options default to those of MODEL.
 
     \b
     Examples:
@@ -138,7 +139,7 @@ def translate(
     """
     search = _search_options(options)
     if as_json and scores:
-        raise click.UsageError("--json has the scores; leave --scores out")
+        raise click.UsageError("--json includes the scores; leave out --scores")
     _keep_sources(inputs, output)
     with open_translator(models, options, search) as translator, _lines(inputs) as given:
         lines, interactive = given
@@ -160,15 +161,15 @@ def translate(
 
 
 @click.command()
-@click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=EXISTING, nargs=-1, required=True)
+@click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
 @json_option
 @device_option
 def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
-    """Say how likely each line of TARGET is as the translation of its line of SOURCE.
+    """Print how likely each line of TARGET is as the translation of its line of SOURCE.
 
-    Prints the log-probability (natural logarithm) and the number of pieces, end symbol counted,
-    with a tab between; and the perplexity of all on standard error.  A language model reads no
-    SOURCE: it says how likely TARGET is by itself.
+    Prints the log-probability (natural logarithm) and the number of pieces, including the end
+    symbol, separated by a tab; the perplexity of all lines goes to standard error.  A language
+    model reads no SOURCE and scores TARGET by itself.
 
     \b
     Examples:
@@ -199,7 +200,7 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     write_lines(None, (f"{line.log_probability:.4f}\t{line.tokens}" for line in scored))
     click.echo(
         f"{len(scored):,} lines, {tokens:,} tokens, "
-        f"{summary['log_probability_per_token']:.4f} nats a token, "
+        f"{summary['log_probability_per_token']:.4f} nats per token, "
         f"perplexity {summary['perplexity']:.3f}",
         err=True,
     )
@@ -208,7 +209,7 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
 def _tags(
     models: tuple[Path, ...], translator: Translator, options: dict[str, Any]
 ) -> tuple[str, ...]:
-    """What --to and --tag put in front of each line."""
+    """The tags that --to and --tag prepend to each line."""
     language, tags = options["language"], options["tags"]
     if language is None and not tags:
         return ()
@@ -222,13 +223,13 @@ def _tags(
 
 
 def _tagged(lines: Iterable[str], tags: tuple[str, ...]) -> Iterator[str]:
-    """Lines with tags in front; an empty one stays empty."""
+    """Lines with tags prepended; an empty line stays empty."""
     prefix = "".join(f"{tag} " for tag in tags)
     return (prefix + line if line.strip() else line for line in lines)
 
 
 def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:
-    """Models, which are directories, then one or two files: source, if there is one, and target."""
+    """Split into models, which are directories, then the source, if any, and the target."""
     *before, target = paths
     source = before.pop() if len(before) > 1 and not before[-1].is_dir() else None
     if not before:
@@ -237,7 +238,7 @@ def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | Non
 
 
 def _search_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of the command line as values of SearchConfig; None is left to the model."""
+    """Command-line options as values of SearchConfig; None is left to the model."""
     names = (
         "beam",
         "early_end",
@@ -251,22 +252,22 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in draws.items() if value is not None}
     if given and not options["sample"]:
         flag = "--" + next(iter(given)).replace("_", "-")
-        raise ConfigError(f"{flag} is about sampling; add --sample or leave it out")
+        raise ConfigError(f"{flag} needs --sample; add it, or leave out {flag}")
     if options["sample"]:
         if options["beam"]:
-            raise ConfigError("--beam searches and --sample draws; leave one of them out")
+            raise ConfigError("--beam and --sample exclude each other; leave one of them out")
         search["sampling"] = given
     return search
 
 
 class _Refused:
-    """Lines that cannot be translated: told of when they come, and again when all is done."""
+    """Reports lines that cannot be translated: when they come, and again at the end."""
 
     def __init__(self) -> None:
         self._count, self._first = 0, ""
 
     def watch(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
-        """Pass translations on."""
+        """Pass translations on, and warn of refused lines."""
         for translations in translated:
             if (reason := translations[0].refused) is not None:
                 log.warning("%s; its translation is left empty", reason)
@@ -274,20 +275,20 @@ class _Refused:
             yield translations
 
     def complain(self) -> None:
-        """End the command as one that failed, if there were any.
+        """Fail the command if any line was refused.
 
         Raises:
             DataError: there were.
         """
         if self._count:
             raise DataError(
-                f"all is translated but {self._count:,} lines that cannot be and are empty in the "
-                f"output; the first is {self._first}"
+                f"{self._count:,} lines cannot be translated and are left empty; the first is "
+                f"{self._first}"
             )
 
 
 def _keep_sources(inputs: tuple[Path, ...], output: Path | None) -> None:
-    """See to it that no text is replaced by its own translation.
+    """Refuse to overwrite an input with its own translation.
 
     Raises:
         ConfigError: it would be.
@@ -296,18 +297,17 @@ def _keep_sources(inputs: tuple[Path, ...], output: Path | None) -> None:
         return
     read = [path.stat() for path in inputs if path.exists()]
     if not inputs:
-        with suppress(OSError, ValueError):  # standard input may be no file
+        with suppress(OSError, ValueError):  # standard input may not be a file
             read.append(os.fstat(sys.stdin.fileno()))
     if any(os.path.samestat(output.stat(), one) for one in read):
         raise ConfigError(
-            f"--output {output}: is what is to be translated, and would be replaced; name another "
-            "file"
+            f"--output {output}: this is an input, which would be overwritten; name another file"
         )
 
 
 @contextmanager
 def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
-    """What is to be translated, and whether a person is typing it."""
+    """The lines to translate, and whether a person is typing them."""
     from dragoman.text.corpus import read_lines, stream_lines
 
     if inputs:
@@ -319,7 +319,7 @@ def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
 
 @contextmanager
 def _progress(output: Path | None, interactive: bool) -> Iterator[Callable[[int], None] | None]:
-    """What counts translated lines, unless people see them come."""
+    """A counter of translated lines, unless the user sees them appear."""
     if interactive or (output is None and sys.stdout.isatty()):
         yield None
         return

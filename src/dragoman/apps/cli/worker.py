@@ -1,7 +1,7 @@
-"""``python -m dragoman.apps.cli.worker``: the command line as one of the processes of a launcher.
+"""``python -m dragoman.apps.cli.worker``: the command line in one process of a launcher.
 
-It differs from ``python -m dragoman`` in who hears of an error: the launcher, which tells the
-user one line, whichever and however many processes failed.
+Unlike ``python -m dragoman`` it reports an error to the launcher, which prints a single line,
+whichever and however many processes failed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dragoman.core.errors import InterruptedRunError, WorkerError
 from dragoman.core.files import write_json
 
 ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
-"""The environment variable in which PyTorch's launcher names a file for this process' error."""
+"""The environment variable in which PyTorch's launcher names the error file of this process."""
 
 
 def record_error(error: BaseException, message: str, code: int) -> int:
-    """Leave an error to the launcher.
+    """Hand an error to the launcher.
 
-    Stopping at a signal is no failure: all processes do so at the same step, and the launcher,
-    which ends all others when one has failed, lets each come to its end.
+    Stopping on a signal is not a failure: all processes do so at the same step.  The launcher kills
+    the others when one has failed, but here it waits for each to finish.
     """
     echo = isinstance(error, WorkerError)
     values = {"message": message, "exit_code": code, "echo": echo, "timestamp": int(time.time())}
@@ -34,7 +34,7 @@ def record_error(error: BaseException, message: str, code: int) -> int:
 def end_with(parent: int, seconds: float = 1.0) -> None:
     """Send this process SIGTERM, which saves and stops, once ``parent`` has ended.
 
-    A launcher that is killed cannot tell its processes, which would go on unseen.
+    A launcher that is killed cannot stop its processes, which would keep running unnoticed.
     """
     while os.getppid() == parent:
         time.sleep(seconds)

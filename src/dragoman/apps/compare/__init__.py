@@ -1,4 +1,4 @@
-"""Several recipes under one budget, scored on one test set: the paper's Tables 2 and 3."""
+"""Several recipes on one budget, scored on one test set, as in the paper's Tables 2 and 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What recipes that are compared must have in common: the text and the metrics of the test."""
+"""What compared recipes must have in common: the test text and its metrics."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class CommonTest:
 
 
 def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) -> CommonTest:
-    """The test set ``name``, the first recipe's first, or its dev set where it has none.
+    """The test set ``name``; by default the first one of the first recipe, or else its dev set.
 
     Raises:
-        ConfigError: a recipe has no such set, another one, other metrics or no source.
+        ConfigError: a recipe lacks that set, or has another one, other metrics or no source.
         DataError: the set cannot be read or is empty.
     """
     first = next(iter(configs.values()))
@@ -38,19 +38,21 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
         raise ConfigError(f"--test-set {name}: not among the test sets of the recipe ({known})")
     for recipe, config in configs.items():
         if not config.model.reads_source:
-            raise ConfigError(f"{recipe}: a language model translates nothing to be compared")
+            raise ConfigError(f"{recipe}: a language model has no translations to compare")
     if not first.evaluation.metrics:
-        raise ConfigError("evaluation.metrics: nothing to compare by; name at least one metric")
+        raise ConfigError("evaluation.metrics: empty; name at least one metric to compare by")
     for recipe, config in configs.items():
         found = _part(config, name)
         if found is None or _content(found) != _content(part):
             raise ConfigError(
-                f"{recipe}: its {name} is not the first recipe's; systems compare on the same text"
+                f"{recipe}: its {name} differs from the first recipe's; use the same text in all"
             )
         if config.evaluation != first.evaluation:
-            raise ConfigError(f"{recipe}: evaluation is not the first recipe's; make them equal")
+            raise ConfigError(
+                f"{recipe}: evaluation differs from the first recipe's; make them equal"
+            )
         if [_content(p) for p in config.data.train] != [_content(p) for p in first.data.train]:
-            log.warning("%s learns from other text than the first recipe", recipe)
+            log.warning("%s is trained on other text than the first recipe", recipe)
     pairs = [pair for pair in evaluation_pairs(part) if pair.source and pair.target]
     if not pairs:
         raise DataError(f"{part.name}: no pair with both sides filled")
@@ -62,6 +64,6 @@ def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:
 
 
 def _content(part: CorpusPart) -> tuple[list[Path], str | None, str | None, str | None]:
-    """What is read, however its path is spelled and however often it is seen."""
+    """What identifies its text, however its path is spelled and whatever its weight."""
     columns = (None, None) if part.path is None else (part.source, part.target)
     return [file.resolve() for file in part.files()], *columns, part.format

@@ -1,4 +1,4 @@
-"""Carries out a comparison: plan, train, translate, score, measure."""
+"""Carrying out a comparison: plan, train, translate, score, measure."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ class ComparisonRow:
 
     name: str
     members: list[str]
-    """Recipes; several of an ensemble."""
+    """Recipes; several for an ensemble."""
     parameters: int
     steps: int
     target_tokens: int
-    """Learned from, padding left out; of an ensemble in all."""
+    """Target tokens learned from, padding excluded; for an ensemble, the sum."""
     flops: float
-    """Of training, as counted."""
+    """FLOPs of training, counted."""
     estimated_flops: float
-    """Of training as the paper estimates them (Table 2): time times what the device sustains."""
+    """FLOPs of training as estimated in the paper (Table 2): time times the device's peak rate."""
     speed: Speed
     perplexity: float
-    """Of the references, a piece: it compares rows of one vocabulary."""
+    """Perplexity of the references per piece; comparable only within one vocabulary."""
     scores: list[Score] = field(default_factory=list)
     differences: list[SignificanceTest] = field(default_factory=list)
-    """To the first row, by metric; empty in the first."""
+    """Differences from the first row, by metric; empty in the first."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Contest:
-    """Recipes that were begun under one budget; :meth:`carry_out` does the rest."""
+    """Recipes whose runs were created for one budget; :meth:`carry_out` does the rest."""
 
     output: Path
     budget: Budget
     test: CommonTest
     systems: dict[str, list[Planned]]
-    """What is compared, the first with all others; several runs are an ensemble."""
+    """The systems, the first compared with all others; several runs form an ensemble."""
 
     @classmethod
     def begin(
@@ -103,20 +103,20 @@ class Contest:
         ensembles: Sequence[Sequence[str]] = (),
         test_set: str | None = None,
     ) -> Contest:
-        """Begin the run of every recipe, or find it begun; nothing is trained yet.
+        """Create the run of every recipe, or find it created; nothing is trained yet.
 
         Args:
             configs: recipes by name.
             output: where runs and results go.
             budget: what each may spend on training.
-            ensembles: of recipes, by name, as further systems.
-            test_set: a test set that all recipes have; the first one's first if not given.
+            ensembles: of recipes, by name, as additional systems.
+            test_set: a test set that all recipes have; by default the first of the first recipe.
 
         Raises:
-            ConfigError: the recipes do not go together, or another comparison was begun here.
+            ConfigError: the recipes cannot be compared, or another comparison was begun here.
         """
         test = read_common_test(configs, test_set)
-        tell(f"{len(test.sources):,} sentences of {test.name} are translated by all")
+        tell(f"{len(test.sources):,} sentences of {test.name} to be translated by all")
         for members in ensembles:
             _check_members(members, configs)
         if "RANK" in os.environ:
@@ -129,14 +129,14 @@ class Contest:
 
     @property
     def recipes(self) -> list[Planned]:
-        """Those that are trained."""
+        """The recipes to train."""
         return [members[0] for members in self.systems.values() if len(members) == 1]
 
     def carry_out(self) -> Comparison:
-        """Train what is not finished, and compare what came of all.
+        """Train what is not finished, and compare all systems.
 
         Raises:
-            InterruptedRunError: a signal came; begin again and go on.
+            InterruptedRunError: a signal came; begin again to resume.
         """
         recipes = self.recipes
         for number, one in enumerate(recipes, 1):
@@ -150,7 +150,7 @@ def _check_members(members: Sequence[str], configs: Mapping[str, ExperimentConfi
         if name not in configs:
             raise ConfigError(f"{label}: {name} is not among the recipes: {', '.join(configs)}")
     if len(set(members)) < len(members) or len(members) < 2:
-        raise ConfigError(f"{label}: an ensemble has two members or more, each once")
+        raise ConfigError(f"{label}: an ensemble has two or more members, each only once")
 
 
 def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
@@ -165,7 +165,7 @@ def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
 def _train(planned: Planned, label: str) -> None:
     """Train a run that is not finished."""
     if has_model(planned.experiment.run):
-        tell(f"{label}: trained already")
+        tell(f"{label}: already trained")
         return
     tell(f"{label}: training")
     try:
@@ -173,7 +173,7 @@ def _train(planned: Planned, label: str) -> None:
             train_run(planned.experiment, World.join())
     except InterruptedRunError as error:
         stopped = InterruptedRunError(
-            f"{planned.name}: stopped, and everything is saved; give the same command to go on"
+            f"{planned.name}: stopped; everything is saved; repeat the command to continue"
         )
         stopped.exit_code = error.exit_code
         raise stopped from error
@@ -187,7 +187,7 @@ def _compare(
     evaluation = next(iter(runs.values()))[0].config.evaluation
     judged = _judge({name: one.hypotheses for name, one in found.items()}, test, evaluation)
     precisions = [precision_of(one.config) for members in runs.values() for one in members]
-    tell("measuring the machine, and how fast all train and translate, in turns")
+    tell("measuring the machine, and in turns the speed of training and translation")
     machine = this_machine(precisions)
     with counting("measuring", "turns", ROUNDS * len(runs)) as count:
         speeds = measure_speeds(runs, test.sources, progress=count)
@@ -203,17 +203,17 @@ def _compare(
 
 
 class _Translated(NamedTuple):
-    """What a system makes of the test set."""
+    """A system's translations of the test set."""
 
     hypotheses: list[str]
     perplexity: float
-    """Of the references."""
+    """Perplexity of the references."""
 
 
 def _translate(
     name: str, members: Sequence[Experiment], output: Path, test: CommonTest
 ) -> _Translated:
-    tell(f"{name}: translating {test.name} for its scores, then reading the references")
+    tell(f"{name}: translating {test.name} for its scores, then scoring the references")
     translator = Translator.load(*(one.run for one in members))
     with counting(f"{name}: translating", "sentences", len(test.sources)) as count:
         hypotheses = translator.translate(test.sources, progress=count)
@@ -224,7 +224,7 @@ def _translate(
 
 
 class _Judged(NamedTuple):
-    """What the metrics say of a system."""
+    """A system's scores."""
 
     scores: list[Score]
     differences: list[SignificanceTest]
@@ -233,9 +233,9 @@ class _Judged(NamedTuple):
 def _judge(
     hypotheses: Mapping[str, list[str]], test: CommonTest, evaluation: EvaluationConfig
 ) -> dict[str, _Judged]:
-    """Scores with intervals, and differences to the first system, which itself has none."""
+    """Scores with intervals, and differences from the first system, which itself has none."""
     with_intervals = evaluation.model_copy(update={"confidence_samples": _CONFIDENCE_SAMPLES})
-    # Finds fewer differences that are not there than the bootstrap, see docs/evaluation.md.
+    # Has fewer false positives than the bootstrap, see docs/evaluation.md.
     significance = SignificanceConfig(test="randomization")
     tell(
         f"scoring: intervals from {_CONFIDENCE_SAMPLES:,} resamples, significance of each "
@@ -264,7 +264,7 @@ def _row(
     speeds: Mapping[str, Speed],
     machine: Machine,
 ) -> ComparisonRow:
-    """All but the scores of its translations."""
+    """A row without the scores of its translations."""
     learned = [_progress(one.experiment.run) for one in members]
     flops = estimated = 0.0
     for one, progress in zip(members, learned, strict=True):
@@ -289,5 +289,5 @@ def _row(
 def _progress(run: Path) -> Progress:
     found = checkpoints(run)
     if not found:
-        raise SavedError(f"{run}: a model without checkpoints, which tell what it learned from")
+        raise SavedError(f"{run}: a model without checkpoints, which record what it learned from")
     return read_progress(found[-1])

@@ -1,7 +1,7 @@
 """The same budget for every recipe: operations or minutes become steps of training.
 
-A budget holds for training steps alone.  Operations are those of the pieces themselves, counted
-at the mean lengths of the training text; padding is excluded.
+A budget covers training steps only.  Operations are counted at the mean lengths of the training
+text; padding is excluded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COUNTED_STEPS = 200
 
 @dataclass(frozen=True)
 class Budget:
-    """What each recipe may spend on training; with neither, its own limits hold."""
+    """What each recipe may spend on training; with neither, its own limits apply."""
 
     flops: float | None = None
     minutes: float | None = None
@@ -50,13 +50,13 @@ class Budget:
 
 @dataclass(frozen=True)
 class Planned:
-    """A recipe, its run, and what a step of it costs."""
+    """A recipe, its run, and the cost of a step."""
 
     name: str
     experiment: Experiment
     cost: Cost
     tokens_per_step: float
-    """Target tokens, padding left out."""
+    """Target tokens, padding excluded."""
     vocabularies: Vocabularies
 
 
@@ -64,7 +64,7 @@ Prepare = Callable[[Experiment], Prepared]
 
 
 def _check_budget(output: Path, budget: Budget) -> None:
-    """A comparison that goes on must have the budget that it was begun with."""
+    """Refuse to resume a comparison with another budget."""
     path = output / BUDGET_FILE
     if not path.exists():
         _check_empty(output)
@@ -75,19 +75,19 @@ def _check_budget(output: Path, budget: Budget) -> None:
         raise SavedError(f"{path}: damaged; choose another --output") from error
     if present != budget:
         raise ConfigError(
-            f"{output}: a comparison with {present} was begun here; go on with that budget or "
+            f"{output}: a comparison with {present} was begun here; resume it with that budget or "
             "choose another --output"
         )
 
 
 def _check_empty(output: Path) -> None:
-    """Before the first run is begun there may only be what one that failed has left."""
+    """Refuse a directory with other files than an earlier failed attempt leaves."""
     with storage_errors(output):
         names = os.listdir(output) if output.exists() else []
     strangers = [one for one in names if not one.startswith(".") and not is_run(output / one)]
     if strangers:
         raise ConfigError(
-            f"{output}: holds {min(strangers)} and is no comparison; choose a new or empty "
+            f"{output}: holds {min(strangers)} and is not a comparison; choose a new or empty "
             "directory with --output"
         )
 
@@ -95,16 +95,16 @@ def _check_empty(output: Path) -> None:
 def plan(
     configs: dict[str, ExperimentConfig], output: Path, budget: Budget, prepare: Prepare
 ) -> list[Planned]:
-    """Runs of all recipes, begun where they were not yet.
+    """Runs of all recipes, created where missing.
 
     Args:
         configs: recipes by name.
-        output: where their runs live, each in a directory of its name.
+        output: where their runs are created, each in a directory of its name.
         budget: what each may spend.
-        prepare: makes text and vocabularies of a run.
+        prepare: prepares text and vocabularies of a run.
 
     Raises:
-        ConfigError: a recipe was changed since its run began, or the budget is less than a step.
+        ConfigError: a recipe changed since its run began, or the budget is less than one step.
     """
     _check_budget(output, budget)
     return [_plan(name, config, output, budget, prepare) for name, config in configs.items()]
@@ -128,7 +128,7 @@ def _plan(
         tokens, found = _tokens_per_step(experiment, prepared), _cost(config, prepared)
         if not begun:
             if budget.minutes is not None:
-                tell(f"{name}: a trial of {CALIBRATION_SECONDS:g} seconds tells how fast it trains")
+                tell(f"{name}: measuring its training speed for {CALIBRATION_SECONDS:g} seconds")
             steps = _steps(experiment, prepared, budget, found, tokens)
             write_json(output / BUDGET_FILE, asdict(budget))
             experiment = Experiment.create(_limited(config, steps) if steps else config, run)
@@ -137,7 +137,7 @@ def _plan(
 
 
 def _limited(config: ExperimentConfig, steps: int | None) -> ExperimentConfig:
-    """The same recipe with so many steps as its only limit."""
+    """The same recipe with ``steps`` as its only limit."""
     limits: dict[str, int | None] = {"max_minutes": None, "max_epochs": None, "patience": None}
     if steps is not None:
         limits["max_steps"] = steps
@@ -152,13 +152,13 @@ def _check_same(
     wanted = _as_decided(wanted, present)
     if present != (wanted if budget == Budget() else _limited(wanted, steps)):
         raise ConfigError(
-            f"{run}: begun with another recipe than it has now; choose another --output, or "
-            "remove this run to begin it anew"
+            f"{run}: its recipe changed since it was begun; choose another --output, or remove "
+            "this run to start from scratch"
         )
 
 
 def _as_decided(wanted: ExperimentConfig, present: ExperimentConfig) -> ExperimentConfig:
-    """A recipe with what its run decided when it began, where the recipe leaves that open."""
+    """A recipe whose open settings are filled in as its run decided them when it began."""
     decided: dict[str, Any] = {}
     if wanted.training.precision == "auto":
         decided["precision"] = present.training.precision
@@ -184,7 +184,7 @@ def _steps(
 
 
 def _tokens_per_step(experiment: Experiment, prepared: Prepared) -> float:
-    """Mean over the first steps of an epoch, whose windows may end with smaller ones."""
+    """The mean over the first steps of an epoch, as windows may end with smaller ones."""
     stream = experiment.tasks(prepared, World.alone())[0].stream
     steps = chain.from_iterable(stream.window(0, window) for window in range(stream.windows(0)))
     sizes = [sum(b.target_tokens for b in step) for step in islice(steps, _COUNTED_STEPS)]
@@ -192,7 +192,7 @@ def _tokens_per_step(experiment: Experiment, prepared: Prepared) -> float:
 
 
 def _cost(config: ExperimentConfig, prepared: Prepared) -> Cost:
-    """Of a sentence as long as the training text's are on average."""
+    """The cost at the mean lengths of the training text."""
     store, vocabularies = prepared.store, prepared.vocabularies
     source, target = (
         max(1, round(float(lengths.mean()))) + 1
@@ -214,7 +214,7 @@ def _warn_of_a_short_schedule(name: str, config: ExperimentConfig) -> None:
         )
     if steps is not None and averaged > steps / 2:
         log.warning(
-            "%s: the mean of %d checkpoints reaches over more than half of %d steps; lower "
+            "%s: the average of %d checkpoints spans more than half of %d steps; lower "
             "training.checkpoint_steps",
             name,
             training.average_checkpoints,

@@ -18,34 +18,34 @@ from dragoman.training.distributed import World
 from dragoman.translation.translator import Translator
 
 ROUNDS = 3
-SECONDS = 4.0  # of training in a round
-_SENTENCES = 200  # translated in a round
+SECONDS = 4.0  # of training per round
+_SENTENCES = 200  # translated per round
 _WARM_SENTENCES = 16
 _PEAK_SIZE = 2048
 
 
 @dataclass
 class Speed:
-    """Of one system; medians over the rounds."""
+    """Speeds of one system; medians over the rounds."""
 
     tokens_per_second: float | None
-    """Target tokens learned from; None of an ensemble."""
+    """Target tokens trained on per second; None for an ensemble."""
     sentences_per_second: float
-    """Translated, with the recipe's own search."""
+    """Sentences translated per second, with the recipe's own search."""
 
 
 @dataclass
 class Machine:
-    """What the systems ran on."""
+    """The machine that the systems ran on."""
 
     device: str
     threads: int
     peaks: dict[str, float]
-    """Operations a second of a large matrix product, by the precisions that recipes train in."""
+    """FLOPs per second of a large matrix product, by the precisions that recipes train in."""
 
 
 def rehearsal_of(experiment: Experiment, prepared: Prepared) -> Rehearsal:
-    """Steps of training with a fresh model that is thrown away, on the real batches."""
+    """Training steps on the real batches, with a fresh model that is thrown away."""
     (task,) = experiment.tasks(prepared, World.alone())
     steps = (
         step
@@ -70,15 +70,15 @@ def measure_speeds(
     *,
     progress: Callable[[int], object],
 ) -> dict[str, Speed]:
-    """Let every system train and translate for a moment, one after another, several times.
+    """Train and translate briefly with every system in turn, several times.
 
-    What else the machine does at times then falls on all of them.  Only one is in memory.
+    Other load on the machine then affects all of them.  Only one is in memory at a time.
 
     Args:
-        systems: finished runs by name; several are an ensemble, which is not trained.
+        systems: finished runs by name; several form an ensemble, which is not trained.
         sources: sentences, of which some are translated.
-        rounds: how often each has its turn.
-        progress: called with the number of turns after each of them.
+        rounds: number of turns of each.
+        progress: called after each turn with the number of turns taken.
     """
     found, turns = {name: _Rounds() for name in systems}, count(1)
     for _ in range(rounds):
@@ -86,7 +86,7 @@ def measure_speeds(
             if len(runs) == 1:
                 rehearsal = rehearsal_of(runs[0], runs[0].prepare())
                 found[name].training.append(rehearsal.tokens_per_second(SECONDS))
-                del rehearsal  # only one system is in memory
+                del rehearsal  # only one system at a time is in memory
             translator = Translator.load(*(one.run for one in runs))
             found[name].translating.append(_translate(translator, sources[:_SENTENCES]))
             progress(next(turns))
@@ -104,12 +104,12 @@ def _translate(translator: Translator, sources: Sequence[str]) -> float:
 
 
 def precision_of(config: ExperimentConfig) -> str:
-    """The name of the type that a recipe trains in here."""
+    """The name of the number type in which a recipe trains here."""
     return decide_precision(config.training.precision, best_device())
 
 
 def this_machine(precisions: Iterable[str]) -> Machine:
-    """The device that training takes, and what it can do at most in these precisions."""
+    """The device used for training, and its peak rate in these precisions."""
     device = best_device()
     name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     peaks = {}
@@ -122,5 +122,5 @@ def this_machine(precisions: Iterable[str]) -> Machine:
 
 def _seconds_of_product(a: torch.Tensor) -> float:
     started = time.perf_counter()
-    (a @ a)[0, 0].item()  # reads a number back, so the device has finished
+    (a @ a)[0, 0].item()  # reads a number back, so it waits for the device
     return time.perf_counter() - started

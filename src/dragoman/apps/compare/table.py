@@ -1,4 +1,4 @@
-"""A comparison as a table for people, and its files."""
+"""A comparison as a readable table, and its files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JSON_FILE, TABLE_FILE, PICTURE_FILE = "comparison.json", "comparison.md", "compa
 
 
 def write_comparison(found: Comparison, output: Path) -> list[Path]:
-    """Write figures, table and picture; the last only where matplotlib is installed."""
+    """Write figures, table and picture; the last only if matplotlib is installed."""
     write_json(output / JSON_FILE, found.to_json())
     with atomic_write(output / TABLE_FILE) as stream:
         stream.write(table(found) + "\n")
@@ -33,7 +33,7 @@ def write_comparison(found: Comparison, output: Path) -> list[Path]:
 
 
 def table(found: Comparison) -> str:
-    """Markdown: what is common to all rows, the rows, and how they were measured."""
+    """Markdown: what all rows have in common, how they were measured, and the rows."""
     metrics = [score.name for score in found.rows[0].scores]
     first, *others = metrics
     head = [
@@ -61,8 +61,8 @@ def table(found: Comparison) -> str:
     notes = (
         f"{found.sentences:,} sentences of {found.test}; {found.budget}, one seed each. "
         f"{machine.device}, {machine.threads} threads, {peaks}. p by paired approximate "
-        f"randomisation, * below 0.05, of each row by itself. "
-        f"Perplexity is of a piece of the references and compares rows of one vocabulary. "
+        f"randomisation, * below 0.05, for each row by itself. "
+        f"Perplexity is per piece of the references and comparable only within one vocabulary. "
         f"{signatures}"
     )
     return "\n".join([notes, "", *(f"| {line} |" for line in lines)])

@@ -1,4 +1,4 @@
-"""Public corpora: downloaded, verified, and laid out as the recipes name them.
+"""Public corpora: downloaded, verified, and laid out as the recipes expect.
 
-``manifest.yaml`` says where each comes from and what its text must be.
+``manifest.yaml`` records where each comes from and what its text must be.
 """

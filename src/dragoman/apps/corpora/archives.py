@@ -1,4 +1,4 @@
-"""Files of archives, read as a stream: nothing is unpacked to paths that an archive names."""
+"""Files in archives, read as streams: nothing is unpacked to paths that an archive names."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from dragoman.apps.corpora.manifest import Part
 from dragoman.core.errors import DataError
 
 _CHUNK_BYTES = 2**20
-# Eight times the largest of WMT 2014, a side of the 10^9 corpus.
+# Eight times the largest member of WMT 2014, a side of the 10^9 corpus.
 _LARGEST_MEMBER = 2**35  # bytes
 _LARGEST_TEST_SET = 2**24  # bytes; held in memory
 _SEGMENT = re.compile(rb"<seg\b[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
 
 
 class Joined:
-    """The text of several files in archives, one after the other; iterate once.
+    """The concatenated text of several files in archives; iterate once.
 
     Args:
         parts: what to join.
-        archives: where the archives lie, by name.
+        archives: paths of the archives, by name.
 
     Raises:
         DataError: while iterating: an archive is damaged or lacks the file.
@@ -38,7 +38,7 @@ class Joined:
         self._parts = parts
         self._archives = archives
         self.lines: list[int] = []
-        """How many lines each part has, once it is read."""
+        """Number of lines of each part, once it is read."""
 
     def __iter__(self) -> Iterator[bytes]:
         """Chunks of text; every part ends with a line end."""
@@ -57,9 +57,9 @@ class Joined:
 
 
 def members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
-    """Name, size in bytes and content of each file in a tar archive, packed or not, in order.
+    """Name, size in bytes and content of each file in a tar archive, compressed or not, in order.
 
-    To be iterated, and the content read, within :func:`damage_told`.
+    Iterate and read the content within :func:`damage_told`.
     """
     with tarfile.open(archive, "r|*") as tar:
         for member in tar:
@@ -69,7 +69,7 @@ def members(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
 
 @contextmanager
 def damage_told(archive: Path) -> Iterator[None]:
-    """Turn what reading a damaged archive raises into :class:`DataError`."""
+    """Turn errors of reading a damaged archive into :class:`DataError`."""
     try:
         yield
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
@@ -88,10 +88,10 @@ def _text(archive: Path, member: str) -> Iterator[bytes]:
         with gzip.open(content) if member.endswith(".gz") else content as stream:
             yield from iter(lambda: stream.read(_CHUNK_BYTES), b"")
         return
-    raise DataError(f"{archive}: has no {member}; is it another archive?")
+    raise DataError(f"{archive}: contains no {member}; is it another archive?")
 
 
 def _segments(text: bytes) -> Iterator[bytes]:
-    """Lines of the segments of a test set, in the SGML of the WMT tasks."""
+    """The segments of a test set in the SGML of the WMT tasks, as lines."""
     for segment in _SEGMENT.findall(text):
         yield " ".join(html.unescape(segment.decode("utf-8")).split()).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Files from the web: resumed where they were cut off, bounded, verified, whole or not at all."""
+"""Downloads that resume, are limited in size and verified, and appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 2**16
 _TIMEOUT = 30.0  # seconds without a byte
-# How often a connection may break in a row without bringing anything, and how long to wait then.
+# How many connections in a row may break without new data, and the pause between them.
 _ATTEMPTS = 4
 _PAUSE = 2.0  # seconds
 
-_KEPT = "what was downloaded is kept, repeat the command to go on"
+_KEPT = "downloaded data is kept; repeat the command to resume"
 
 
 class _CutError(Exception):
-    """A connection ended before the file did."""
+    """A connection ended before the end of the file."""
 
 
 def download(
@@ -46,20 +46,20 @@ def download(
     size: int | None = None,
     sha256: str = "",
 ) -> None:
-    """Fetch ``url`` into the file ``target``; what an earlier call left unfinished is gone on with.
+    """Download ``url`` to the file ``target``; an unfinished earlier download is resumed.
 
     Args:
         url: an address of http or https.
-        target: appears when everything is there and verified.
-        advance: is told of bytes as they come, and of negative ones when they have to come again.
-        limit: the most bytes to accept.
-        size: how many bytes it has, if that is known.
-        sha256: its digest, if that is known.
+        target: appears once it is complete and verified.
+        advance: called with the number of bytes as they arrive; negative if they must be repeated.
+        limit: maximum bytes to accept.
+        size: its size in bytes, if known.
+        sha256: its digest, if known.
 
     Raises:
-        DownloadError: there is no connection, no such file, or another content than expected.
+        DownloadError: there is no connection, no such file, or its content is not as expected.
         StorageError: the disk is full, read-only or not permitted.
-        SavedError: another process downloads the same file.
+        SavedError: another process is downloading the same file.
     """
     part = target.with_name(f"{target.name}.part")
     make_directory(part.parent)
@@ -67,7 +67,7 @@ def download(
         try:
             lock(stream.fileno())
         except BlockingIOError as error:
-            raise SavedError(f"{part}: another process downloads it; wait for it") from error
+            raise SavedError(f"{part}: another process is downloading it; wait for it") from error
         advance(stream.tell())
         if size is None or stream.tell() < size:
             _complete(url, stream, advance, size or limit)
@@ -78,23 +78,23 @@ def download(
 
 
 def _verify(url: str, part: Path, size: int | None, sha256: str) -> None:
-    """Check a complete download; a wrong one goes away, as there is nothing to go on with."""
+    """Check a complete download; a wrong one is removed, as it cannot be resumed."""
     found = part.stat().st_size
     problem = ""
     if size is not None and found != size:
-        problem = f"it has {found:,} bytes and not {size:,}"
+        problem = f"it has {found:,} bytes, not {size:,}"
     elif sha256 and (digest := content_digest(part)) != sha256:
-        problem = f"its SHA-256 is {digest} and not {sha256}"
+        problem = f"its SHA-256 is {digest}, not {sha256}"
     if problem:
         part.unlink()
         raise DownloadError(
-            f"{url}: {problem}; it was changed there or on the way, so it is removed: try again, "
+            f"{url}: {problem}; it changed there or in transit and was removed: try again, "
             "or get it elsewhere and use --from"
         )
 
 
 def _complete(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
-    """Append what is missing, over as many connections as it takes."""
+    """Append what is missing, over as many connections as necessary."""
     failures = 0
     while True:
         before = stream.tell()
@@ -109,25 +109,25 @@ def _complete(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None
 
 
 def _append(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
-    """What one connection brings.
+    """Append what one connection delivers.
 
     Raises:
         _CutError: there is more to come.
     """
     with _opened(url, stream.tell()) as response:
-        if response is None:  # the server says that there is no more
+        if response is None:  # the server reports the end
             return
         if response.status != http.HTTPStatus.PARTIAL_CONTENT and stream.tell():
             advance(-stream.tell())
-            stream.truncate(0)  # it cannot go on in the middle, and gives all of it
+            stream.truncate(0)  # the server cannot resume, and sends all of it
             stream.seek(0)
         length = response.headers.get("Content-Length", "")
         expected = stream.tell() + int(length) if length.isdecimal() else None
         if (expected or 0) > limit:
-            raise DownloadError(f"{url}: has {expected:,} bytes, at most {limit:,} were expected")
+            raise DownloadError(f"{url}: has {expected:,} bytes; at most {limit:,} were expected")
         while chunk := _read(response):
             if stream.tell() + len(chunk) > limit:
-                raise DownloadError(f"{url}: has more than the {limit:,} bytes that were expected")
+                raise DownloadError(f"{url}: has more than the expected {limit:,} bytes")
             stream.write(chunk)
             advance(len(chunk))
     if expected is not None and stream.tell() < expected:
@@ -143,7 +143,7 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 
 @contextmanager
 def _opened(url: str, start: int) -> Iterator[http.client.HTTPResponse | None]:
-    """The answer to a request for a file from byte ``start`` on; None if that is its end."""
+    """The response to a request for a file from byte ``start`` on; None if that is its end."""
     headers = {"User-Agent": f"dragoman/{dragoman.__version__}", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
@@ -170,19 +170,19 @@ def _opened(url: str, start: int) -> Iterator[http.client.HTTPResponse | None]:
 
 
 def _ends_at(error: urllib.error.HTTPError, start: int) -> bool:
-    """Whether a server that refuses a range says that the file ends where it begins."""
+    """Whether a server that refuses a range reports that the file ends where the range begins."""
     return bool(re.fullmatch(rf"bytes \*/{start}", error.headers.get("Content-Range", "")))
 
 
 def _refusal(error: urllib.error.HTTPError) -> str:
-    said = f"the server says {error.code} {error.reason}"
+    said = f"the server answers {error.code} {error.reason}"
     if error.code in {http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE}:
-        return f"{said}; the file is there no more: get it elsewhere and use --from"
+        return f"{said}; the file is no longer there: get it elsewhere and use --from"
     if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-        return f"{said}; what was downloaded is of another file: remove it and repeat the command"
+        return f"{said}; the partial download is of another file: remove it and repeat the command"
     return f"{said}; try again later; {_KEPT}"
 
 
 def is_file_of(path: Path, size: int, sha256: str) -> bool:
-    """Whether a file is there and has this size, in bytes, and digest."""
+    """Whether a file exists and has this size, in bytes, and digest."""
     return path.is_file() and path.stat().st_size == size and content_digest(path) == sha256

@@ -1,4 +1,4 @@
-"""Getting public corpora: from the web or from a copy, verified, and never over other files."""
+"""Getting public corpora from the web or a copy: verified, and never replacing other files."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ from dragoman.core.files import make_directory, storage_errors
 from dragoman.text.public_corpora import corpora_folder
 
 Say = Callable[[str], object]
-"""What is told on the way, a line each."""
+"""Reports a line about the work."""
 
 Advance = Callable[[int], object]
-"""Is told of bytes that are done."""
+"""Called with the number of bytes done."""
 
 _DOWNLOADS = ".downloads"
-# Packed text is hardly larger than the text, whatever packed it.
+# Compressed text is hardly ever larger than the text, whatever compressed it.
 _PACKING_BYTES = 2**16
 
 
 def get(names: Iterable[str], source: Path | None, say: Say) -> None:
-    """Put corpora into the folder of public corpora, and verify what is there already.
+    """Put corpora into the folder of public corpora, and verify what is already there.
 
-    Archives that several of them need are downloaded once.
+    Archives needed by several of them are downloaded once.
 
     Args:
-        names: of the manifest.
+        names: as in the manifest.
         source: a folder to take them from instead of the web; see :func:`_from_copy`.
-        say: is told licences and what is done.
+        say: called with licences and progress.
 
     Raises:
         ConfigError: no corpus has that name.
-        DownloadError: the web does not give a file, or gives another one.
-        DataError: a copy lacks a file; or a file, there already or in the copy, is another one.
-        StorageError: the disk has not the room, is read-only, or not permitted.
+        DownloadError: a file cannot be downloaded, or is not the expected one.
+        DataError: a copy lacks a file; or a file, present or in the copy, is not the expected one.
+        StorageError: the disk is full, read-only or not permitted.
     """
     chosen = {name: corpus(name) for name in names}
     downloads = corpora_folder() / _DOWNLOADS
     for name, one in chosen.items():
         _get(one, corpora_folder() / name, source, downloads, say)
     for archive in {archive.name for one in chosen.values() for archive in one.archives}:
-        with suppress(OSError):  # what cannot be removed does no harm
+        with suppress(OSError):  # a leftover does no harm
             (downloads / archive).unlink(missing_ok=True)
-    with suppress(OSError):  # something is left in it
+    with suppress(OSError):  # it is not empty
         downloads.rmdir()
 
 
@@ -87,7 +87,7 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
 
 @contextmanager
 def _made(folder: Path, left: list[CorpusFile]) -> Iterator[None]:
-    """A folder into which files are written; if that fails, those that nothing verifies go away."""
+    """Create a folder to write files into; on failure, remove files that nothing can verify."""
     make_directory(folder)
     try:
         yield
@@ -96,12 +96,12 @@ def _made(folder: Path, left: list[CorpusFile]) -> Iterator[None]:
             for file in left:
                 if file.sha256 is None:
                     (folder / file.path).unlink(missing_ok=True)
-            folder.rmdir()  # if nothing is in it
+            folder.rmdir()  # if it is empty
         raise
 
 
 def _present(one: Corpus, folder: Path) -> dict[str, Text]:
-    """The texts that are there already; one that is not of the corpus is nobody's to replace."""
+    """The texts that exist already; a file with other content is an error, never replaced."""
     recorded = recorded_texts(folder)
     found = {}
     left = {file.path for file in missing(one, folder)}
@@ -116,11 +116,11 @@ def _present(one: Corpus, folder: Path) -> dict[str, Text]:
 
 
 def _announce(one: Corpus, folder: Path, say: Say) -> None:
-    """Say terms and size before anything is downloaded, and whether there is room for it."""
+    """Report terms and size before downloading, and check that there is enough room."""
     say(f"{folder.name}: {one.about}")
     say(f"Terms: {' '.join(one.terms.split())} See {one.home}")
     say(f"Downloading at most {one.download_bytes / 1e6:,.1f} MB to {folder.parent}")
-    # Packed text takes no more than the archives that it comes from.
+    # Compressed text takes no more room than the archives that it comes from.
     needed = one.download_bytes * (2 if one.archives else 1)
     with storage_errors(folder):
         free = shutil.disk_usage(folder).free
@@ -160,7 +160,7 @@ def _from_web(
 def _fetched(
     one: Corpus, file: CorpusFile, folder: Path, downloads: Path, advance: Advance
 ) -> Text:
-    """A file that is downloaded by itself."""
+    """A file that is downloaded individually."""
     url = one.whole(file.url or "")
     target = downloads / url.rpartition("/")[2]
     download(url, target, advance, limit=(file.bytes or 0) + _PACKING_BYTES)
@@ -168,7 +168,7 @@ def _fetched(
         return write_text(folder / file.path, chunks(target), file, url)
     except DataError as error:
         raise DownloadError(
-            f"{error}; it was changed there, get it elsewhere and use --from"
+            f"{error}; it changed there: get it elsewhere and use --from"
         ) from error
     finally:
         target.unlink(missing_ok=True)
@@ -176,7 +176,7 @@ def _fetched(
 
 @contextmanager
 def _bar(what: str, total: int | None) -> Iterator[Advance]:
-    """Show the bytes that what this yields is told of, one part after another."""
+    """Show the bytes reported to the yielded function, one part after another."""
     done = 0
     with counting(what, "MB", total and round(total / 1e6)) as show:
 
@@ -189,7 +189,7 @@ def _bar(what: str, total: int | None) -> Iterator[Advance]:
 
 
 def _passed(text: Iterable[bytes], advance: Advance) -> Iterator[bytes]:
-    """``text`` as it is, counted."""
+    """``text`` unchanged, counting its bytes."""
     for chunk in text:
         advance(len(chunk))
         yield chunk
@@ -198,7 +198,7 @@ def _passed(text: Iterable[bytes], advance: Advance) -> Iterator[bytes]:
 def _from_copy(
     one: Corpus, left: list[CorpusFile], folder: Path, source: Path, say: Say
 ) -> dict[str, Text]:
-    """Files from a copy that is laid out like the corpus, packed or not, or from its archives."""
+    """Files from a copy laid out like the corpus, compressed or not, or from its archives."""
     archives = {archive.name: source / archive.name for archive in one.archives}
     if archives and all(path.is_file() for path in archives.values()):
         for archive in one.archives:
@@ -208,7 +208,9 @@ def _from_copy(
                     f"{archive.bytes:,} bytes and the SHA-256 {archive.sha256}"
                 )
         return _derived(one, left, folder, archives, say)
-    found = {file.path: _copy_of(file, source, archives) for file in left}  # all, before any
+    found = {
+        file.path: _copy_of(file, source, archives) for file in left
+    }  # find all before copying any
     return {
         file.path: write_text(
             folder / file.path, chunks(found[file.path]), file, str(found[file.path])
@@ -223,7 +225,7 @@ def _copy_of(file: CorpusFile, source: Path, archives: Mapping[str, Path]) -> Pa
             return path
     instead = f", or the archives {', '.join(archives)}" if archives else ""
     raise DataError(
-        f"{source}: has no {file.path}, packed or not; give a folder with all files of the "
+        f"{source}: has no {file.path}, compressed or not; give a folder with all files of the "
         f"corpus{instead}"
     )
 
@@ -235,7 +237,7 @@ def _derived(
     archives: Mapping[str, Path],
     say: Say,
 ) -> dict[str, Text]:
-    """The files that are made of archives."""
+    """Files that are made from archives."""
     if archives:
         say(f"{folder.name}: making its files from {', '.join(archives)}")
     texts = {}
@@ -246,7 +248,7 @@ def _derived(
         for file in left:
             text = Joined(file.parts, archives) if file.parts else made.get(file.path)
             if text is None:
-                continue  # it is downloaded
+                continue  # it is downloaded individually
             passed = _passed(text, advance)
             texts[file.path] = write_text(folder / file.path, passed, file, file.path)
             if isinstance(text, Joined):
@@ -260,7 +262,7 @@ def _derived(
 
 
 def listing() -> list[dict[str, Any]]:
-    """What ``dragoman corpora list`` shows of every corpus."""
+    """What ``dragoman corpora list`` shows about every corpus."""
     return [
         {
             "name": name,

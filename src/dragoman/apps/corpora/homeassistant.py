@@ -1,8 +1,8 @@
 """The set ``homeassistant``: strings of a user interface, taken from the program's translations.
 
-Each component of the program has a file of nested strings for each language.  A row of the set is a
-string of the English one with its translations.  The rules are in :func:`rows` and :func:`split`;
-which rows are held out was drawn once, and is listed in ``homeassistant.yaml``.
+Each component of the program has a file of nested strings per language.  A row of the set is an
+English string with its translations.  The rules are in :func:`rows` and :func:`split`; the held-out
+rows were drawn once and are listed in ``homeassistant.yaml``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from dragoman.core.config import Config, parse, read_yaml
 from dragoman.core.errors import DataError
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "cs", "ru", "ja", "ko", "zh-Hans", "et")
-"""Of the columns, English first."""
+"""Languages of the columns, English first."""
 
 _SELECTION = Path(__file__).with_name("homeassistant.yaml")
 _FILE = re.compile(r"[^/]+/homeassistant/components/([^/]+)/translations/([\w-]+)\.json")
 _LARGEST_FILE = 2**23  # bytes; the largest has 100,000
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-# Without a letter of these, a string is not of the language.
+# A string without any of these letters is not in the language.
 _SCRIPTS = {
     "ru": re.compile("[\u0400-\u04ff]"),
     "ja": re.compile("[\u3040-\u30ff\u3400-\u9fff]"),
@@ -45,14 +45,14 @@ class Entry(NamedTuple):
 
 
 class Selection(Config):
-    """Which rows are in which split, where no rule says so, by :func:`key`."""
+    """Rows that are assigned to splits by :func:`key`, not by a rule."""
 
     dev: frozenset[str]
     """Rows of dev."""
     test: frozenset[str]
     """Rows of test."""
     left_out: frozenset[str]
-    """Rows that are nowhere."""
+    """Rows that are in no split."""
 
     @field_validator("*", mode="before")
     @classmethod
@@ -61,7 +61,7 @@ class Selection(Config):
 
 
 def key(row: Entry) -> str:
-    """What :class:`Selection` calls a row."""
+    """The key of a row in :class:`Selection`."""
     return hashlib.sha256(row.id.encode()).hexdigest()[:8]
 
 
@@ -69,7 +69,7 @@ def derive(archive: Path) -> dict[str, list[bytes]]:
     """The files of the set, as lines, from the source distribution of the package.
 
     Raises:
-        DataError: the archive is damaged or another one.
+        DataError: the archive is damaged or not the expected one.
     """
     selection = parse(Selection, read_yaml(_SELECTION), _SELECTION.name)
     header = Entry("id", LANGUAGES)
@@ -102,8 +102,8 @@ def _components(archive: Path) -> dict[str, dict[str, Any]]:
 def rows(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
     """The rows of all components, by name and then in the order of the English file.
 
-    A translation is emptied that copies the English or has no letter of its script.  Left out are
-    rows whose English has no letter, those without a translation, and repetitions of a row.
+    A translation that copies the English or has no letter of its script becomes empty.  Rows whose
+    English has no letter, rows without any translation and repeated rows are left out.
 
     Args:
         components: nested strings by component and language.
@@ -129,7 +129,7 @@ def rows(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
 
 
 def _strings(values: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Each string of nested ones, on one line, and the keys that lead to it."""
+    """Each nested string, on one line, with the keys that lead to it."""
     if isinstance(values, dict):
         for part, value in values.items():
             yield from _strings(value, f"{name}/{part}")
@@ -156,7 +156,7 @@ def split(found: Sequence[Entry], selection: Selection) -> dict[str, list[Entry]
 
 
 def _cells(found: Iterable[Entry]) -> set[tuple[str, str]]:
-    """What rows say, by language, without case."""
+    """The lower-cased strings of rows, by language."""
     return {
         (language, text.lower())
         for row in found

@@ -1,4 +1,4 @@
-"""Which public corpora there are: the typed form of ``manifest.yaml``."""
+"""The public corpora: the typed form of ``manifest.yaml``."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ _SHA256 = r"^[0-9a-f]{64}$"
 
 
 class Archive(Config):
-    """A file that is downloaded and holds what several files are made of."""
+    """A downloaded file from which several files are made."""
 
     url: str
-    """Its address, or the end of it, after that of its corpus."""
+    """Its address, or the rest of it after that of its corpus."""
     bytes: int = Field(ge=1)
-    """Its size."""
+    """Its size in bytes."""
     sha256: str = Field(pattern=_SHA256)
-    """Its digest."""
+    """Its SHA-256 digest."""
 
     @property
     def name(self) -> str:
-        """What it is called on disk."""
+        """Its name on disk."""
         return self.url.rpartition("/")[2]
 
 
 class Part(Config):
-    """One of the files in archives that are joined into one file of a corpus."""
+    """One of the archived files that are joined into a file of a corpus."""
 
     archive: str
     """The archive's name."""
     member: str
-    """The file in it; what ends in .gz is unpacked, of .sgm the segments are taken."""
+    """The file in it; .gz is decompressed, and of .sgm the segments are taken."""
 
 
 class CorpusFile(Config):
-    """A file of a corpus, packed with gzip; sizes and digests are of its text, unpacked."""
+    """A file of a corpus, compressed with gzip; sizes and digests are of the uncompressed text."""
 
     path: str
-    """Where it lies in the corpus."""
+    """Its path in the corpus."""
     url: str | None = None
-    """Where it is downloaded from, packed or not, if it is no part of an archive."""
+    """Where it is downloaded from, compressed or not, if not made from an archive."""
     parts: tuple[Part, ...] = ()
-    """What it is joined from."""
+    """The archived files it is joined from."""
     bytes: int | None = Field(None, ge=1)
-    """The size of its text, if it is known before."""
+    """The size of its text, if known beforehand."""
     sha256: str | None = Field(None, pattern=_SHA256)
-    """The digest of its text, if it is known before."""
+    """The digest of its text, if known beforehand."""
 
     def conflicts(self) -> Iterator[str]:
-        """Paths that lead elsewhere, and two origins."""
+        """Paths outside the corpus, and two origins."""
         path = PurePosixPath(self.path)
         if path.is_absolute() or ".." in path.parts or path.suffix != ".gz":
             yield f"path: {self.path} is not the name of a .gz file within the corpus"
@@ -80,19 +80,19 @@ class Corpus(Config):
     languages: tuple[str, ...]
     """Tags of its languages."""
     licence: str
-    """Its licence, or what it may be used for, in a few words."""
+    """Its licence or permitted use, in a few words."""
     terms: str
-    """The same in whole sentences, which are shown before anything is downloaded."""
+    """Its terms in full sentences, shown before anything is downloaded."""
     home: str
     """The page about it."""
     address: str
-    """What the addresses of its files begin with."""
+    """Prefix of the addresses of its files."""
     archives: tuple[Archive, ...] = ()
-    """What its files are made of."""
+    """The archives from which its files are made."""
     derivation: Literal["homeassistant"] | None = None
-    """Which program makes its files, where they are not downloaded or joined."""
+    """The program that makes its files, if they are neither downloaded nor joined."""
     files: tuple[CorpusFile, ...] = Field(min_length=1)
-    """What lies on disk in the end."""
+    """The resulting files."""
 
     def conflicts(self) -> Iterator[str]:
         """Files that come from nowhere."""
@@ -106,12 +106,12 @@ class Corpus(Config):
 
     @property
     def download_bytes(self) -> int:
-        """About what is downloaded: archives as they are, and files no larger than their text."""
+        """Approximate download size: archives as they are, and at most the text of other files."""
         texts = [file.bytes or 0 for file in self.files if file.url is not None]
         return sum(archive.bytes for archive in self.archives) + sum(texts)
 
     def whole(self, url: str) -> str:
-        """The whole address of a file or archive."""
+        """The full address of a file or archive."""
         return url if "://" in url else f"{self.address}/{url}"
 
 
@@ -129,7 +129,7 @@ def corpus(name: str) -> Corpus:
     """The corpus of this name.
 
     Raises:
-        ConfigError: there is none; "did you mean".
+        ConfigError: there is none; the message suggests a name.
     """
     known = corpora()
     if name in known:

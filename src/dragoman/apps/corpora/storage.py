@@ -1,4 +1,4 @@
-"""Files of corpora on disk: written packed, and held to what their text must be."""
+"""Files of corpora on disk: written compressed, and checked against their expected text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dragoman.core.files import atomic_write, read_json, write_json
 from dragoman.text.lines import open_bytes
 
 RECORD = "found.json"
-"""What is written beside files whose text was not known before: the text that they had."""
+"""Written beside files whose digests were not known beforehand, to record what their text was."""
 
 _CHUNK_BYTES = 2**20
 
 
 class Text(NamedTuple):
-    """What a file says, as far as it can be told in three figures."""
+    """Three figures that identify the text of a file."""
 
     bytes: int
     lines: int
@@ -33,7 +33,7 @@ class _Found(Config):
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """The text of a file, packed or not.
+    """The text of a file, compressed or not, in chunks.
 
     Raises:
         DataError: it is missing, unreadable, or a damaged archive.
@@ -43,19 +43,19 @@ def chunks(path: Path) -> Iterator[bytes]:
 
 
 def write_text(target: Path, text: Iterable[bytes], file: CorpusFile, origin: str) -> Text:
-    """Write a file of a corpus; nothing is written unless its text is what it must be.
+    """Write a file of a corpus; nothing is written unless its text is the expected one.
 
     Args:
-        target: where it goes.
+        target: file to write.
         text: in chunks.
         file: what it must be.
-        origin: what to call the text in messages.
+        origin: name of the text in messages.
 
     Raises:
-        DataError: its text is another one.
+        DataError: its text is not the expected one.
         StorageError: the disk is full, read-only or not permitted.
     """
-    # Neither a time nor a name goes into the header, so that the same text gives the same file.
+    # The header has neither time nor name, so that the same text gives the same file.
     with (
         atomic_write(target, "wb") as stream,
         gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed,
@@ -68,27 +68,27 @@ def write_text(target: Path, text: Iterable[bytes], file: CorpusFile, origin: st
 
 
 def verify(path: Path, file: CorpusFile, recorded: Text | None = None) -> Text:
-    """Hold a file to what its text must be.
+    """Check that a file has the expected text.
 
     Args:
-        path: where it lies.
+        path: to check.
         file: what it must be.
-        recorded: what it was when it was written, if anything says so.
+        recorded: what it was when it was written, if recorded.
 
     Raises:
-        DataError: it cannot be read, or its text is another one.
+        DataError: it cannot be read, or its text is not the expected one.
     """
     meter = _Meter(file, str(path))
     for chunk in chunks(path):
         meter.add(chunk)
     text = meter.verified()
     if recorded is not None and text != recorded:
-        raise DataError(f"{path}: its text is not what it was when it was made, see {RECORD}")
+        raise DataError(f"{path}: its text changed since it was written, see {RECORD}")
     return text
 
 
 def recorded_texts(folder: Path) -> dict[str, Text]:
-    """What :func:`record_texts` wrote; empty where it wrote nothing.
+    """What :func:`record_texts` wrote; empty if it wrote nothing.
 
     Raises:
         SavedError: the record cannot be read.
@@ -103,7 +103,7 @@ def recorded_texts(folder: Path) -> dict[str, Text]:
 
 
 def record_texts(folder: Path, texts: dict[str, Text]) -> None:
-    """Write down what files say, to hold them to it later."""
+    """Record the text of files, to check them against it later."""
     write_json(folder / RECORD, {"files": {name: text._asdict() for name, text in texts.items()}})
 
 
@@ -113,10 +113,10 @@ def missing(corpus: Corpus, folder: Path) -> list[CorpusFile]:
 
 
 def check_alignment(texts: dict[str, Text], corpus: Corpus) -> None:
-    """Refuse files of one stem that are not equally long.
+    """Refuse files of one stem with different numbers of lines.
 
     Raises:
-        DataError: two are not.
+        DataError: two differ.
     """
     first: dict[str, str] = {}
     for file in corpus.files:
@@ -129,7 +129,7 @@ def check_alignment(texts: dict[str, Text], corpus: Corpus) -> None:
 
 
 class _Meter:
-    """Size, lines and digest of text that goes by."""
+    """Measures size, lines and digest of text as it passes."""
 
     def __init__(self, file: CorpusFile, origin: str) -> None:
         self._file = file
@@ -147,7 +147,7 @@ class _Meter:
     def verified(self) -> Text:
         found = Text(self._bytes, self._lines, self._digest.hexdigest())
         if self._file.sha256 not in {None, found.sha256}:
-            raise self._other(f"its SHA-256 is {found.sha256} and not {self._file.sha256}")
+            raise self._other(f"its SHA-256 is {found.sha256}, not {self._file.sha256}")
         return found
 
     def _other(self, problem: str) -> DataError:

@@ -1,4 +1,4 @@
-"""Looking at configuration, text and machine before any training, to say what will go wrong."""
+"""Checks of configuration, text and machine before training, to find what will go wrong."""
 
 from dragoman.apps.doctor.examination import examine
 from dragoman.apps.doctor.findings import Finding, Level

@@ -1,4 +1,4 @@
-"""The examination: text first, then vocabulary, then the machine."""
+"""The examination: first the text, then the vocabulary, then the machine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dragoman.run_directory import check_usable
 
 
 def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
-    """Look at everything that training needs, without training or writing anything.
+    """Check everything that training needs, without training or writing anything.
 
-    Findings come as they are made.  What rests on text that cannot be read is left out.
+    Findings are yielded as they are made.  Checks of text that cannot be read are left out.
 
     Args:
         config: the experiment, with absolute paths.
-        run: where its run would live.
+        run: the directory of its run.
     """
     try:
         check_usable(run)
@@ -61,7 +61,7 @@ def _check_schedule(config: ExperimentConfig) -> Iterator[Finding]:
         yield warning(
             "schedule",
             f"the learning rate falls until step {training.max_steps:,} and other limits may end "
-            "training long before; set training.max_steps to the steps that they leave",
+            "training long before; set training.max_steps to the steps that they allow",
         )
     if training.max_steps is None and not ends_sooner:
         yield warning(

@@ -1,4 +1,4 @@
-"""What the doctor says: one finding a line, with how bad it is."""
+"""Findings of the doctor: one per line, with its severity."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ Level = Literal["ok", "warning", "error"]
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     level: Level
-    """``warning``: training works, but likely not as meant; ``error``: it will fail."""
+    """``warning``: training works, but probably not as intended; ``error``: it will fail."""
     topic: str
-    """What was looked at, in one word."""
+    """What was checked, in one word."""
     text: str
     """What was found and, if it is not fine, what to do."""
 
 
 def ok(topic: str, text: str) -> Finding:
-    """Nothing wrong."""
+    """All is well."""
     return Finding("ok", topic, text)
 
 
 def warning(topic: str, text: str) -> Finding:
-    """Training works, but likely not as meant."""
+    """Training works, but probably not as intended."""
     return Finding("warning", topic, text)
 
 

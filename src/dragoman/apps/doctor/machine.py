@@ -29,7 +29,7 @@ from dragoman.training.objectives.chunks import CHUNK_SCORES
 from dragoman.training.objectives.cross_entropy import CACHED_SCORES
 
 _MEASURED_TOKENS = 1024
-_LIBRARIES = 400e6  # bytes that PyTorch itself takes
+_LIBRARIES = 400e6  # bytes taken by PyTorch itself
 _MANY_EPOCHS = 300
 _MANY_SECONDS = 2 * 86400
 # Of an epoch's: the recipes have 0.5 (WMT 2014), 6 (Multi30k) and 27 (Home Assistant, en-ko).
@@ -39,7 +39,7 @@ _MOST_PARAMETERS_PER_TOKEN = 100
 def check_machine(
     config: ExperimentConfig, texts: Texts, encoded: Encoded, run: Path
 ) -> Iterator[Finding]:
-    """Size of the model, then disk, memory and time."""
+    """Check the size of the model, then disk, memory and time."""
     assert encoded.vocabularies is not None
     sizes = cost(config.model, len(encoded.vocabularies.source), len(encoded.vocabularies.target))
     parameters = sizes.total_parameters
@@ -58,7 +58,7 @@ def check_machine(
 
 
 def _epoch_tokens(texts: Texts, encoded: Encoded) -> float:
-    """Target tokens of an epoch, end symbols counted."""
+    """Target tokens of an epoch, end symbols included."""
     sampled = sum(len(ids) + 1 for ids in encoded.targets)
     return sampled * texts.kept / len(texts.train)
 
@@ -68,20 +68,20 @@ def _check_size(config: ExperimentConfig, parameters: int, epoch: float) -> Find
     if parameters > _MOST_PARAMETERS_PER_TOKEN * epoch:
         return warning(
             "model",
-            f"{text} are far too many for {epoch:,.0f} target tokens of text: it will learn them "
-            f"by heart; {_smaller(config)}",
+            f"{text} are far too many for {epoch:,.0f} target tokens of text: the model will "
+            f"memorise them; {_smaller(config)}",
         )
     return ok("model", text)
 
 
 def _smaller(config: ExperimentConfig) -> str:
     if not config.model.reads_source:
-        return "lower the sizes of the model"
-    return f"take the sizes that this command writes: {_init_command(config)}"
+        return "reduce the sizes of the model"
+    return f"use the sizes that this command writes: {_init_command(config)}"
 
 
 def _init_command(config: ExperimentConfig) -> str:
-    """The command that writes a configuration of fitting size for the same text."""
+    """The command that writes a configuration of a suitable size for the same text."""
     part = config.data.train[0]
     files = [shlex.quote(str(path)) for path in part.files()]
     named = {"--source": part.source, "--target": part.target}
@@ -95,7 +95,7 @@ def _check_disk(config: ExperimentConfig, parameters: int, run: Path) -> Finding
     home = next(path for path in (run.absolute(), *run.absolute().parents) if path.exists())
     if not os.access(home, os.W_OK):
         return error("disk", f"{home} cannot be written to; choose another place with --run")
-    # Weights and two moments in float32; the best and one being written besides those kept.
+    # Weights and two moments in float32; those kept, the best, and one being written.
     checkpoint = 12 * parameters
     needed = checkpoint * (config.training.keep_checkpoints + 2) + 4 * parameters
     free = shutil.disk_usage(home).free
@@ -116,7 +116,7 @@ def _check_precision(config: ExperimentConfig, device: torch.device) -> Iterator
 
 def _static_memory(parameters: int) -> float:
     """Weights, gradient and two moments in float32; PyTorch; one chunk of the loss."""
-    # Of a chunk: the scores and their gradient, and the probabilities of a part of them.
+    # Per chunk: the scores and their gradient, and the probabilities of a part of them.
     return 16 * parameters + _LIBRARIES + 8 * CHUNK_SCORES + 4 * CACHED_SCORES
 
 
@@ -147,7 +147,7 @@ def _check_time(
     training = config.training
     epoch = _epoch_tokens(texts, encoded)
     speed = measured.tokens_per_second
-    where = f"{speed:,.0f} target tokens a second on this {device.type}"
+    where = f"{speed:,.0f} target tokens per second on this {device.type}"
     yield ok("time", f"{where}: an epoch of {epoch:,.0f} takes {duration(epoch / speed)}")
     limits = [
         training.max_steps and training.max_steps * _tokens_a_step(config),
@@ -156,27 +156,27 @@ def _check_time(
     ]
     planned = min((limit for limit in limits if limit), default=None)
     if planned is None:
-        yield ok("time", "when training ends is left to training.patience")
+        yield ok("time", "training.patience alone decides when training ends")
         return
     text = f"at most {duration(planned / speed)} for {planned / epoch:,.1f} epochs"
     if planned > _MANY_EPOCHS * epoch and training.patience is None:
         yield warning(
             "time",
-            f"{text}; so many epochs of the same text teach it by heart: set training.patience or "
+            f"{text}; with that many the model will memorise the text: set training.patience or "
             "lower training.max_steps",
         )
     elif planned / speed > _MANY_SECONDS and config.model.reads_source:
         yield warning(
             "time",
-            f"{text}; a model and a number of steps for the time that you have are written by: "
+            f"{text}; for a model and a number of steps that fit your time: "
             f"{_init_command(config)} --minutes 60",
         )
     else:
-        yield ok("time", f"{text}, validation left out")
+        yield ok("time", f"{text}, validation excluded")
 
 
 def _tokens_a_step(config: ExperimentConfig) -> float:
-    """Target tokens, of which a step is nine tenths full."""
+    """Target tokens per step, assuming it is nine tenths full."""
     return 0.9 * config.training.step_tokens
 
 
@@ -197,7 +197,7 @@ def _typical_batch(config: ExperimentConfig, encoded: Encoded) -> Batch:
     ] or [([], [])]
     drawn = random.Random(config.seed).choices(pairs, k=4096)
     drawn.sort(key=lambda pair: len(pair[1]))
-    middle = drawn[len(drawn) // 2 :]  # from the median on
+    middle = drawn[len(drawn) // 2 :]  # from the median length on
     wanted = min(_MEASURED_TOKENS, config.training.step_tokens)
     count = max(1, wanted // (len(middle[0][1]) + 1))
     return make_batch([pair[0] for pair in middle[:count]], [pair[1] for pair in middle[:count]])

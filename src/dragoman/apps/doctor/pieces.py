@@ -1,4 +1,4 @@
-"""Checks of the text in pieces: whether the vocabulary fits it, and how long sentences are."""
+"""Checks of the text in pieces: coverage by the vocabulary, and sentence lengths."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _SHOWN_CHARACTERS = 10
 
 @dataclass
 class Encoded:
-    """The sample in pieces."""
+    """The sample, encoded."""
 
     vocabularies: Vocabularies | None = None
-    """Trained on the sample, for this examination only; None if that fails."""
+    """Trained on the sample for this examination only; None if that fails."""
     sources: list[list[int]] = field(default_factory=list)
     targets: list[list[int]] = field(default_factory=list)
 
 
 def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Finding]:
-    """Whether the vocabulary can be made, and covers dev and test."""
+    """Check that the vocabulary can be made, and covers dev and test."""
     try:
         check_start(config.training.start_from, config.model)
     except (ConfigError, SavedError) as problem:
@@ -43,7 +43,7 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
     try:
         vocabularies = _vocabularies(config, texts)
     except ConfigError as problem:
-        if texts.kept > SAMPLE_PAIRS:  # the whole text may allow what the sample does not
+        if texts.kept > SAMPLE_PAIRS:  # may work on the whole text
             yield warning("vocabulary", f"on a sample of {SAMPLE_PAIRS:,} pairs: {problem}")
         else:
             yield error("vocabulary", str(problem))
@@ -52,13 +52,13 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
     encoded.sources = vocabularies.source.encode_batch([pair.source for pair in texts.train])
     encoded.targets = vocabularies.target.encode_batch([pair.target for pair in texts.train])
     size = f"{len(vocabularies.target):,} pieces"
-    yield ok("vocabulary", f"{size}, {'joint' if vocabularies.joint else 'for either side'}")
+    yield ok("vocabulary", f"{size}, {'joint' if vocabularies.joint else 'per side'}")
     for name, pairs in texts.evaluation.items():
         yield from _check_coverage(name, pairs, vocabularies)
 
 
 def _vocabularies(config: ExperimentConfig, texts: Texts) -> Vocabularies:
-    """Trained on the sample, or those of the model that training is to start from."""
+    """Vocabularies trained on the sample, or those of the model that training starts from."""
     parent = parent_vocabularies(config.training.start_from)
     if parent is None:
         return train_weighted_vocabularies(texts.sample, config.full_vocabulary(), seed=config.seed)
@@ -93,7 +93,7 @@ def _unknown_characters(lines: list[str], vocabulary: Vocabulary) -> str:
 
 
 def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Finding]:
-    """Sentences in pieces, against the limits of training and translation."""
+    """Check sentence lengths in pieces against the limits of training and translation."""
     sides = {"source": encoded.sources, "target": encoded.targets}
     lengths = {side: np.array([len(ids) for ids in side_ids]) for side, side_ids in sides.items()}
     for side, values in lengths.items():
@@ -110,7 +110,7 @@ def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> I
     if (share := float((longest > limit).mean())) > 0:
         finding = warning if share > 0.01 else ok
         yield finding(
-            "lengths", f"{share:.2%} of the pairs are beyond data.max_pieces {limit} and dropped"
+            "lengths", f"{share:.2%} of the pairs exceed data.max_pieces {limit} and are dropped"
         )
     positions = config.model.position_limit
     if positions is not None and positions <= limit:
@@ -125,7 +125,7 @@ def check_lengths(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> I
 def _check_evaluation_lengths(
     config: ExperimentConfig, texts: Texts, encoded: Encoded
 ) -> Iterator[Finding]:
-    """A dev or test line that translation refuses would end the run when it comes to be scored."""
+    """Find dev and test lines that translation refuses, which would end the run at scoring."""
     assert encoded.vocabularies is not None
     positions = config.model.position_limit
     for name, pairs in texts.evaluation.items():

@@ -1,4 +1,4 @@
-"""Checks of the scores: whether they can be computed here, and say something."""
+"""Checks of the scores: whether they can be computed here, and are meaningful."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BY_SPACES = {"13a", "intl"}
 
 
 def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Whether what scores need is installed, and BLEU finds words in the target language."""
+    """Check that packages for scores are installed, and that BLEU finds words in the target."""
     try:
         check_installed(config.evaluation)
     except MissingExtraError as problem:
@@ -35,6 +35,6 @@ def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     yield warning(
         "evaluation",
         f"BLEU with bleu_tokenize: {tokenizer} finds hardly any words in {next(iter(scripts))} "
-        f"script, so it is low however good the translations are; set evaluation.bleu_tokenize: "
+        f"script, so it is low even for good translations; set evaluation.bleu_tokenize: "
         f"{best}{others}",
     )

@@ -1,4 +1,4 @@
-"""Checks of the text itself: whether it can be read, is clean, and its sides belong together."""
+"""Checks of the text itself: whether it is readable, clean, and its sides match."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from dragoman.text.corpus import Example, Pair, evaluation_pairs, read_pairs
 from dragoman.text.reservoir import Reservoir
 
 SAMPLE_PAIRS = 50_000
-"""Training pairs that are looked at closely; all are read."""
+"""Training pairs that are examined closely; all are read."""
 
 _FEW_DEV_PAIRS, _MANY_DEV_PAIRS = 100, 5000
 _FREQUENT_WORDS = 200
-_ENOUGH_PAIRS = 50  # to judge by statistics
+_ENOUGH_PAIRS = 50  # for statistics
 
 
 @dataclass
 class Texts:
-    """What could be read."""
+    """The text that could be read."""
 
     sample: list[tuple[Example, float]] = field(default_factory=list)
-    """Of the training pairs that cleaning keeps, with their weight."""
+    """A sample of the training pairs that cleaning keeps, with their weights."""
     kept: int = 0
-    """Training pairs that cleaning keeps."""
+    """Number of training pairs that cleaning keeps."""
     dev: dict[str, list[Pair]] = field(default_factory=dict)
     """Pairs of each dev set with both sides filled, as a model reads them."""
     tests: dict[str, list[Pair]] = field(default_factory=dict)
-    """The same of each test set."""
+    """Pairs of each test set, likewise."""
 
     held_out: set[int] = field(default_factory=set)
     """Keys of all pairs of the dev and test sets."""
@@ -53,7 +53,7 @@ class Texts:
 
 
 def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Dev and test sets: readable, filled, of a sensible size."""
+    """Check that dev and test sets are readable, filled and of a sensible size."""
     dev_sets = config.dev_sets()
     for name, part in {**dev_sets, **config.test_sets()}.items():
         try:
@@ -86,11 +86,11 @@ def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterat
             "they are not scored",
         )
     if filled < _FEW_DEV_PAIRS:
-        yield warning(name, f"{filled} pairs are few: scores will swing; use some hundreds")
+        yield warning(name, f"{filled} pairs are few: scores will fluctuate; use some hundreds")
 
 
 def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
-    """Training text: readable, and how much of it cleaning keeps."""
+    """Check that the training text is readable, and how much of it cleaning keeps."""
     held_out = frozenset(texts.held_out)
     report = CleaningReport()
     sample: Reservoir[tuple[Example, float]] = Reservoir(SAMPLE_PAIRS, config.seed)
@@ -111,7 +111,7 @@ def _check_cleaning(report: CleaningReport) -> Iterator[Finding]:
     for part in report.parts.values():
         reasons.update({reason: finding.count for reason, finding in part.dropped.items()})
     why = ", ".join(f"{reason} {count:,}" for reason, count in reasons.most_common())
-    text = f"{report.kept:,} of {report.read:,} pairs stay after cleaning"
+    text = f"{report.kept:,} of {report.read:,} pairs remain after cleaning"
     text += f" (dropped: {why})" if why else ""
     if not report.kept:
         yield error("train", f"{text}; loosen data.cleaning or look at the text")
@@ -144,7 +144,7 @@ def _check_leakage(report: CleaningReport) -> Iterator[Finding]:
 
 
 def check_sides(texts: Texts) -> Iterator[Finding]:
-    """Whether source and target are two languages, the same two everywhere, line by line."""
+    """Check that source and target are two languages, the same everywhere, aligned by line."""
     if len(texts.train) < _ENOUGH_PAIRS:
         return
     identical = sum(pair.source == pair.target for pair in texts.train) / len(texts.train)
@@ -158,8 +158,8 @@ def check_sides(texts: Texts) -> Iterator[Finding]:
     if related is not None and related < 0.3:
         yield warning(
             "sides",
-            f"the lengths of source and target hardly go together (correlation {related:.2f}); "
-            "do line N and line N mean the same?",
+            f"the lengths of source and target hardly correlate ({related:.2f}); do the lines with "
+            "the same number mean the same?",
         )
     for name, pairs in texts.evaluation.items():
         if len(pairs) >= _ENOUGH_PAIRS and _is_swapped(texts.train, pairs):
@@ -171,7 +171,7 @@ def check_sides(texts: Texts) -> Iterator[Finding]:
 
 
 def _length_correlation(pairs: list[Pair]) -> float | None:
-    """Pearson's, of lengths in characters; None where a side is always as long."""
+    """Pearson's correlation of lengths in characters; None if those of a side are all equal."""
     try:
         return correlation([len(p.source) for p in pairs], [len(p.target) for p in pairs])
     except StatisticsError:
@@ -179,7 +179,7 @@ def _length_correlation(pairs: list[Pair]) -> float | None:
 
 
 def _is_swapped(train: list[Pair], other: list[Pair]) -> bool:
-    """Whether the sides share more frequent words crosswise than straight."""
+    """Whether more frequent words are shared with the opposite side than with the same one."""
     a, b = (_frequent(getattr(pair, side) for pair in train) for side in ("source", "target"))
     c, d = (_frequent(getattr(pair, side) for pair in other) for side in ("source", "target"))
     return len(a & d) + len(b & c) > 1.5 * (len(a & c) + len(b & d)) + 5

@@ -1,1 +1,1 @@
-"""From a text to a configuration whose size fits: ``dragoman init``."""
+"""From a text to a configuration with a model of suitable size: ``dragoman init``."""

@@ -1,4 +1,4 @@
-"""From facts of a text, a speed and minutes to a size and a plan; nothing is measured here."""
+"""Choosing a size and a plan from facts about a text, a speed and minutes; measures nothing."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from dragoman.data.grouping import group_by_length
 IntArray = npt.NDArray[np.int64]
 
 _START_SECONDS = 15.0  # starting Python and PyTorch twice: for the estimate, and at the end
-_PREPARED_PER_SECOND = 8000.0  # pairs that are cleaned, put into a vocabulary and encoded
-# A token that is translated costs as much as so many that are learned from: beam search takes a
-# step for each, for four hypotheses.  `dragoman compare` measured 14,940 tokens a second in
-# training and 208 sentences of 15 in translation (docs/results.md, Table 2).
+_PREPARED_PER_SECOND = 8000.0  # pairs cleaned, used for the vocabulary and encoded
+# Translating a token costs as much as training on this many: beam search takes a step for each, for
+# four hypotheses.  `dragoman compare` measured 14,940 tokens per second in training and 208
+# sentences of 15 in translation (docs/results.md, Table 2).
 _TRANSLATED_TOKEN = 6.0
-_MOST_EPOCHS = 150  # as the recipes for 9,500 and 29,000 pairs have (131 and 145)
+_MOST_EPOCHS = 150  # like the recipes for 9,500 and 29,000 pairs (131 and 145)
 _WANTED_STEPS = 1500  # fewer, larger steps learn less from the same text
 _FEWEST_STEP_TOKENS = 1000
 _VALIDATIONS = 5
-_SHARE_OF_VALIDATION = 0.15  # of the time, at most
+_SHARE_OF_VALIDATION = 0.15  # maximum, of the time
 _LIMITS = (64, 100, 128, 200, 256)  # of pieces
 _FEW_PAIRS = 5000
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A sample of the text in pieces."""
+    """Lengths of the text in pieces, from a sample."""
 
     source: IntArray
-    """Pieces of each source sentence, the end symbol counted."""
+    """Pieces of each source sentence, end symbol included."""
     target: IntArray
     scale: float
-    """Pairs of the text for one of the sample."""
+    """Pairs of the text per pair of the sample."""
     dev_tokens: int
-    """Target pieces of the dev set, end symbols counted."""
+    """Target pieces of the dev set, end symbols included."""
     test_tokens: int
-    """The same of the test set."""
+    """Target pieces of the test set, end symbols included."""
 
     @property
     def epoch_tokens(self) -> float:
@@ -56,14 +56,14 @@ class Pieces:
 
     @property
     def limit(self) -> int:
-        """A limit of pieces that leaves out one pair of a thousand at most, if any does."""
+        """A length limit in pieces that drops at most one pair in a thousand, if there is one."""
         longest = float(np.quantile(np.maximum(self.source, self.target), 0.999))
         return next((limit for limit in _LIMITS if limit >= longest), _LIMITS[-1])
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A training that ends in time."""
+    """A training run that ends in time."""
 
     size: Size
     step_tokens: int
@@ -74,11 +74,11 @@ class Plan:
     epochs: float
     dropout: float
     seconds: float
-    """Everything from ``dragoman train`` to its last score."""
+    """Seconds from ``dragoman train`` to its last score."""
     max_minutes: float
-    """When a training that is slower than expected is cut off."""
+    """Limit at which slower training than expected is cut off."""
     is_cut_by_epochs: bool
-    """Whether the text ends the training, not the time."""
+    """Whether the amount of text limits the training, not the time."""
 
     @property
     def minutes(self) -> str:
@@ -88,7 +88,7 @@ class Plan:
 
 
 def seconds_of_training(facts: Facts, pieces: Pieces, minutes: float, speed: float) -> float:
-    """What is left for steps when starting, preparing, validation and scoring are paid."""
+    """Time left for steps after starting, preparing, validation and scoring."""
     paid = _START_SECONDS + facts.pairs / _PREPARED_PER_SECOND
     paid += _scoring(pieces, _VALIDATIONS, speed, 60 * minutes)
     return max(0.5 * 60 * minutes, 60 * minutes - paid)
@@ -103,10 +103,10 @@ def _scoring(pieces: Pieces, validations: int, speed: float, seconds: float) -> 
 def worth_measuring(
     facts: Facts, pieces: Pieces, speeds: Mapping[str, float], minutes: float
 ) -> Size | None:
-    """The next size whose speed has to be known, or None if the choice can be made.
+    """The next size to measure, or None if the choice can be made.
 
-    A larger model is never faster, so sizes that even the speed of a smaller one leaves no time
-    for need not be tried.
+    A larger model is never faster, so sizes that would not fit even at the speed of a smaller one
+    are not tried.
     """
     for number, size in enumerate(SIZES):
         if size.name in speeds:
@@ -124,8 +124,7 @@ def choose_size(facts: Facts, pieces: Pieces, speeds: Mapping[str, float], minut
     Args:
         facts: of the text.
         pieces: of the text.
-        speeds: target tokens a second of the sizes that were measured, by name; the smallest is
-            among them.
+        speeds: target tokens per second of the measured sizes, by name, with the smallest.
         minutes: for everything.
     """
     chosen = SIZES[0]
@@ -144,7 +143,7 @@ def _fits(size: Size, facts: Facts, pieces: Pieces, speed: float, minutes: float
 
 
 def choose_step(facts: Facts, pieces: Pieces, size: Size, speed: float, minutes: float) -> int:
-    """A budget of tokens that leaves enough steps, rounded to 500."""
+    """A token budget per step that allows enough steps, rounded to 500."""
     learned = speed * seconds_of_training(facts, pieces, minutes, speed)
     learned = min(learned, _MOST_EPOCHS * pieces.epoch_tokens)
     fullness = pieces.tokens_per_step(_FEWEST_STEP_TOKENS) / _FEWEST_STEP_TOKENS
@@ -156,14 +155,14 @@ def choose_step(facts: Facts, pieces: Pieces, size: Size, speed: float, minutes:
 def plan_training(
     facts: Facts, pieces: Pieces, size: Size, *, step_tokens: int, speed: float, minutes: float
 ) -> Plan:
-    """How many steps fit, and what has to follow from their number.
+    """Choose the number of steps that fit, and the settings that depend on it.
 
     Args:
         facts: of the text.
         pieces: of the text.
         size: of the model.
         step_tokens: budget of a step.
-        speed: target tokens a second of that size with that budget.
+        speed: target tokens per second of that size with that budget.
         minutes: for everything.
     """
     per_step = pieces.tokens_per_step(step_tokens)
@@ -193,23 +192,23 @@ def plan_training(
 
 
 def warnings(facts: Facts, plan: Plan, minutes: float) -> list[str]:
-    """What somebody should know before they wait."""
+    """Warnings to read before waiting for training."""
     found = []
     if facts.pairs < _FEW_PAIRS:
         found.append(
             f"{facts.pairs:,} pairs are few: expect a model that repeats phrases it has seen and "
-            "guesses elsewhere; tens of thousands of pairs make one that translates"
+            "guesses otherwise; a useful one needs tens of thousands of pairs"
         )
     if plan.epochs < 1:
         enough = minutes * 3 / max(plan.epochs, 1e-3)
         found.append(
-            f"{minutes:g} minutes are enough for {plan.epochs:.0%} of the text; to see it three "
-            f"times, give --minutes {math.ceil(enough):,}"
+            f"{minutes:g} minutes are enough for {plan.epochs:.0%} of the text; for three epochs, "
+            f"give --minutes {math.ceil(enough):,}"
         )
     kept = facts.pairs / max(1, facts.read)
     if kept < 0.5 and sum(facts.dropped.values()) - facts.dropped.get("empty", 0) > facts.pairs:
         found.append(
-            f"only {facts.pairs:,} of {facts.read:,} pairs stay after cleaning; do line N and line "
-            "N mean the same?"
+            f"only {facts.pairs:,} of {facts.read:,} pairs remain after cleaning; do the lines "
+            "with the same number mean the same?"
         )
     return found

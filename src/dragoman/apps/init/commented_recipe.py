@@ -1,4 +1,4 @@
-"""What was chosen as a configuration, and a comment on every value that was chosen."""
+"""The chosen values as a configuration, with a comment on each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAMPLED_EPOCHS = 40
 
 
 class Parts(NamedTuple):
-    """Where the text lies."""
+    """The files of the text."""
 
     train: CorpusPart
     dev: CorpusPart
@@ -32,14 +32,14 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class Chosen:
-    """All that a configuration says."""
+    """All choices that make up a configuration."""
 
     facts: Facts
     pieces: Pieces
     vocabulary: VocabularyConfig
     plan: Plan
     speed: float
-    """Target tokens a second."""
+    """Target tokens per second."""
     device: str
     tokenizer: BleuTokenizer
     parts: Parts
@@ -52,7 +52,7 @@ def values_of(chosen: Chosen, folder: Path) -> dict[str, Any]:
 
     Args:
         chosen: what it says.
-        folder: where it will lie; text below it is named by its path from there.
+        folder: of the file; paths of text below it are made relative to it.
     """
     plan, vocabulary = chosen.plan, chosen.vocabulary
     size = plan.size
@@ -112,7 +112,7 @@ def _part(part: CorpusPart, folder: Path) -> dict[str, Any]:
 
 
 def _from(path: str, folder: Path) -> str:
-    """A path below ``folder`` as seen from there; any other as it is."""
+    """A path below ``folder`` relative to it; any other as it is."""
     relative = os.path.relpath(path, os.path.realpath(folder))
     inside = not relative.startswith(os.pardir) and not relative.startswith("~")
     return relative if inside else path
@@ -123,30 +123,29 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
     facts, plan, pieces = chosen.facts, chosen.plan, chosen.pieces
     notes = {
         "data": _about_text(chosen),
-        "data.max_pieces": "at least 999 of 1,000 pairs are no longer; longer ones are left out "
-        "of training",
+        "data.max_pieces": "at least 999 of 1,000 pairs are no longer; longer ones are excluded "
+        "from training",
         "vocabulary.size": f"for {facts.target.length:,} characters of target text; a larger one "
-        "leaves too few examples of each piece",
+        "has too few examples of each piece",
         "vocabulary.joint": _about_scripts(facts),
         "vocabulary.byte_fallback": f"the text has {_different(facts):,} different characters: "
         "those it lacks are spelt in bytes",
         "vocabulary.character_coverage": "the rarest characters are spelt in bytes",
-        "vocabulary.sampling": "BPE-dropout: every epoch shows words in other pieces; 0 turns it "
-        "off",
+        "vocabulary.sampling": "BPE-dropout: every epoch splits words differently; 0 turns it off",
         "model": _about_size(chosen),
-        "model.dropout": f"for {plan.epochs:.1f} passes over the text; more (0.3) when the dev "
+        "model.dropout": f"for {plan.epochs:.1f} epochs; use more (0.3) if the dev "
         "loss rises while the training loss falls",
-        "model.norm": "learns sooner than the paper's post, which pays off in short trainings",
+        "model.norm": "learns faster than the paper's post, which pays off in short training runs",
         "model.embeddings": "one matrix for target and output; the source has its own pieces",
         "training.step_tokens": "large enough to be steady, small enough for many steps; "
-        "if memory runs out, set device_tokens to a half of it",
+        "if memory runs out, set device_tokens to half of it",
         "training.schedule.peak_learning_rate": "halve it if the loss jumps or stays high",
         "training.schedule.warmup_steps": "an eighth of all steps",
-        "training.schedule.decay": "to zero at max_steps: change both together",
+        "training.schedule.decay": "to zero at max_steps; change both together",
         "training.max_steps": _about_steps(chosen),
-        "training.max_minutes": "cuts off a training that is much slower than was measured, before "
-        "the learning rate has fallen; remove it for longer trainings",
-        "training.checkpoint_steps": "the model is the mean of the last five",
+        "training.max_minutes": "stops training that is much slower than measured, before the "
+        "learning rate has decayed; remove it for longer training",
+        "training.checkpoint_steps": "the model is the average of the last five",
         "training.best_metric": "chrF counts characters and is steadier than BLEU with little text",
         "evaluation.bleu_tokenize": _about_tokenizer(chosen),
     }
@@ -157,13 +156,11 @@ def notes_of(chosen: Chosen) -> dict[str, str]:
 
 def _about_text(chosen: Chosen) -> str:
     facts = chosen.facts
-    text = (
-        f"{facts.pairs:,} pairs to learn from, {facts.dev_pairs:,} dev, {facts.test_pairs:,} test"
-    )
+    text = f"{facts.pairs:,} training pairs, {facts.dev_pairs:,} dev, {facts.test_pairs:,} test"
     if chosen.was_split:
         text += (
-            "; what was not given was split off in blocks of neighbours, and no training pair "
-            "repeats a sentence of it"
+            "; sets that were not given were split off in blocks of neighbouring lines, and no "
+            "training pair repeats a sentence in them"
         )
     return text
 
@@ -188,7 +185,7 @@ def _about_size(chosen: Chosen) -> str:
     names = [size.name for size in SIZES]
     text = (
         f"the {plan.size.name} one of {', '.join(names)}, for {_short(learned)} target tokens to "
-        f"learn from in {_short(chosen.pieces.epoch_tokens)} of text"
+        f"train on, from {_short(chosen.pieces.epoch_tokens)} of text"
     )
     if plan.size is not SIZES[-1]:
         larger = SIZES[names.index(plan.size.name) + 1]
@@ -201,22 +198,24 @@ def _about_size(chosen: Chosen) -> str:
 
 def _about_steps(chosen: Chosen) -> str:
     plan = chosen.plan
-    passes = f"{plan.epochs:.1f} passes over the text"
+    passes = f"{plan.epochs:.1f} epochs"
     if plan.is_cut_by_epochs:
-        return f"{passes}; more would only be learned by heart, so this takes less than the time"
+        return (
+            f"{passes}; more would only memorise the text, so this takes less than the given time"
+        )
     return (
-        f"{passes} at {chosen.speed:,.0f} target tokens a second on this {chosen.device}; "
-        "more time: dragoman init --minutes"
+        f"{passes} at {chosen.speed:,.0f} target tokens per second on this {chosen.device}; "
+        "for more time: dragoman init --minutes"
     )
 
 
 def _about_tokenizer(chosen: Chosen) -> str:
     wanted = suitable_tokenizers(chosen.facts.target.scripts)
     if not wanted:
-        return "for text whose words are parted by spaces; none if it is tokenised already"
+        return "for text with spaces between words; use none if it is already tokenised"
     if wanted[0] == chosen.tokenizer:
-        return "words cannot be told by spaces in this language"
-    return f"{wanted[0]} is usual for this language; for it: {installing(wanted[0])}"
+        return "this language has no spaces between words"
+    return f"{wanted[0]} is usual for this language; to use it: {installing(wanted[0])}"
 
 
 def _short(count: float) -> str:

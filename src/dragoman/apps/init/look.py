@@ -1,4 +1,4 @@
-"""Reading a text wholly, to know what matters for a model of it."""
+"""Reading a whole text for the facts that matter to its model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.text.reservoir import Reservoir
 from dragoman.text.scripts import script_shares
 
 SAMPLE_PAIRS = 50_000
-"""Pairs that are encoded to know lengths and speed."""
+"""Pairs that are encoded to measure lengths and speed."""
 
 
 @dataclass(frozen=True)
@@ -22,23 +22,23 @@ class Side:
 
     language: str
     scripts: dict[str, float]
-    """Shares of its letters, by the names of Unicode, largest first."""
+    """Scripts with their shares of the letters, by Unicode name, largest first."""
     characters: int
-    """Different ones."""
+    """Number of different characters."""
     length: int
-    """Characters in all."""
+    """Total number of characters."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a text is like: the pairs that training would see."""
+    """Facts about the pairs that training would see."""
 
     pairs: int
-    """Those that cleaning keeps."""
+    """Pairs that cleaning keeps."""
     read: int
-    """Those that are there."""
+    """Pairs that were read."""
     dropped: dict[str, int]
-    """Why others are left out, besides those that were split off."""
+    """Pairs left out by reason, except those split off."""
     source: Side
     target: Side
     dev_pairs: int
@@ -46,13 +46,13 @@ class Facts:
 
     @property
     def mean_length(self) -> float:
-        """Characters of a target sentence."""
+        """Mean characters per target sentence."""
         return self.target.length / max(1, self.pairs)
 
 
 @dataclass
 class _Characters:
-    """Counts those of one side."""
+    """Counts the characters of one side."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -74,7 +74,7 @@ def look_at(
         part: the text.
         languages: of source and target.
         held_out: pairs of the dev and of the test set, which the training text must not repeat.
-        keep: is given every filled pair, normalized, that repeats none of them.
+        keep: called with every filled pair, normalised, that repeats none of them.
 
     Returns:
         The facts, and a sample of the pairs that cleaning keeps.

@@ -1,4 +1,4 @@
-"""The text in pieces, and the speed of models on real batches of it."""
+"""Encoding the text, and measuring the speed of models on real batches of it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.training.settings import TrainingConfig
 
-_SECONDS = 4.0  # of steps, for each model that is measured
-_SMALL_STEP_TOKENS = 2000  # for a first impression on a CPU, where larger ones are hardly faster
+_SECONDS = 4.0  # of training steps per measured model
+_SMALL_STEP_TOKENS = 2000  # for a first estimate on a CPU, where larger steps are hardly faster
 
 
 @dataclass(frozen=True)
 class EncodedSample:
-    """A sample in pieces of a vocabulary that the text allows."""
+    """A sample encoded with a vocabulary that the text allows."""
 
     config: VocabularyConfig
     vocabularies: Vocabularies
@@ -37,7 +37,7 @@ class EncodedSample:
 
 
 def encode(facts: Facts, sample: Sequence[Pair]) -> EncodedSample:
-    """Make the vocabulary, smaller if the text is too small for the one that was planned.
+    """Train the vocabulary, a smaller one if the text is too small for the one planned.
 
     Raises:
         ConfigError: the text allows none.
@@ -62,7 +62,7 @@ def encode(facts: Facts, sample: Sequence[Pair]) -> EncodedSample:
 def lengths(
     facts: Facts, encoded: EncodedSample, dev: Sequence[Pair], test: Sequence[Pair]
 ) -> Pieces:
-    """How long everything is in pieces."""
+    """Lengths of all sets in pieces."""
 
     def tokens(pairs: Sequence[Pair]) -> int:
         ids = encoded.vocabularies.target.encode_batch([pair.target for pair in pairs])
@@ -92,20 +92,20 @@ def model_of(size: Size, *, joint: bool, dropout: float) -> TransformerConfig:
 
 
 def first_step_tokens(size: Size) -> int:
-    """The step to measure a size with before the plan has one."""
+    """Tokens per step for measuring a size before the plan sets them."""
     if best_device().type == "cuda":
         return size.most_step_tokens
     return min(size.most_step_tokens, _SMALL_STEP_TOKENS)
 
 
 def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: int) -> float:
-    """Target tokens a second in steps on this machine, as busy as it is now.
+    """Target tokens per second of training on this machine, at its present load.
 
     Args:
         size: of the model.
         encoded: the text.
         step_tokens: budget of a step.
-        limit: of pieces, beyond which pairs are left out.
+        limit: maximum pieces; longer pairs are left out.
     """
     joint = encoded.config.joint
     rehearsal = Rehearsal(
@@ -119,7 +119,7 @@ def measure_speed(size: Size, encoded: EncodedSample, step_tokens: int, limit: i
 
 
 def _steps(encoded: EncodedSample, step_tokens: int, limit: int) -> Iterator[list[Batch]]:
-    """Steps as training has them, in random order and without end."""
+    """An endless stream of steps like those of training, in random order."""
     pairs = [
         pair
         for pair in zip(encoded.sources, encoded.targets, strict=True)
@@ -127,9 +127,9 @@ def _steps(encoded: EncodedSample, step_tokens: int, limit: int) -> Iterator[lis
     ]
     sides = [np.array([len(pair[side]) + 1 for pair in pairs]) for side in (0, 1)]
     groups = group_by_length(sides[0], sides[1], step_tokens)
-    chance = random.Random(1)
+    rng = random.Random(1)
     while True:
-        chance.shuffle(groups)
+        rng.shuffle(groups)
         for group in groups:
             rows = [pairs[row] for row in group]
             yield [make_batch([row[0] for row in rows], [row[1] for row in rows])]

@@ -1,8 +1,8 @@
-"""The models to choose from, and the vocabulary of a text: what fits how much text.
+"""The models to choose from, and the vocabulary of a text, by the amount of text.
 
 The bounds come from runs in ``docs/results.md``: on Multi30k (29,000 pairs, 0.4 million target
-tokens an epoch) two layers are as good as four and twice the width is no better when ten million
-tokens have been learned from; and from the paper, whose base model learned from 4.5 million pairs.
+tokens per epoch) two layers are as good as four, and twice the width is no better after training on
+ten million tokens; and from the paper, whose base model was trained on 4.5 million pairs.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from dragoman.text.vocabulary import VocabularyConfig
 
 @dataclass(frozen=True)
 class Size:
-    """A Transformer and what it needs to be worth its time."""
+    """A Transformer, and the text and training it needs to pay off."""
 
     name: str
     layers: int
-    """Of the encoder, and as many of the decoder."""
+    """Layers of the encoder, and as many of the decoder."""
     d_model: int
     d_ff: int
     heads: int
     peak_learning_rate: float
     most_step_tokens: int
     least_text: float
-    """Target tokens of an epoch: with less it only learns by heart."""
+    """Minimum target tokens per epoch; with less it only memorises."""
     least_learned: float
-    """Target tokens to learn from, over all epochs, before it is better than the next smaller."""
+    """Target tokens over all epochs from which it is better than the next smaller one."""
 
 
 SIZES = (
@@ -46,24 +46,24 @@ _SIZE_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24
 _PIECES, _CHARACTERS, _GROWTH = 8000, 1.8e6, 0.6
 _BYTES = 256
 _SPECIAL = 4
-_MANY_CHARACTERS = 300  # different ones; an alphabet and its signs have less
+_MANY_CHARACTERS = 300  # different ones; an alphabet with punctuation has fewer
 _VERY_MANY_CHARACTERS = 2000
 _SHARED = 0.5
 
 
 def shares_scripts(facts: Facts) -> bool:
-    """Whether both languages are written in the same script, for the most part."""
+    """Whether both languages are mostly written in the same script."""
     return overlap(facts.source.scripts, facts.target.scripts) >= _SHARED
 
 
 def plan_vocabulary(facts: Facts) -> VocabularyConfig:
-    """The vocabulary for a text, which may still be more than a small text allows."""
+    """The vocabulary for a text; it may still be larger than a small text allows."""
     sides = (facts.source, facts.target)
     different = max(side.characters for side in sides)
     byte_fallback = different > _MANY_CHARACTERS
     length = sum(side.length for side in sides) / len(sides)
     wanted = _PIECES * (length / _CHARACTERS) ** _GROWTH
-    # Room for pieces of more than one character, besides the characters.
+    # Room for pieces of several characters in addition to single characters.
     least = 1.5 * different + _SPECIAL + (_BYTES if byte_fallback else 0)
     size = next((step for step in _SIZE_STEPS if step >= wanted * 0.8), _SIZE_STEPS[-1])
     size = next((step for step in _SIZE_STEPS if step >= max(size, least)), _SIZE_STEPS[-1])
@@ -76,15 +76,15 @@ def plan_vocabulary(facts: Facts) -> VocabularyConfig:
 
 
 def smaller_vocabularies(config: VocabularyConfig) -> list[VocabularyConfig]:
-    """``config``, and what to try where a text is too small for it."""
+    """``config``, and what to try if the text is too small for it."""
     sizes = [step for step in reversed(_SIZE_STEPS) if step <= config.size]
-    # Few pieces may not hold all characters: the rare ones are spelt in bytes then.
+    # Few pieces may not cover all characters: the rare ones are then spelt in bytes.
     last = [{"size": step, "byte_fallback": True, "character_coverage": 0.98} for step in sizes]
     changes = [{"size": step} for step in sizes] + last
     return [config.model_copy(update=change) for change in changes]
 
 
 def script_names(side: Side) -> str:
-    """The scripts that a side has a tenth of its letters in, for people."""
+    """The scripts with at least a tenth of the letters of a side, in words."""
     found = [name for name, share in side.scripts.items() if share >= 0.1]
     return " and ".join(found) or "no letters"

@@ -1,4 +1,4 @@
-"""Splitting dev and test sets off a text that has none."""
+"""Splitting dev and test sets off a text without them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.reservoir import Reservoir
 
 BLOCK_PAIRS = 10
-"""Neighbours, which often say similar things, go to the same set: random lines would flatter."""
+"""Lines per block: neighbours are often similar, so they go to the same set."""
 MOST_DEV_PAIRS, MOST_TEST_PAIRS = 500, 1000
-"""More would cost time in every validation, and tell hardly more."""
-_FEWEST_PAIRS = 100  # of either set, where an eighth of the text is as much
+"""More would cost time in every validation and hardly be more informative."""
+_FEWEST_PAIRS = 100  # of each set, if an eighth of the text is as much
 _SMALLEST_TEXT = 8 * BLOCK_PAIRS
 
 
@@ -31,8 +31,8 @@ def hold_out(
 ) -> tuple[list[Pair], list[Pair]]:
     """Draw blocks of neighbouring pairs for the sets that are not given.
 
-    Only pairs that cleaning keeps are drawn, and none whose source or target stands in the other
-    set as well.  Memory does not grow with the text.
+    Only pairs that cleaning keeps are drawn, and none whose source or target is also in the other
+    set.  Memory use does not grow with the text.
 
     Args:
         part: the text.
@@ -56,8 +56,8 @@ def hold_out(
         drawn.add(block)
     if report.kept < _SMALLEST_TEXT:
         raise DataError(
-            f"{part.name}: {report.kept} of {report.read} pairs stay after cleaning, which is too "
-            f"little to split dev and test sets off; give at least {_SMALLEST_TEXT}"
+            f"{part.name}: {report.kept} of {report.read} pairs remain after cleaning, too "
+            f"few to split dev and test sets off; give at least {_SMALLEST_TEXT}"
         )
     blocks = drawn.items
     random.Random(seed).shuffle(blocks)

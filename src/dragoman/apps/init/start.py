@@ -34,34 +34,34 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Started:
-    """What was written, and what to say of it."""
+    """What was written, and what to report about it."""
 
     chosen: Chosen
     config: Path
     text: Path | None
-    """The folder of the sets that were split off, if any were."""
+    """The folder of the sets that were split off, if any."""
     parameters: int
     warnings: list[str]
 
 
 def text_folder(config: Path) -> Path:
-    """Where the sets of a configuration go that had to be split off."""
+    """The folder for sets that had to be split off."""
     return config.with_name(f"{config.stem}-text")
 
 
 def start(material: Material, config: Path, minutes: float, tell: Tell) -> Started:
     """Write a configuration for a text, with dev and test sets if it has none.
 
-    Nothing is written before everything is known, and nothing is replaced.
+    Nothing is written until everything is known, and nothing is replaced.
 
     Args:
         material: the text.
         config: the file to write.
         minutes: that training and scoring may take.
-        tell: is told what is being done.
+        tell: called with what is being done.
 
     Raises:
-        ConfigError: the file or the folder for the sets is there already.
+        ConfigError: the file or the folder for the sets exists already.
         DataError: the text cannot be read, or is too small.
         StorageError: the disk refuses.
     """
@@ -70,12 +70,12 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
     for path in filter(None, (config, folder)):
         if path.exists() or path.is_symlink():
             raise ConfigError(
-                f"{path}: is there already; move it away or choose another name with --output"
+                f"{path}: exists already; move it away or choose another name with --output"
             )
     tell(f"reading {material.train.name}")
     with atomic_directory(folder) if folder else nullcontext() as place:
         text = _split_off(material, place, folder) if place and folder else _as_given(material)
-        tell("measuring how fast models learn from it here")
+        tell("measuring training speed on it")
         encoded = measure.encode(text.facts, text.sample)
         pieces = measure.lengths(text.facts, encoded, text.dev, text.test)
         plan, speed = _planned(text.facts, encoded, pieces, minutes)
@@ -99,7 +99,7 @@ def start(material: Material, config: Path, minutes: float, tell: Tell) -> Start
 
 @dataclass(frozen=True)
 class _Text:
-    """What was read, and where it lies."""
+    """The text that was read, and its files."""
 
     facts: Facts
     sample: list[Pair]
@@ -118,12 +118,12 @@ def _as_given(material: Material) -> _Text:
 
 
 def _split_off(material: Material, place: Path, folder: Path) -> _Text:
-    """Write the sets that are not given, and the rest as the training text.
+    """Write the sets that were not given, and the rest as the training text.
 
     Args:
         material: the text.
         place: where to write.
-        folder: what that will be called.
+        folder: its final path.
     """
     languages = _languages(material)
     given = [None if part is None else _filled(part) for part in (material.dev, material.test)]
@@ -140,7 +140,7 @@ def _split_off(material: Material, place: Path, folder: Path) -> _Text:
     with FORMATS["tsv"].write([place / "train.tsv"], languages) as add:
         facts, sample = look_at(material.train, languages, [dev, test], add)
     _check_not_empty(material, facts)
-    # The pairs themselves are found in the text again; only what repeats them is a loss.
+    # The held-out pairs are found in the text too; only repetitions of them are lost.
     itself = sum(map(len, split_off.values()))
     dropped = facts.dropped | {"held out": facts.dropped.get("held out", 0) - itself}
     facts = replace(facts, dropped={why: n for why, n in dropped.items() if n > 0})
@@ -159,7 +159,7 @@ def _check_not_empty(material: Material, facts: Facts) -> None:
     if not facts.pairs:
         why = ", ".join(f"{reason} {count:,}" for reason, count in facts.dropped.items())
         raise DataError(
-            f"{material.train.name}: none of {facts.read:,} pairs stays after cleaning ({why}); "
+            f"{material.train.name}: none of {facts.read:,} pairs remains after cleaning ({why}); "
             "look at the text"
         )
 
@@ -178,7 +178,7 @@ def _filled(part: CorpusPart) -> list[Pair]:
 def _planned(
     facts: Facts, encoded: measure.EncodedSample, pieces: Pieces, minutes: float
 ) -> tuple[Plan, float]:
-    """The plan, and the speed that it rests on."""
+    """The plan, and the speed on which it is based."""
     speeds: dict[str, float] = {}
     while size := worth_measuring(facts, pieces, speeds, minutes):
         step_tokens = measure.first_step_tokens(size)
@@ -194,10 +194,10 @@ def _planned(
 
 def _write(chosen: Chosen, config: Path) -> None:
     facts = chosen.facts
-    # A language may be any name of a column.
+    # A language may be any column name.
     languages = [" ".join(side.language.split()) for side in (facts.source, facts.target)]
     head = (
-        f"{languages[0]} to {languages[1]}, by dragoman init, for a training of about "
+        f"{languages[0]} to {languages[1]}, by dragoman init, for a training run of about "
         f"{chosen.plan.minutes}\non the machine where it was written.  "
         "Every key: docs/configuration.md"
     )

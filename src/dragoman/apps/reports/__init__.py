@@ -1,1 +1,1 @@
-"""Pages, pictures and logs of runs: the doors to Jinja2, matplotlib and TensorBoard."""
+"""Pages, pictures and logs of runs, with Jinja2, matplotlib and TensorBoard."""

@@ -1,4 +1,4 @@
-"""Where a model looks in the source, for people: as a table, a page or a picture."""
+"""Attention over the source as a table, a page or a picture."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dragoman.translation.outputs import Attention
 
 PAGE, PICTURES = ".html", (".svg", ".png")
 SUFFIXES = (*PICTURES, PAGE)
-"""Of the files that it can be drawn in."""
+"""File formats for drawing."""
 
 _PAGE_TEMPLATE = "attention.html"
-_BAR = 8  # characters of a weight of one
+_BAR = 8  # characters for a weight of one
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -29,16 +29,16 @@ class HeatMap:
     rows: list[tuple[str, list[float]]]
     """A target piece, and a weight for each source piece; they sum to one."""
     means: str
-    """Which layers and heads the weights are of; empty where the model has no choice."""
+    """Which layers and heads are shown; empty if the model has only one of each."""
 
 
 def heat_map(attention: Attention, layer: int | None = None, head: int | None = None) -> HeatMap:
-    """One layer or head of it, or the mean over all.
+    """Attention of one layer or head, or the mean over all.
 
     Args:
         attention: of one sentence.
-        layer: from 1 on; the mean over all layers if not given.
-        head: of that layer, from 1 on; the mean over its heads if not given.
+        layer: from 1; by default the mean over all layers.
+        head: of that layer, from 1; by default the mean over its heads.
 
     Raises:
         ConfigError: there is no such layer or head, or a head without a layer.
@@ -49,8 +49,8 @@ def heat_map(attention: Attention, layer: int | None = None, head: int | None = 
     if head is not None and layer is None:
         if layers > 1:
             raise ConfigError(
-                f"head {head} of which layer? Say one from 1 to {layers}: heads of several layers "
-                "have nothing in common"
+                f"head {head} of which layer? Choose one from 1 to {layers}: heads of different "
+                "layers have nothing in common"
             )
         layer = 1
     weights = attention.weights
@@ -69,11 +69,11 @@ def heat_map(attention: Attention, layer: int | None = None, head: int | None = 
 def _check(name: str, wanted: int | None, present: int) -> None:
     if wanted is not None and not 1 <= wanted <= present:
         there = f"1 to {present}" if present > 1 else "1"
-        raise ConfigError(f"{name} {wanted}: there is none; this model's {name}s are {there}")
+        raise ConfigError(f"{name} {wanted}: does not exist; this model's {name}s are {there}")
 
 
 def _means(layer: int | None, layers: int, head: int | None, heads: int) -> str:
-    """Which weights are shown, in words; a model with one layer or head is not told of it."""
+    """Which weights are shown, in words; a single layer or head is not mentioned."""
     chosen, mean = [], []
     for name, number, count in (("layer", layer, layers), ("head", head, heads)):
         if number is not None:
@@ -84,7 +84,7 @@ def _means(layer: int | None, layers: int, head: int | None, heads: int) -> str:
 
 
 def readable(piece: str) -> str:
-    """A piece as people can read it, whatever characters it has; a space is ␣."""
+    """A readable form of a piece, whatever its characters; a space is ␣."""
     if piece == "</s>":
         return "end"
     return "".join(
@@ -93,12 +93,12 @@ def readable(piece: str) -> str:
 
 
 def heat_map_lines(found: HeatMap, best: int = 3, blocks: bool = True) -> Iterator[str]:
-    """A line for each target piece, with the source pieces that it looks at most.
+    """A line per target piece, with the source pieces of highest weight.
 
     Args:
         found: the weights.
-        best: how many source pieces.
-        blocks: whether the terminal has block characters; bars are of number signs otherwise.
+        best: number of source pieces.
+        blocks: whether the terminal has block characters; otherwise bars are number signs.
     """
     target_width = max(_width(piece) for piece, _ in found.rows)
     source_width = max(map(_width, found.source))
@@ -124,7 +124,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal, of which an ideograph takes two and a combining mark none."""
+    """Columns on a terminal: an ideograph takes two and a combining mark none."""
     return sum(
         0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
         for sign in text

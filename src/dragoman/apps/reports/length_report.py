@@ -13,16 +13,16 @@ from dragoman.evaluation.metrics import Score
 
 
 def system_names(files: Sequence[Path]) -> list[str]:
-    """What to call the systems that wrote these files: their names without suffix, if they differ.
+    """Names for the systems that wrote these files: file names without suffix, if they differ.
 
-    Thus ``translations/recurrent.test2016`` is recurrent.
+    For example, ``translations/recurrent.test2016`` becomes recurrent.
     """
     stems = [file.stem for file in files]
     return stems if len(set(stems)) == len(stems) else [str(file) for file in files]
 
 
 def source_lengths(sources: Sequence[str], model: Path | None) -> list[int]:
-    """How many words each source has, or pieces of the source vocabulary of a model or run.
+    """The length of each source in words, or in source pieces of a model or run.
 
     Raises:
         SavedError: there is no vocabulary at ``model``.
@@ -39,11 +39,11 @@ class LengthReport:
     """Scores of several systems by the length of the source."""
 
     unit: str
-    """What lengths are counted in."""
+    """The unit of lengths."""
     buckets: list[Bucket]
 
     def table(self) -> str:
-        """Markdown: a row for each bucket, a column for each system."""
+        """Markdown: a row per bucket, a column per system."""
         names = list(self.buckets[0].scores)
         score = self.buckets[0].scores[names[0]]
         interval = ", 95% intervals" if score.confidence else ""

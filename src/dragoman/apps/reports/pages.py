@@ -1,6 +1,6 @@
-"""Pages of HTML from the templates of this folder: the one door to Jinja2.
+"""HTML pages from the templates in this folder; the only module that uses Jinja2.
 
-What is put into a page is escaped, unless it is ``Markup``.
+Values are escaped unless they are ``Markup``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["Markup", "render"]
 
 
 def render(template: str, **values: Any) -> str:
-    """A page.
+    """Render a page.
 
     Args:
         template: name of a file in ``templates``.
-        values: what it asks for, all of it.
+        values: all variables that it uses.
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dragoman.apps.reports"),

@@ -1,4 +1,4 @@
-"""Pictures of a run: the one door to matplotlib."""
+"""Pictures of a run; the only module that uses matplotlib."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Records = Sequence[dict[str, Any]]
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
-    """The records of ``metrics.jsonl``; none if it is missing, and no line that a crash cut."""
+    """The records of ``metrics.jsonl``, without a line cut by a crash; none if missing."""
     records = []
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -45,7 +45,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
 
 
 def learning_curves(records: Records) -> Figure:
-    """Loss, dev scores, learning rate and speed over the steps; the use of experts if any."""
+    """Loss, dev scores, learning rate and speed over the steps, and expert usage if any."""
     experts = any("most_used_expert" in record for record in records)
     figure = Figure(figsize=(9, 7.8 if experts else 5.2), layout="constrained")
     (loss, scores), (rate, speed), *more = figure.subplots(3 if experts else 2, 2)
@@ -56,14 +56,14 @@ def learning_curves(records: Records) -> Figure:
     finish(rate, "Learning rate")
     _line(speed, records, ("training", "tokens_per_second"), TRAINING)
     speed.set_ylim(bottom=0)
-    finish(speed, "Target tokens a second")
+    finish(speed, "Target tokens per second")
     for shares, variation in more:
         draw_experts(shares, variation, records)
     return figure
 
 
 def draw_experts(shares: Axes, variation: Axes, records: Records) -> None:
-    """How evenly a mixture's experts are used, in its least even layer."""
+    """How evenly the experts of a mixture are used, in its least even layer."""
     for name, label in (("most_used_expert", "most"), ("least_used_expert", "least")):
         color = VALIDATION if label == "most" else TRAINING
         _line(shares, records, ("training", name), color, label=f"{label} used expert")
@@ -77,7 +77,7 @@ def draw_experts(shares: Axes, variation: Axes, records: Records) -> None:
 
 
 def demo_picture(records: Records) -> Figure:
-    """Loss and dev scores side by side: how a model learns, at one glance."""
+    """Loss and dev scores side by side: how a model learns, at a glance."""
     figure = Figure(figsize=(8, 2.8), layout="constrained")
     loss, scores = figure.subplots(1, 2)
     draw_loss(loss, records)
@@ -86,17 +86,17 @@ def demo_picture(records: Records) -> Figure:
 
 
 def draw_loss(axes: Axes, records: Records) -> None:
-    """Negative log-likelihood a token, of training and dev set; logarithmic."""
+    """Negative log-likelihood per token, of training and dev set; logarithmic."""
     _line(axes, records, ("training", "nll"), TRAINING, label="training")
     _line(axes, records, ("validation", "loss"), VALIDATION, label="dev", marker="o")
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(_PlainTicks(minor_thresholds=(2, 0.5)))
-    finish(axes, "Loss (nats a token)")
+    finish(axes, "Loss (nats per token)")
 
 
 def draw_scores(axes: Axes, records: Records) -> None:
-    """Every metric of the dev set that the run recorded."""
+    """Every metric that the run recorded on the dev set."""
     colors = iter((VALIDATION, "#27795c", "#7d5ba6"))
     for metric, label in _METRICS.items():
         if any(metric in record for record in records):
@@ -107,10 +107,10 @@ def draw_scores(axes: Axes, records: Records) -> None:
 
 
 def comparison_picture(found: Mapping[str, Any]) -> Figure:
-    """Scores with their intervals beside the speeds, a line for each system.
+    """Scores with their intervals beside the speeds, a line per system.
 
     Args:
-        found: what ``comparison.json`` says.
+        found: the content of ``comparison.json``.
     """
     rows = found["rows"][::-1]  # the first on top
     places = range(len(rows))
@@ -133,10 +133,10 @@ def comparison_picture(found: Mapping[str, Any]) -> Figure:
 
 
 def draw_intervals(axes: Axes, values: Sequence[float], margins: Sequence[float]) -> None:
-    """Values with their margins, one above the other, on an axis that most of them decide.
+    """Values with their margins, one above the other, on an axis that suits most of them.
 
-    What lies far from the others, as a system that learned nothing does, is an arrow at the edge
-    with its figures beside it: the axis would have to be so long that the others looked alike.
+    An outlier, such as a system that learned nothing, is drawn as an arrow at the edge with its
+    figures beside it: an axis that included it would make the others look alike.
     """
     low, high = axis_of_most(values, margins)
     places = [place for place, value in enumerate(values) if low <= value <= high]
@@ -168,10 +168,10 @@ def draw_intervals(axes: Axes, values: Sequence[float], margins: Sequence[float]
 
 
 def axis_of_most(values: Sequence[float], margins: Sequence[float]) -> tuple[float, float]:
-    """From where to where an axis goes that leaves out values far below or above the others.
+    """The limits of an axis that excludes values far below or above the others.
 
-    Far is further than the others are apart, their margins included; and those that are left out
-    are fewer than half of all.
+    Far means further than the others are apart, margins included; fewer than half of all values
+    are excluded.
     """
     ranges = sorted((value - m, value + m) for value, m in zip(values, margins, strict=True))
     shown = ranges
@@ -189,11 +189,11 @@ def _top(ranges: Sequence[tuple[float, float]]) -> float:
 
 
 def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
-    """Scores over the length of the source, a line for each system, with intervals if there are.
+    """Scores over the length of the source, a line per system, with intervals if there are any.
 
     Args:
         buckets: from short to long.
-        unit: what lengths are counted in.
+        unit: of lengths.
     """
     figure = Figure(figsize=(7.5, 3.6), layout="constrained")
     axes = figure.subplots()
@@ -207,7 +207,7 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
             [score.value for score in scores],
             yerr=margins or None,
             fmt="o",
-            color=f"C{number}",  # of matplotlib's ten, over and over
+            color=f"C{number}",  # cycles through matplotlib's ten
             linestyle="-" if number < 10 else "--",
             label=name,
             capsize=2,
@@ -226,7 +226,7 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
 def attention_picture(
     source: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], title: str
 ) -> Figure:
-    """Weights as shades: a row for each target piece, a column for each source piece.
+    """Weights as shades: a row per target piece, a column per source piece.
 
     Args:
         source: its pieces.
@@ -237,7 +237,7 @@ def attention_picture(
     size = max(5.0, 1.4 + cell * len(source)), 1.3 + cell * len(rows)
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
-    many = len(source) * len(rows) > 4000  # of which each would be a shape of an SVG
+    many = len(source) * len(rows) > 4000  # each would be a shape in an SVG
     axes.pcolormesh([weights for _, weights in rows], cmap="Reds", vmin=0, vmax=1, rasterized=many)
     small = min(8.0, 50 * cell)
     for axis, pieces in ((axes.xaxis, source), (axes.yaxis, [piece for piece, _ in rows])):
@@ -253,7 +253,7 @@ def attention_picture(
 
 
 class _PlainTicks(LogFormatter):
-    """Labels where matplotlib would put them, as 0.2 and not as 2e-01."""
+    """Labels where matplotlib puts them, as 0.2 rather than 2e-01."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:g}" if super().__call__(x, pos) else ""
@@ -264,8 +264,8 @@ def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
 
     Args:
         figure: what to draw.
-        text_as_paths: looks the same everywhere and takes more room; otherwise the fonts of the
-            page are used.
+        text_as_paths: looks the same everywhere but takes more room; otherwise text uses the
+            fonts of the page.
     """
     settings: Any = {
         "svg.fonttype": "path" if text_as_paths else "none",
@@ -273,7 +273,7 @@ def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
     }
     buffer = io.StringIO()
     with matplotlib.rc_context(settings), warnings.catch_warnings():
-        # Who opens it has other fonts; as paths, a missing character is a box.
+        # Viewers have other fonts; as paths, a missing character is a box.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
@@ -281,13 +281,13 @@ def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
 
 
 def to_png(figure: Figure) -> bytes:
-    """The figure as a PNG file; characters that matplotlib's font lacks are told, and are boxes."""
+    """The figure as a PNG file; warns of characters missing from the font, drawn as boxes."""
     buffer = io.BytesIO()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
     if any("missing from" in str(warning.message) for warning in caught):
-        log.warning("the font of PNG pictures lacks characters that are here; take SVG or HTML")
+        log.warning("the font of PNG pictures lacks some of these characters; use SVG or HTML")
     return buffer.getvalue()
 
 
@@ -315,7 +315,7 @@ def _line(
 
 
 def finish(axes: Axes, title: str, x_label: str = "step", *, legend: bool = True) -> None:
-    """Title, label, grid and legend of a panel whose curves are drawn."""
+    """Add title, label, grid and legend to a panel whose curves are drawn."""
     _frame(axes, title)
     axes.set_xlabel(x_label, fontsize=8)
     if legend and axes.get_legend_handles_labels()[0]:

@@ -29,9 +29,9 @@ from dragoman.validation import read_scores
 
 REPORT_FILE = "report.html"
 _READ, _RANDOM, _WORST = 400, 20, 10
-"""Sentences that are translated for the report; of them shown as they come, and for their chrF."""
+"""Sentences translated for the report; of these, shown at random, and shown for low chrF."""
 Item = TypeVar("Item")
-_HEAT_MAP_PIECES = (3, 24)  # a sentence of so many pieces makes a picture that can be read
+_HEAT_MAP_PIECES = (3, 24)  # pieces of a sentence whose picture is readable
 
 
 class Sample(NamedTuple):
@@ -41,19 +41,19 @@ class Sample(NamedTuple):
     reference: str
     hypothesis: str
     chrf: float
-    """Of this sentence against its reference, from 0 to 100."""
+    """chrF of this sentence against its reference, from 0 to 100."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """What the report shows of a set: chance draws, and what went worst."""
+    """What the report shows of a set: random translations, and the worst."""
 
     name: str
-    """Of the set."""
+    """Name of the set."""
     sentences: int
-    """In the set."""
+    """Sentences in the set."""
     read: int
-    """Of these, drawn at random and translated; the worst are the worst of them."""
+    """Sentences drawn at random and translated; the worst are chosen from them."""
     seed: int
     random: list[Sample]
     """Drawn at random, in the order of the set."""
@@ -66,7 +66,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
 
     Args:
         experiment: trained and scored.
-        more_scores: figures to show beside those of ``scores.json``, by name.
+        more_scores: figures to show in addition to ``scores.json``, by name.
 
     Returns:
         The file.
@@ -105,13 +105,13 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
 def draw_samples(
     translator: Translator, pairs: list[Pair], name: str, config: ExperimentConfig
 ) -> Samples:
-    """Translate some of ``pairs``, drawn by the seed of the run, and choose what to show.
+    """Translate some of ``pairs``, drawn with the seed of the run, and choose what to show.
 
     Args:
         translator: of the run.
         pairs: of a dev or test set, both sides filled.
         name: of the set.
-        config: of the run; its seed and the kind of chrF.
+        config: of the run; its seed and its chrF settings.
     """
     generator = random.Random(config.seed)
     read = _drawn(generator, pairs, _READ)
@@ -131,7 +131,7 @@ def draw_samples(
 def translate_samples(
     translator: Translator, pairs: list[Pair], evaluation: EvaluationConfig, **options: Any
 ) -> list[Sample]:
-    """Translate some pairs, to be shown beside their references; ``options`` are translate's."""
+    """Translate some pairs, to show beside their references; ``options`` are translate's."""
     hypotheses = translator.translate([pair.source for pair in pairs], **options)
     scores = sentence_chrf(hypotheses, [pair.target for pair in pairs], evaluation)
     return [
@@ -148,7 +148,7 @@ def sample_heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | 
             attention = translator.attention(sample.source, sample.hypothesis)
         except ConfigError:  # a family without attention over the source
             return None
-        except DataError:  # a source without a word
+        except DataError:  # a source without words
             continue
         if fewest <= len(attention.source) <= most and fewest <= len(attention.target) <= most:
             return heat_map(attention)
@@ -156,7 +156,7 @@ def sample_heat_map(translator: Translator, samples: list[Sample]) -> HeatMap | 
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested settings as ``a.b`` and their value as YAML would say it; unset ones left out."""
+    """Nested settings as ``a.b`` with their values as in YAML, without unset ones."""
     for key, value in values.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
@@ -169,7 +169,7 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def _facts(translator: Translator, progress: Progress) -> dict[str, str]:
-    """Size and effort, for the head of the page."""
+    """Size and effort, for the top of the page."""
     parameters = sum(p.numel() for model in translator.models for p in model.parameters())
     minutes, seconds = divmod(round(progress.seconds), 60)
     return {
@@ -177,12 +177,12 @@ def _facts(translator: Translator, progress: Progress) -> dict[str, str]:
         "steps": f"{progress.step:,}",
         "target tokens": f"{progress.target_tokens:,}",
         "training time": f"{minutes}:{seconds:02d} min",
-        "tokens a second": f"{progress.target_tokens / max(progress.seconds, 1e-9):,.0f}",
+        "tokens per second": f"{progress.target_tokens / max(progress.seconds, 1e-9):,.0f}",
     }
 
 
 def _cleaning(run: Path) -> dict[str, PartReport]:
-    """What was dropped from each part of the text; nothing if the run's data was removed."""
+    """What was dropped from each part of the text; empty if the run's data was removed."""
     path = run / DATA_DIRECTORY / REPORT
     try:
         return CleaningReport.from_json(read_json(path)).parts
@@ -191,6 +191,6 @@ def _cleaning(run: Path) -> dict[str, PartReport]:
 
 
 def _drawn(generator: random.Random, items: list[Item], count: int) -> list[Item]:
-    """At most so many, in the order in which they were."""
+    """At most ``count`` random items, in their original order."""
     numbers = generator.sample(range(len(items)), min(count, len(items)))
     return [items[number] for number in sorted(numbers)]

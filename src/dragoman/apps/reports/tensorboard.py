@@ -1,4 +1,4 @@
-"""TensorBoard: the one door to it."""
+"""TensorBoard events; the only module that uses TensorBoard."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class TensorBoard:
     """Writes the figures of a run as TensorBoard events.
 
     Args:
-        directory: where the event files go; look at them with ``tensorboard --logdir``.
-        step: that training begins or goes on at; events of later steps are hidden.
+        directory: of the event files; view them with ``tensorboard --logdir``.
+        step: at which training begins or resumes; events of later steps are hidden.
     """
 
     def __init__(self, directory: Path, step: int) -> None:
@@ -27,12 +27,12 @@ class TensorBoard:
         self._writer = self._writer_from(step)
 
     def _writer_from(self, step: int) -> SummaryWriter:
-        """Of a new file, which makes TensorBoard hide what the others say of later steps."""
+        """A writer of a new file, which makes TensorBoard hide later steps of the others."""
         with storage_errors(self._directory):
             return SummaryWriter(str(self._directory), purge_step=step + 1)
 
     def record(self, record: Record) -> None:
-        """Take note of one record of training or validation."""
+        """Write one record of training or validation."""
         with storage_errors(self._directory):
             for name, value in record.items():
                 if isinstance(value, float):

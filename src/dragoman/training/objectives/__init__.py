@@ -1,4 +1,4 @@
-"""What can be minimised on a batch; each objective a file, with its configuration."""
+"""Training objectives: one file each, with its configuration."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which objective a configuration names: one of ours, or one of another installed package.
+"""The objectives that a configuration can name: ours, and those of other installed packages.
 
-Another package adds one by an entry point of the group ``dragoman.objectives`` (see
-:mod:`dragoman.core.plugins`), whose name is the objective's ``kind`` and which leads to a subclass
-of :class:`~dragoman.training.objectives.interface.ObjectiveConfig`.
+A package adds one by an entry point in the group ``dragoman.objectives`` (see
+:mod:`dragoman.core.plugins`); its name is the objective's ``kind``, and it refers to a subclass of
+ :class:`~dragoman.training.objectives.interface.ObjectiveConfig`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.objectives.r_drop import RDropConfig
 
 GROUP = "dragoman.objectives"
-"""Of the entry points by which other packages add objectives."""
+"""The group of entry points by which packages add objectives."""
 
 _BUILT_IN: dict[str, type[ObjectiveConfig]] = {
     "cross_entropy": CrossEntropyConfig,
@@ -32,7 +32,7 @@ class Objectives(OneOf):
 
     key = "kind"
     default = "cross_entropy"
-    question = "is the package missing that provides it?"
+    question = "is the package that provides it installed?"
 
     def find(self, name: str) -> type[ObjectiveConfig]:
         """See :meth:`OneOf.find`."""
@@ -52,4 +52,4 @@ class Objectives(OneOf):
 
 
 AnyObjective = Annotated[ObjectiveConfig, Objectives()]
-"""The section ``training.objective``, told apart by its key ``kind``."""
+"""The section ``training.objective``; its key ``kind`` selects the class."""

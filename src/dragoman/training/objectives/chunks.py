@@ -14,25 +14,26 @@ from dragoman.text.vocabulary import PAD
 CHUNK_SCORES = 1 << 23
 """Scores (positions times vocabulary) held at once on a CPU."""
 GPU_CHUNK_SCORES = 1 << 27
-"""Scores held at once on a GPU, where each chunk costs the start of a dozen kernels; not tuned
-on one yet."""
+"""Scores held at once on a GPU, where each chunk costs a dozen kernel launches; not tuned on one
+yet."""
 
 
 def read_target(model: TranslationModel, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
-    """One pass with the whole target as input.
+    """Teacher forcing: one pass with the whole target as input.
 
     Args:
         model: in training mode.
         batch: on the model's device.
 
     Returns:
-        Hidden vectors of the positions that are no padding, ``(positions, d_model)``; what should
-        follow each of them, ids ``(positions,)``; the model's auxiliary loss for each position.
+        Hidden vectors of the positions that are not padding, ``(positions, d_model)``; the gold
+        output of each of them, ids ``(positions,)``; the model's auxiliary loss per position.
     """
     memory = model.encode(batch.source, batch.source_mask)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
-    real = batch.target_output != PAD
+    real = batch.target_output != PAD  # (batch, target)
     auxiliary = model.auxiliary_loss(batch.source_mask, real)
+    # (batch, target, d_model) and (batch, target) -> (positions, d_model) and (positions,)
     return hidden[real], batch.target_output[real], auxiliary
 
 
@@ -44,20 +45,20 @@ def chunked_backward(
     scale: float = 1.0,
     auxiliary: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """Loss of all positions and, if ``hidden`` carries a gradient, its backward pass.
+    """Compute the loss of all positions and, if ``hidden`` requires a gradient, its backward pass.
 
     The projection to the vocabulary goes forward and backward chunk by chunk, so that no
     ``(positions, vocabulary)`` tensor exists; then one backward pass runs through the rest.
 
     Args:
-        hidden: ``(positions, ..., d_model)``, padding already left out.
-        model: whose :meth:`~dragoman.models.interface.TranslationModel.logits` the loss takes.
-        loss: from a chunk of ``hidden`` and its place to its summed loss and further sums.
-        scale: what the gradients are multiplied by; the sums are not.
+        hidden: ``(positions, ..., d_model)``, without padding.
+        model: whose :meth:`~dragoman.models.interface.TranslationModel.logits` the loss uses.
+        loss: from a chunk of ``hidden`` and its slice to its summed loss and further sums.
+        scale: factor of the gradients, but not of the sums.
         auxiliary: added to the loss of each position, from ``TranslationModel.auxiliary_loss``.
 
     Returns:
-        What ``loss`` gave, summed over all chunks and without gradient; the first with
+        The results of ``loss``, summed over all chunks and without gradient; the first includes
         ``auxiliary``.
     """
     training = hidden.requires_grad
@@ -79,7 +80,7 @@ def chunked_backward(
 
 
 def _chunks(leaf: Tensor, model: TranslationModel) -> list[slice]:
-    """Where to cut, so that the scores of a chunk fit into memory."""
+    """Slices of positions whose scores fit into memory."""
     with torch.no_grad():
         scores_of_one = model.logits(leaf[:1]).numel()
     at_once = CHUNK_SCORES if leaf.device.type == "cpu" else GPU_CHUNK_SCORES

@@ -21,12 +21,12 @@ from dragoman.training.objectives.chunks import chunked_backward, read_target
 from dragoman.training.objectives.interface import ObjectiveConfig
 
 CACHED_SCORES = 1 << 20
-"""Scores (positions times vocabulary) that become probabilities at once: few enough to stay in a
-CPU's cache."""
+"""Scores (positions times vocabulary) turned into probabilities at once: few enough for a CPU's
+cache."""
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """The summed loss of a chunk, with the gradient ``p - q`` made while ``p`` is at hand."""
+    """The summed loss of a chunk; its gradient ``p - q`` is computed along with ``p``."""
 
     @staticmethod
     def forward(
@@ -39,8 +39,8 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         nll = uniform = logits.new_zeros((), dtype=accurate)
         for start in range(0, len(logits), rows := max(1, at_once // vocabulary)):
             part = slice(start, start + rows)
-            index = gold[part].unsqueeze(-1)
-            log_p = logits[part].log_softmax(-1, dtype=accurate)
+            index = gold[part].unsqueeze(-1)  # (rows, 1)
+            log_p = logits[part].log_softmax(-1, dtype=accurate)  # (rows, vocabulary)
             nll = nll - log_p.gather(-1, index).sum()
             uniform = uniform - log_p.sum() / vocabulary
             if gradient is not None:
@@ -60,7 +60,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
 
 def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Summed smoothed loss and summed negative log-likelihood.
+    """The smoothed loss and the negative log-likelihood, summed over positions.
 
     Args:
         logits: ``(positions, vocabulary)``, any float type; summed in float32 or better.
@@ -75,7 +75,7 @@ class CrossEntropyConfig(ObjectiveConfig):
     """Cross-entropy with label smoothing, as in the paper (section 5.4)."""
 
     kind: Literal["cross_entropy"] = "cross_entropy"
-    """Which objective this is."""
+    """Selects this objective."""
 
     def build(self, smoothing: float, model: FamilyConfig) -> CrossEntropy:
         """See :meth:`ObjectiveConfig.build`."""
@@ -84,13 +84,13 @@ class CrossEntropyConfig(ObjectiveConfig):
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """Smoothed cross-entropy of the target, with the model's auxiliary loss.
+    """Label-smoothed cross-entropy of the target, with the model's auxiliary loss.
 
     Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats; ``tokens``.
     """
 
     smoothing: float
-    """Probability mass given to all pieces alike."""
+    """Label smoothing: probability mass spread evenly over all pieces."""
     totals = ("loss", "nll", "tokens")
 
     def backward(
@@ -111,7 +111,7 @@ class CrossEntropy:
 
 
 def per_token(totals: Mapping[str, float]) -> dict[str, float]:
-    """Every total per token, and the perplexity that ``nll`` stands for."""
+    """Every total per token, and the perplexity from ``nll``."""
     tokens = totals["tokens"]
     figures = {name: total / tokens for name, total in totals.items() if name != "tokens"}
     return figures | {"perplexity": math.exp(min(figures["nll"], 100.0))}

@@ -1,4 +1,4 @@
-"""Guided alignment: a head of attention over the source learns where words come from.
+"""Guided alignment: a head of attention over the source learns given word alignments.
 
 Chen et al. 2016, "Guided Alignment Training for Topic-Aware Neural Machine Translation"
 (arXiv:1607.01628), section 3.2; one head of one layer as in Garg et al. 2019, "Jointly Learning to
@@ -35,24 +35,24 @@ class GuidedAlignmentConfig(ObjectiveConfig):
     """Cross-entropy, and a head of attention learns given word alignments (Chen et al. 2016)."""
 
     kind: Literal["guided_alignment"] = "guided_alignment"
-    """Which objective this is."""
+    """Selects this objective."""
     weight: float = Field(0.05, gt=0)
-    """What the alignment of a target token counts beside its cross-entropy; 0.05 in Garg et al.
-    2019."""
+    """Weight of the alignment loss of a target token relative to its cross-entropy; 0.05 in Garg et
+    al. 2019."""
     layer: int | None = Field(None, ge=1)
-    """Which of the layers that look at the source learns, from 1; its first head does. By default
-    the last but one (Garg et al. 2019), or the only one."""
+    """Which layer with attention over the source learns alignments, from 1, with its first head. By
+    default the last but one (Garg et al. 2019), or the only one."""
 
     reads_alignments: ClassVar[bool] = True
 
     def unfit(self, model: FamilyConfig) -> Iterator[str]:
-        """Models without attention over the source, or without that layer of it."""
+        """Models without attention over the source, or without that layer."""
         if not model.attention_layers:
-            yield "guided_alignment needs attention over the source, which this model has not"
+            yield "guided_alignment needs attention over the source, which this model lacks"
         elif self.layer is not None and self.layer > model.attention_layers:
             yield (
-                f"layer {self.layer}: this model has {model.attention_layers} layers that look at "
-                "the source"
+                f"layer {self.layer}: this model has {model.attention_layers} layers with "
+                "attention over the source"
             )
 
     def build(self, smoothing: float, model: FamilyConfig) -> GuidedAlignment:
@@ -63,20 +63,20 @@ class GuidedAlignmentConfig(ObjectiveConfig):
 
 @dataclass(frozen=True)
 class GuidedAlignment:
-    """Smoothed cross-entropy, and how far a head of attention is from given alignments.
+    """Label-smoothed cross-entropy, and how far an attention head is from given alignments.
 
-    A batch without alignments is learned from by cross-entropy alone.  Totals: ``loss``, what is
+    For a batch without alignments it is cross-entropy alone.  Totals: ``loss``, what is
     minimised; ``nll``, negative log-likelihood in nats; ``alignment``, the negative
     log-probability of linked source pieces in nats; ``linked``, target tokens with a link;
     ``tokens``.
     """
 
     smoothing: float
-    """Probability mass given to all pieces alike."""
+    """Label smoothing: probability mass spread evenly over all pieces."""
     weight: float
-    """What the alignment of a target token counts beside its cross-entropy."""
+    """Weight of the alignment loss of a target token relative to its cross-entropy."""
     layer: int
-    """Whose first head learns, from 0."""
+    """The layer whose first head learns alignments, from 0."""
     totals = ("loss", "nll", "alignment", "linked", "tokens")
 
     def backward(
@@ -89,6 +89,7 @@ class GuidedAlignment:
             return {**plain, "alignment": nothing, "linked": nothing}
         memory = model.encode(batch.source, batch.source_mask)
         hidden, looks = model.decode_attending(batch.target_input, memory, self.layer)
+        # (batch, layers, heads, target, source) -> (batch, target, source)
         alignment = alignment_loss(looks[:, 0, 0], batch.alignments)
         real = batch.target_output != PAD
         gold = batch.target_output[real]
@@ -116,7 +117,7 @@ class GuidedAlignment:
 def alignment_loss(weights: Tensor, linked: Tensor) -> Tensor:
     """Negative log-probability of the linked source pieces, summed over linked target pieces.
 
-    Of several source pieces that one target piece is linked to, the mean counts.
+    For a target piece linked to several source pieces, it is the mean over these.
 
     Args:
         weights: of attention, ``(batch, target, source)``, any float type; summed in float32 or
@@ -124,7 +125,7 @@ def alignment_loss(weights: Tensor, linked: Tensor) -> Tensor:
         linked: bool, of the same shape.
     """
     accurate = torch.promote_types(weights.dtype, torch.float32)
-    # A softmax may underflow to 0, whose logarithm has no use as a gradient.
+    # A softmax may underflow to 0, whose logarithm has no usable gradient.
     smallest = torch.finfo(accurate).tiny
     log_weights = weights.to(accurate).clamp_min(smallest).log()  # (batch, target, source)
     shares = linked / linked.sum(-1, keepdim=True).clamp_min(1)

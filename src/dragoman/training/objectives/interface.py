@@ -1,4 +1,4 @@
-"""What the configuration of every objective has in common."""
+"""The base class of objective configurations."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from dragoman.training.tasks import Objective
 
 
 class ObjectiveConfig(Config):
-    """An objective of another installed package, with keys of its own."""
+    """An objective from another installed package, with its own keys."""
 
     kind: str
-    """The name of its entry point in the group `dragoman.objectives`."""
+    """Name of its entry point in the group `dragoman.objectives`."""
 
     reads_alignments: ClassVar[bool] = False
-    """Whether it reads the word alignments of parts that have some."""
+    """Whether it reads word alignments, where parts have them."""
 
     def unfit(self, model: FamilyConfig) -> Iterator[str]:
-        """Why ``model`` cannot learn so; a line each.  To be overridden."""
+        """Why ``model`` cannot learn with this objective, one line each.  Override it."""
         yield from ()
 
     def build(self, smoothing: float, model: FamilyConfig) -> Objective:
-        """What is minimised on sentence pairs.
+        """Create the objective.
 
         Args:
             smoothing: ``training.label_smoothing``.
-            model: of what learns.
+            model: configuration of the model that learns.
         """
         raise NotImplementedError(f"{type(self).__name__} builds no objective")

@@ -1,12 +1,12 @@
-"""R-Drop: two passes under different dropout should say the same (Liang et al. 2021).
+"""R-Drop: two passes under different dropout should agree (Liang et al. 2021).
 
 "R-Drop: Regularized Dropout for Neural Networks", arXiv:2106.14448, equations 2 to 4: for the
-distributions ``p1`` and ``p2`` that two passes give for a position with the piece ``y``,
+distributions ``p1`` and ``p2`` that two passes predict at a position with the piece ``y``,
 
     loss = -log p1(y) - log p2(y) + alpha / 2 * (KL(p1 || p2) + KL(p2 || p1)).
 
 Half of it is minimised here, so that with alpha 0 it is the mean of the two cross-entropies.  As
-in their program both passes are one, of the batch beside its copy, and the likelihood is smoothed.
+in their program, both passes are one pass over the batch and its copy, with label smoothing.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from dragoman.training.objectives.interface import ObjectiveConfig
 
 
 class RDropConfig(ObjectiveConfig):
-    """R-Drop: two passes under different dropout should say the same (Liang et al. 2021)."""
+    """R-Drop: two passes under different dropout should agree (Liang et al. 2021)."""
 
     kind: Literal["r_drop"] = "r_drop"
-    """Which objective this is."""
+    """Selects this objective."""
     alpha: float = Field(5.0, gt=0)
-    """What it counts that the passes differ; 5 in the paper for translation."""
+    """Weight of the divergence between the passes; 5 in the paper for translation."""
 
     def build(self, smoothing: float, model: FamilyConfig) -> RDrop:
         """See :meth:`ObjectiveConfig.build`."""
@@ -41,16 +41,16 @@ class RDropConfig(ObjectiveConfig):
 
 @dataclass(frozen=True)
 class RDrop:
-    """Smoothed cross-entropy of two passes, and how much they differ.
+    """Label-smoothed cross-entropy of two passes, and the divergence between them.
 
     Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats, the mean of both
     passes; ``divergence``, the mean of both Kullback-Leibler divergences; ``tokens``.
     """
 
     smoothing: float
-    """Probability mass given to all pieces alike."""
+    """Label smoothing: probability mass spread evenly over all pieces."""
     alpha: float
-    """What the divergence counts; 5 in the paper for translation."""
+    """Weight of the divergence; 5 in the paper for translation."""
     totals = ("loss", "nll", "divergence", "tokens")
 
     def backward(
@@ -58,12 +58,11 @@ class RDrop:
     ) -> Mapping[str, Tensor]:
         """Gradients and totals of a batch; see :class:`~dragoman.training.tasks.Objective`."""
         hidden, gold, auxiliary = read_target(model, _twice(batch))
-        # (positions, passes, d_model)
-        pairs = hidden.unflatten(0, (2, -1)).transpose(0, 1)
-        gold = gold.unflatten(0, (2, -1)).T
+        pairs = hidden.unflatten(0, (2, -1)).transpose(0, 1)  # (positions, passes, d_model)
+        gold = gold.unflatten(0, (2, -1)).T  # (positions, passes)
 
         def loss(part: Tensor, rows: slice) -> tuple[Tensor, Tensor, Tensor]:
-            logits = model.logits(part)
+            logits = model.logits(part)  # (rows, passes, vocabulary)
             smoothed, nll = smoothed_cross_entropy(
                 logits.flatten(0, 1), gold[rows].flatten(), self.smoothing
             )
@@ -86,12 +85,12 @@ def symmetric_divergence(logits: Tensor) -> Tensor:
         logits: ``(positions, 2, vocabulary)``, any float type; summed in float32 or better.
     """
     accurate = torch.promote_types(logits.dtype, torch.float32)
-    first, second = logits.log_softmax(-1, dtype=accurate).unbind(1)
+    first, second = logits.log_softmax(-1, dtype=accurate).unbind(1)  # (positions, vocabulary)
     # Both divergences at once: sum p1 (log p1 - log p2) + p2 (log p2 - log p1).
     return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
 
 def _twice(batch: Batch) -> Batch:
-    """Every sentence and, after all of them, its copy."""
+    """The batch followed by its copy."""
     names = ("source", "source_mask", "target_input", "target_output")
     return replace(batch, **{name: getattr(batch, name).repeat(2, 1) for name in names})
