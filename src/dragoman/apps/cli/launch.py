@@ -26,7 +26,7 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
 from torch.distributed.elastic.rendezvous import RendezvousError, RendezvousParameters
 from torch.distributed.elastic.rendezvous.registry import get_rendezvous_handler
 
-from dragoman.apps.cli.main import BROKEN_PIPE
+from dragoman.apps.cli.streams import BROKEN_PIPE
 from dragoman.core.errors import ConfigError, InterruptedRunError, WorkerError
 from dragoman.core.files import read_json
 

@@ -26,7 +26,7 @@ from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
 from dragoman.apps.cli.show_commands import show
-from dragoman.apps.cli.streams import discard, guarded_streams, open_closed_streams
+from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.cli.translation_commands import score, translate
 from dragoman.apps.progress import quiet_option, write_line
@@ -36,7 +36,6 @@ UNEXPECTED = 1
 INTERRUPTED = 128 + signal.SIGINT
 # As worded by PyTorch, on CPU and GPU, and by the operating system.
 _OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|Cannot allocate")
-BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
 COMPLETION = "_DRAGOMAN_COMPLETE"
 """The variable by which a shell asks for completions; see docs/command-line.md."""
 

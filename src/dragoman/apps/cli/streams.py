@@ -16,6 +16,9 @@ from typing import Any
 
 from dragoman.core.errors import StorageError
 
+BROKEN_PIPE = 141  # 128 + SIGPIPE, which some systems lack
+"""The exit code of a command whose output nobody reads any more."""
+
 
 def open_closed_streams() -> None:
     """Reopen closed standard streams (``<&-``, ``>&-``) so that using them fails.
