@@ -31,7 +31,7 @@ def _sizes(context: click.Context, option: click.Parameter, value: str) -> tuple
     numbers = rising_numbers(context, option, value)
     if len(numbers) < _FEWEST or numbers[0] < 2 or numbers[-1] > _LARGEST:
         raise click.BadParameter(
-            f"{value!r:.80} is not {_FEWEST} or more rising numbers from 2 to {_LARGEST:,}"
+            f"{value!r:.80} is not {_FEWEST} or more increasing numbers from 2 to {_LARGEST:,}"
         )
     return numbers
 
