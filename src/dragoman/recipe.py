@@ -55,7 +55,8 @@ class DataConfig(Config):
     sampling_temperature: float | None = Field(None, ge=1, le=1000)
     """Temperature for mixing directions of unequal size: a direction with n pairs is sampled in
     proportion to n to the power 1/temperature (Arivazhagan et al. 2019, who use 5). The largest is
-    seen as its weights say and the others more often. By default weights alone decide."""
+    seen as its weights say and the others more often. Directions within one language, such as
+    copies, are mixed among themselves. By default weights alone decide."""
     dev: DevSets
     """Pairs that decide when to stop and which checkpoint is best; never trained on. With several
     sets by name, such as one per direction, the mean of their figures decides."""

@@ -89,6 +89,13 @@ class TestBudget:
         steps = one.experiment.config.training.max_steps
         assert steps == pytest.approx(180, rel=0.05)  # the clock says a second a step
 
+    def test_an_empty_first_epoch_is_refused(
+        self, recipes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("dragoman.data.batches.Batches.windows", lambda self, epoch: 0)
+        with pytest.raises(ConfigError, match="the first epoch shows no pair; raise the weights"):
+            planned(recipes[:1], tmp_path, Budget(flops=FLOPS))
+
     def test_without_one_a_recipe_has_its_own(self, recipes: list[Path], tmp_path: Path) -> None:
         (one,) = planned(recipes[:1], tmp_path, Budget())
         assert one.experiment.config == read_experiment(recipes[0])

@@ -287,6 +287,17 @@ class TestSampling:
         assert batch.source[0].tolist() == [*ids, EOS]
 
 
+@pytest.mark.parametrize("sampling", [0.0, 0.5])
+def test_an_epoch_may_show_nothing(
+    store_of: Callable[..., Store], vocabularies: Vocabularies, sampling: float
+) -> None:
+    ids = vocabularies.source.encode("ein hund")
+    store = store_of([(ids, ids)] * 2, [(2, 0.5)])
+    batches = Batches(store, 100, seed=1, vocabularies=vocabularies, sampling=sampling)
+    counts = [sum(map(len, rows_of(batches.epoch(epoch)))) for epoch in range(4)]
+    assert counts == [0, 2, 0, 2]
+
+
 def test_batches_can_be_prefetched(
     store_of: Callable[..., Store], pairs_of: Callable[..., Pairs]
 ) -> None:

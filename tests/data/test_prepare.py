@@ -105,6 +105,30 @@ class TestContent:
             assert batch.source.tolist() == [[EOS], [EOS]]
             assert batch.source_mask.all()
 
+    @pytest.mark.parametrize("before", [[], [{"kind": "case", "to": "lower", "share": 0.5}]])
+    def test_the_languages_of_a_part_are_those_that_training_sees(
+        self, tmp_path: Path, vocabularies: Vocabularies, before: list[dict[str, object]]
+    ) -> None:
+        """Whether a copy runs now or in each epoch; tags are those of the stored sources."""
+        (tmp_path / "b").write_text("das haus\n", encoding="utf-8")
+        sides = [{**one, "sides": "target"} for one in before]
+        values = {"target": str(tmp_path / "b"), "transforms": [*sides, {"kind": "copy"}]}
+        part = CorpusPart.model_validate(values).resolved("en", "de")
+        for _ in range(2):  # made, then opened
+            store, _ = prepare(tmp_path / "data", [part], vocabularies, ALL, max_pieces=100)
+            (stored,) = store.parts
+            assert (stored.source_language, stored.target_language) == ("de", "de")
+            assert stored.tags == ()
+
+    def test_text_without_a_source_comes_from_no_language(
+        self, tmp_path: Path, vocabularies: Vocabularies
+    ) -> None:
+        """A language model of German and French has no direction within German."""
+        (tmp_path / "b").write_text("das haus\n", encoding="utf-8")
+        part = CorpusPart(target=str(tmp_path / "b")).resolved("de", "de")
+        store, _ = prepare(tmp_path / "data", [part], vocabularies, ALL, max_pieces=100)
+        assert (store.parts[0].source_language, store.parts[0].target_language) == ("source", "de")
+
     def test_held_out_pairs_are_left_out(
         self, tmp_path: Path, corpus_of: Corpus, vocabularies: Vocabularies
     ) -> None:

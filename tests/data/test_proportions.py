@@ -73,6 +73,15 @@ def test_a_temperature_tempers_directions_and_keeps_what_is_within_them() -> Non
     assert mixed_weights(parts, 2.0) == pytest.approx([1.0, 2.0, 10.0, 1.0])
 
 
+def test_copies_are_tempered_among_themselves() -> None:
+    """A few lines of auto-encoding do not become as frequent as a large translation direction."""
+    parts = stored(("de", 1000, 1.0), ("de", 8, 1.0), ("fr", 10, 1.0), ("fr", 2, 1.0))
+    for copied in (1, 3):
+        language = parts[copied].target_language
+        parts[copied] = parts[copied].model_copy(update={"source_language": language})
+    assert mixed_weights(parts, 2.0) == pytest.approx([1.0, 1.0, 10.0, 2.0])
+
+
 def test_an_epoch_shows_what_the_temperature_says(tmp_path: Path) -> None:
     pairs = [([5], [6])] * 110
     store = write_store(tmp_path, pairs, [(100, 1.0), (10, 1.0)])

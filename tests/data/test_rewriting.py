@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from dragoman.data.batches import Batch, Batches
 from dragoman.data.prepare import prepare
+from dragoman.data.rewriting import Rewriter
 from dragoman.data.store import Store
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart
-from dragoman.text.vocabulary import EOS, PAD, Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary import EOS, PAD, Vocabularies, Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
 WORDS = ("ein", "das", "haus", "baum", "hund", "katze", "läuft", "schläft", "gern", "heute", "nie")
@@ -169,6 +171,82 @@ def test_unknown_pieces_and_what_becomes_too_long_stay(
         batches = Batches(store, 100, seed=1, vocabularies=vocabularies, parts=[part])
         ((_, source, _),) = shown(batches.epoch(0))
         assert source == [*store.source(0).tolist(), EOS]
+
+
+@pytest.mark.parametrize("room", [0, 1, 2, 100])
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_pair_that_becomes_too_long_keeps_its_tag(
+    tmp_path: Path, vocabularies: Vocabularies, room: int, copied: bool
+) -> None:
+    """Only what is drawn is given up; where the tag does not fit, the end of the source is."""
+    (tmp_path / "a.tsv").write_text("en\tde\nbaum haus nie\tbaum haus nie\n", encoding="utf-8")
+    (tmp_path / "b.de").write_text("baum haus nie\n", encoding="utf-8")
+    pieces = vocabularies.source.encode("baum haus nie")
+    tag = vocabularies.source.encode("<2de>")
+    assert len(tag) == 2
+    upper: dict[str, Any] = {"kind": "case", "to": "upper", "share": 0.999}
+    values: dict[str, Any] = (
+        {"target": str(tmp_path / "b.de"), "transforms": [upper, {"kind": "copy"}]}
+        if copied
+        else {"path": str(tmp_path / "a.tsv"), "source": "en", "target": "de"}
+        | {"transforms": [upper]}
+    )
+    values["transforms"].append({"kind": "tag"})
+    upper["sides"] = "both"
+    part = CorpusPart.model_validate(values).resolved("en", "de")
+    longest = len(pieces) + room
+    store, _ = prepare(
+        tmp_path / "data", [part], vocabularies, CleaningConfig(), max_pieces=longest
+    )
+    batches = Batches(store, 100, seed=1, vocabularies=vocabularies, parts=[part])
+    ((_, source, target),) = shown(batches.epoch(0))
+    if room == 100:
+        assert source[:2] == tag
+        assert source[2:-1] != pieces
+    else:
+        assert source == [*[*tag, *pieces][:longest], EOS]
+        assert target == [*pieces, EOS]
+
+
+def test_text_without_a_source_changes_too(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    (tmp_path / "b").write_text("HAUS\n", encoding="utf-8")
+    lower = {"kind": "case", "to": "lower", "sides": "target", "share": 0.999}
+    part = CorpusPart.model_validate({"target": str(tmp_path / "b"), "transforms": [lower]})
+    pairs = [(f"{one} {one.upper()}", one) for one in WORDS]
+    known = train_vocabularies(pairs, VocabularyConfig(size=70), seed=1)
+    store, _ = prepare(tmp_path / "data", [part], known, CleaningConfig(), max_pieces=9)
+    batches = Batches(store, 100, seed=1, vocabularies=known, parts=[part])
+    ((_, source, target),) = shown(batches.epoch(0))
+    assert (source, target) == ([EOS], [*known.target.encode("haus"), EOS])
+
+
+def test_only_what_changes_is_split_again(
+    made: Made, vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, parts = made([{"kind": "tag"}, {"kind": "noise", "window": 0, "drop": 0.1}])
+    rewriter = Rewriter(store, vocabularies, parts, 1)
+    encoded: list[str] = []
+    decoded: list[list[int]] = []
+    encode, decode = Vocabulary.encode_batch, Vocabulary.decode
+
+    def encode_noted(self: Vocabulary, texts: Sequence[str], **options: Any) -> list[list[int]]:
+        encoded.extend(texts)
+        return encode(self, texts, **options)
+
+    def decode_noted(self: Vocabulary, ids: Iterable[int]) -> str:
+        decoded.append(list(ids))
+        return decode(self, decoded[-1])
+
+    monkeypatch.setattr(Vocabulary, "encode_batch", encode_noted)
+    monkeypatch.setattr(Vocabulary, "decode", decode_noted)
+    rows = np.arange(len(store), dtype=np.int64)
+    sources, lengths = rewriter(rows, np.zeros_like(rows), 0)[0]
+    ends = np.cumsum(lengths)
+    after = [sources[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+    stored = [store.source(row).tolist() for row in range(len(store))]
+    changed = sum(one.tolist() != ids for one, ids in zip(after, stored, strict=True))
+    assert 0 < changed == len(encoded) < len(rows)
+    assert decoded == [ids[2:] for ids in stored]
 
 
 def test_text_that_outgrows_its_batches_is_rewritten_all_the_same(

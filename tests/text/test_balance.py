@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.text.balance import balanced_lines, tempered
 from dragoman.text.corpus import Example, Origin
 from dragoman.text.vocabulary import VocabularyConfig
-from dragoman.text.vocabulary_training import train_weighted_vocabularies
+from dragoman.text.vocabulary_training import counted_lines, train_weighted_vocabularies
 
 sizes = st.dictionaries(st.text(max_size=3), st.floats(1, 1e9), min_size=1, max_size=6)
 
@@ -54,6 +54,17 @@ def test_a_small_direction_keeps_its_place_in_the_sample() -> None:
     weights = {line[:2]: weight for line, weight in targets}
     assert weights["de"] == pytest.approx(5000 / 50)
     assert weights["fr"] == pytest.approx((5000 / 10) ** 0.8)
+
+
+@pytest.mark.parametrize("temperature", [2, 5, 100])
+def test_counts_keep_the_shares_of_very_unequal_languages(temperature: float) -> None:
+    config = VocabularyConfig(balance=temperature)
+    _, targets = counted_lines(pairs(de=50_000, gd=5), config, 1, joint=False)
+    counted: Counter[str] = Counter()
+    for line, count in targets:
+        counted[line[:2]] += count
+    expected = (5 / 50_000) ** (1 / temperature)
+    assert counted["gd"] / counted["de"] == pytest.approx(expected, rel=0.01)
 
 
 def test_a_vocabulary_gives_a_small_language_its_pieces() -> None:

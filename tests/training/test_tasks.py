@@ -175,7 +175,7 @@ def test_a_process_without_a_part_in_a_step_adds_nothing(
 
 
 def test_an_empty_stream_is_an_error_and_no_endless_loop(trainer: MakeTrainer) -> None:
-    with pytest.raises(DataError, match="nothing to learn from"):
+    with pytest.raises(DataError, match="an epoch has no batch; raise the weights"):
         trainer(stream=Reversal(0)).train()
     with pytest.raises(DataError, match="nothing to learn from"):
         Reader(Reversal(3, parts=0), Place()).take()

@@ -207,6 +207,8 @@ class Batches:
         for some ranks.
         """
         plan = self._plan(epoch, window)
+        if not plan:
+            return  # the weights show none of these rows in this epoch
         if self._sampler is None:
             yield from map(self._read, plan[start:])
         else:

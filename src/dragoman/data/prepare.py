@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import atomic_directory, read_json, write_json
@@ -30,7 +31,7 @@ from dragoman.data.store import (
 )
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.cleaning_report import CountedLines, PartReport
-from dragoman.text.corpus import CorpusPart, Example, part_labels
+from dragoman.text.corpus import CorpusPart, Direction, Example, part_labels
 from dragoman.text.vocabulary import Vocabularies
 
 REPORT = "report.json"
@@ -200,7 +201,7 @@ def _ranges(parts: Sequence[CorpusPart], kept: Sequence[int]) -> list[StoredPart
     ranges = []
     start = 0
     for part, label, count in zip(parts, part_labels(parts), kept, strict=True):
-        direction = part.prepared_direction
+        direction = _stored_direction(part)
         ranges.append(
             StoredPart(
                 name=label,
@@ -212,6 +213,18 @@ def _ranges(parts: Sequence[CorpusPart], kept: Sequence[int]) -> list[StoredPart
         )
         start += count
     return ranges
+
+
+def _stored_direction(part: CorpusPart) -> Direction:
+    """The languages that training sees, and the tags in front of the stored sources.
+
+    Transforms that run in each epoch may change the languages, as a copy does, and add tags.  Text
+    without a source comes from no language, whatever the run's source language.
+    """
+    changed: dict[str, Any] = {"tags": part.prepared_direction.tags}
+    if not part.gives_source:
+        changed["source_language"] = "source"
+    return part.direction.model_copy(update=changed)
 
 
 def _open_if_current(
@@ -229,7 +242,7 @@ def _open_if_current(
     if manifest.settings != settings or not same_content(manifest.inputs, inputs):
         return None
     described = [
-        stored.model_copy(update=dict(part.prepared_direction))
+        stored.model_copy(update=dict(_stored_direction(part)))
         for stored, part in zip(manifest.parts, parts, strict=True)
     ]
     if described != manifest.parts:

@@ -54,6 +54,9 @@ def mixed_weights(parts: Sequence[StoredPart], temperature: float | None) -> lis
     largest is shown as often as its weights say, and the others more often (Arivazhagan et al.
     2019, arXiv:1907.05019, section 4.2).
 
+    Directions within one language, such as copies, are tempered among themselves: otherwise a few
+    copied lines would be shown nearly as often as all the pairs of a large translation direction.
+
     Args:
         parts: parts of the store.
         temperature: T; None leaves the weights as they are.
@@ -61,13 +64,14 @@ def mixed_weights(parts: Sequence[StoredPart], temperature: float | None) -> lis
     weights = [part.weight for part in parts]
     if temperature is None:
         return weights
-    sizes: dict[tuple[str, str], float] = defaultdict(float)
+    translated: dict[tuple[str, str], float] = defaultdict(float)
+    within_one: dict[tuple[str, str], float] = defaultdict(float)
     for part in parts:
         if part.stop > part.start:
-            sizes[part.source_language, part.target_language] += (
-                part.stop - part.start
-            ) * part.weight
-    factors = tempered(sizes, temperature)
+            source, target = part.source_language, part.target_language
+            sizes = within_one if source == target else translated
+            sizes[source, target] += (part.stop - part.start) * part.weight
+    factors = tempered(translated, temperature) | tempered(within_one, temperature)
     return [
         weight * factors.get((part.source_language, part.target_language), 1.0)
         for weight, part in zip(weights, parts, strict=True)

@@ -7,8 +7,8 @@ function of (seed, epoch, row, how often the epoch showed the row before).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from random import Random
 
@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.data.store import Store, StoredPart
-from dragoman.text.corpus import CorpusPart, Example, Origin
+from dragoman.text.corpus import CorpusPart, Direction, Example, Origin
 from dragoman.text.tags import tagged
 from dragoman.text.transforms import TransformConfig, transformed
-from dragoman.text.vocabulary import UNK, Vocabularies
+from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
 
 IntArray = npt.NDArray[np.int64]
 Sentences = tuple[npt.NDArray[np.integer], IntArray]
@@ -31,9 +31,18 @@ class _Part:
     """A part whose rows change."""
 
     stored: StoredPart
+    direction: Direction
+    """That of the stored rows."""
     transforms: Sequence[TransformConfig]
+    uses_target: bool
+    """Whether a transform reads or changes the target; otherwise its text is not needed."""
     prefix: int
     """Ids of the tags that its stored sources begin with."""
+
+    def without_draws(self, example: Example) -> Example:
+        """The example after those of its transforms that draw nothing."""
+        steady = (transform for transform in self.transforms if not transform.is_random)
+        return _changed(example, steady, Random(0))
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class _Row:
 
     place: int
     """Position among the requested rows."""
+    part: _Part
     source_ids: list[int]
     """Stored, without tags."""
     target_ids: list[int]
@@ -63,20 +73,32 @@ class Rewriter:
         self, store: Store, vocabularies: Vocabularies, parts: Sequence[CorpusPart], seed: int
     ) -> None:
         self._store, self._vocabularies, self._seed = store, vocabularies, seed
+        self._heads: dict[tuple[str, ...], list[int]] = {}
         self._parts = {
-            number: _Part(stored, part.epoch_transforms, self._length(stored.tags))
+            number: _Part(
+                stored,
+                part.prepared_direction,
+                part.epoch_transforms,
+                any(transform.uses_target for transform in part.epoch_transforms),
+                len(self._head(stored.tags)),
+            )
             for number, (stored, part) in enumerate(zip(store.parts, parts, strict=True))
             if part.epoch_transforms
         }
 
-    def _length(self, tags: Sequence[str]) -> int:
-        return len(self._vocabularies.source.encode(tagged(tags, "")))
+    def _head(self, tags: tuple[str, ...]) -> list[int]:
+        """Ids of ``tags``."""
+        if tags not in self._heads:
+            self._heads[tags] = self._vocabularies.source.encode(tagged(tags, ""))
+        return self._heads[tags]
 
     def __call__(self, rows: IntArray, shown: IntArray, epoch: int) -> tuple[Sentences, Sentences]:
         """Sources and targets of ``rows`` in ``epoch``.
 
-        A side that holds an unknown piece, whose text is lost, keeps its words; a pair that would
-        have no piece on a side, or more than the store's maximum, stays as stored.
+        A side that holds an unknown piece, whose text is lost, keeps its words.  A pair that would
+        have more pieces on a side than the store's maximum, or none, is changed only by the
+        transforms that draw nothing; if that does not fit either, its words stay as stored, behind
+        the tags of these transforms, and the end of the source is cut off.
 
         Args:
             rows: ``(rows,)``.
@@ -85,14 +107,34 @@ class Rewriter:
         """
         sources = _lists(self._store.gather("source", rows))
         targets = _lists(self._store.gather("target", rows))
-        changed = list(self._changed(rows, shown, epoch, sources, targets))
-        longest = self._store.manifest.max_pieces
-        for row, source, target in zip(changed, *self._encoded(changed), strict=True):
-            if min(len(source), len(target)) > 0 and max(len(source), len(target)) <= longest:
+        unfit: list[_Row] = []
+        for row, source, target in self._encoded(
+            list(self._changed_rows(rows, shown, epoch, sources, targets))
+        ):
+            if self._fits(row, source, target):
                 sources[row.place], targets[row.place] = source, target
+            else:
+                unfit.append(replace(row, after=row.part.without_draws(row.before)))
+        for row, source, target in self._encoded(unfit):
+            if self._fits(row, source, target):
+                sources[row.place], targets[row.place] = source, target
+            else:
+                sources[row.place] = self._cut(row, source)
         return _flat(sources), _flat(targets)
 
-    def _changed(
+    def _fits(self, row: _Row, source: list[int], target: list[int]) -> bool:
+        """Whether a changed pair may be trained on."""
+        longest = self._store.manifest.max_pieces
+        is_full = bool(target and (source or not row.after.source))
+        return is_full and max(len(source), len(target)) <= longest
+
+    def _cut(self, row: _Row, source: list[int]) -> list[int]:
+        """The stored words behind new tags, without what is too much at the end."""
+        head = self._head(row.after.tags)
+        body = row.source_ids or source[len(head) :]
+        return [*head, *body][: self._store.manifest.max_pieces]
+
+    def _changed_rows(
         self,
         rows: IntArray,
         shown: IntArray,
@@ -107,35 +149,57 @@ class Rewriter:
         ):
             if (part := self._parts.get(number)) is None:
                 continue
-            stored, ids = part.stored, sources[place][part.prefix :]
-            line = row - stored.start
+            ids, line = sources[place][part.prefix :], row - part.stored.start
             before = Example(
                 self._vocabularies.source.decode(ids),
-                self._vocabularies.target.decode(targets[place]),
-                stored.source_language,
-                stored.target_language,
-                stored.tags,
-                Origin(stored.name, line),
+                self._vocabularies.target.decode(targets[place]) if part.uses_target else "",
+                part.direction.source_language,
+                part.direction.target_language,
+                part.stored.tags,
+                Origin(part.stored.name, line),
             )
             rng = Random(_seed(self._seed, epoch, number, line, times))
-            after = transformed(before, part.transforms, rng)
-            assert after is not None, "transforms that drop examples run before training"
+            after = _changed(before, part.transforms, rng)
             if after[:2] != before[:2] or after.tags != before.tags:
-                yield _Row(place, ids, targets[place], before, after)
+                yield _Row(place, part, ids, targets[place], before, after)
 
-    def _encoded(self, rows: list[_Row]) -> tuple[list[list[int]], list[list[int]]]:
-        """Ids of the two sides of changed rows."""
-        source, target = self._vocabularies
-        heads = source.encode_batch([tagged(row.after.tags, "") for row in rows])
-        sources = source.encode_batch([row.after.source for row in rows])
-        targets = target.encode_batch([row.after.target for row in rows])
-        for number, row in enumerate(rows):
-            if row.after.source == row.before.source or UNK in row.source_ids:
-                sources[number] = row.source_ids
-            if row.after.target == row.before.target or UNK in row.target_ids:
-                targets[number] = row.target_ids
-        bodies = zip(heads, sources, strict=True)
-        return [[*head, *body] for head, body in bodies], targets
+    def _encoded(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[int], list[int]]]:
+        """Rows with the ids of their changed sides."""
+        sources = _split_again(
+            self._vocabularies.source,
+            [(row.source_ids, row.before.source, row.after.source) for row in rows],
+        )
+        targets = _split_again(
+            self._vocabularies.target,
+            [(row.target_ids, row.before.target, row.after.target) for row in rows],
+        )
+        for row, source, target in zip(rows, sources, targets, strict=True):
+            yield row, [*self._head(row.after.tags), *source], target
+
+
+def _changed(example: Example, transforms: Iterable[TransformConfig], rng: Random) -> Example:
+    after = transformed(example, transforms, rng)
+    assert after is not None, "transforms that drop examples run before training"
+    return after
+
+
+def _split_again(
+    vocabulary: Vocabulary, sentences: Sequence[tuple[list[int], str, str]]
+) -> list[list[int]]:
+    """Ids of sentences, given as their stored ids and their text before and after.
+
+    Stored ids are kept where the text is the same, or was lost in an unknown piece.
+    """
+    ids = [stored for stored, _, _ in sentences]
+    places = [
+        place
+        for place, (stored, before, after) in enumerate(sentences)
+        if after != before and UNK not in stored
+    ]
+    texts = [sentences[place][2] for place in places]
+    for place, new in zip(places, vocabulary.encode_batch(texts), strict=True):
+        ids[place] = new
+    return ids
 
 
 def _seed(*key: int) -> int:

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 _FINENESS = 2520  # all numbers up to 10 divide it
+_FINEST = 2.0**40
 
 
 class Reservoir(Generic[Item]):
@@ -43,13 +44,22 @@ class Reservoir(Generic[Item]):
             self.items = [self.items[place] for place in kept]
 
 
-def whole_counts(weights: Iterable[float]) -> dict[float, int]:
+def whole_counts(weights: Iterable[float], smallest: int = 1) -> dict[float, int]:
     """The smallest whole numbers in the proportions of positive weights.
 
     They are rounded to the nearest 2520th of the largest weight, and are at least that much.
+
+    Args:
+        weights: the weights, above 0.
+        smallest: weights are rounded more finely where the smallest would otherwise count less
+            than this; 100 keeps every weight within half a percent.  The largest count stays below
+            2**40.
     """
     different = set(weights)
     largest = max(different, default=1.0)
-    scaled = {weight: max(1, round(_FINENESS * (weight / largest))) for weight in different}
+    fineness: float = _FINENESS
+    if smallest > 1 and different:
+        fineness = max(fineness, min(smallest * (largest / min(different)), _FINEST))
+    scaled = {weight: max(1, round(fineness * (weight / largest))) for weight in different}
     divisor = math.gcd(*scaled.values())
     return {weight: count // divisor for weight, count in scaled.items()}

@@ -36,6 +36,7 @@ Counted = tuple[str, int]
 _TRAINING_THREADS = 16
 _COUNTED: dict[str, Any] = {"input_format": "tsv"}
 _ANY_SIZE: dict[str, Any] = {"hard_vocab_limit": False}
+_SMALLEST_COUNT = 100  # of a line where languages are balanced: within half a percent of its weight
 _LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece drops longer lines silently
 
 
@@ -97,7 +98,8 @@ def counted_lines(
         targets = [(pair[1], counts[weight]) for pair, weight in sample.items]
         return sources, targets
     sides = balanced_lines(pairs, config.balance, config.training_pairs, seed, joint=joint)
-    counts = whole_counts(weight for side in sides for _, weight in side)
+    weights = (weight for side in sides for _, weight in side)
+    counts = whole_counts(weights, smallest=_SMALLEST_COUNT)
     counted = [[(line, counts[weight]) for line, weight in side] for side in sides]
     return counted[0], counted[1]
 

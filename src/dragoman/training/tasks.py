@@ -127,6 +127,9 @@ def _steps(stream: Stream, place: Place) -> Iterator[tuple[list[Batch] | None, P
                 yield batches, Place(epoch, window, taken)
             start = 0
         if not taken:
-            raise DataError("there is nothing to learn from: an epoch has no batch")
+            raise DataError(
+                "there is nothing to learn from: an epoch has no batch; raise the weights in "
+                "data.train, or add text"
+            )
         yield None, Place(epoch + 1)
         first = start = 0

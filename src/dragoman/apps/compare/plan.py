@@ -188,6 +188,10 @@ def _tokens_per_step(experiment: Experiment, prepared: Prepared) -> float:
     stream = experiment.tasks(prepared, World.alone())[0].stream
     steps = chain.from_iterable(stream.window(0, window) for window in range(stream.windows(0)))
     sizes = [sum(b.target_tokens for b in step) for step in islice(steps, _COUNTED_STEPS)]
+    if not sizes:
+        raise ConfigError(
+            "data.train: the first epoch shows no pair; raise the weights until each shows some"
+        )
     return sum(sizes) / len(sizes)
 
 

@@ -20,6 +20,11 @@ class CaseConfig(SharedTransform):
     sides: Literal["source", "target", "both"] = "source"
     """Sides to change."""
 
+    @property
+    def uses_target(self) -> bool:
+        """Unless only the source changes."""
+        return self.sides != "source"
+
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with one or both sides in another case."""
         if not self.draws(rng):

@@ -29,6 +29,11 @@ class TransformConfig(Config):
         return False
 
     @property
+    def uses_target(self) -> bool:
+        """Whether it reads or changes the target; if not, it may be given an empty one."""
+        return True
+
+    @property
     def makes_source(self) -> bool:
         """Whether it gives a source to examples that have none."""
         return False

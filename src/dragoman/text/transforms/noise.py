@@ -48,6 +48,11 @@ class NoiseConfig(SharedTransform):
         """Always."""
         return True
 
+    @property
+    def uses_target(self) -> bool:
+        """Never."""
+        return False
+
     def symbols(self, direction: Direction) -> Iterator[str]:
         """The mask symbol, if words are masked."""
         if self.mask:

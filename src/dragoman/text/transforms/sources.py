@@ -50,6 +50,11 @@ class DummySourceConfig(TransformConfig):
         return check_tags((symbol,))[0]
 
     @property
+    def uses_target(self) -> bool:
+        """Never."""
+        return False
+
+    @property
     def makes_source(self) -> bool:
         """A symbol."""
         return True

@@ -26,6 +26,11 @@ class TagConfig(SharedTransform):
     def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
         return check_tags(tags)
 
+    @property
+    def uses_target(self) -> bool:
+        """Never: the target language is not read from the text."""
+        return False
+
     def symbols(self, direction: Direction) -> Iterator[str]:
         """The tags that it puts in front."""
         yield from self.tags or (language_tag(direction.target_language),)
