@@ -86,6 +86,8 @@ def test_a_recipe_is_read_as_the_command_line_reads_it(recipe: Path, tmp_path: P
         dragoman.read_recipe(None)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="expected the path of a run directory"):
         dragoman.train(recipe, None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"observe: expected a function, found 3 \(int\)"):
+        dragoman.train(recipe, tmp_path / "run", observe=3)  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()
 
 
@@ -114,6 +116,8 @@ def test_scores_are_those_of_the_command_line_by_metric() -> None:
         ((["one"], ["one", None]), UsageError, "reference 2: expected a string, found None"),
         ((["one"], []), DataError, "reference 1 has 0"),
         (([], []), DataError, "nothing to score"),
+        ((["one"], ["one"], None), UsageError, "metrics: expected a list of names, found None"),
+        ((["one"], ["one"], 3), UsageError, r"metrics: expected .*, found 3 \(int\)"),
         ((["one"], ["one"], ["blue"]), ConfigError, "metrics.0: Input should be 'bleu', 'chrf'"),
     ],
 )

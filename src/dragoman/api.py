@@ -88,8 +88,9 @@ def train(
         TrainingError: the loss stays non-finite.
         StorageError: the disk refuses.
         InterruptedRunError: a signal came; everything learned is saved.
+        UsageError: an argument has the wrong type.
     """
-    from dragoman.core.arguments import check_path
+    from dragoman.core.arguments import check_function, check_path
     from dragoman.core.errors import UsageError
     from dragoman.evaluation.metrics import check_installed
     from dragoman.experiment import Experiment
@@ -99,6 +100,8 @@ def train(
     from dragoman.validation import read_scores
 
     directory = check_path(run, "run directory")
+    if observe is not None:
+        check_function(observe, "observe")
     if not isinstance(recipe, ExperimentConfig):
         recipe = read_recipe(recipe, settings)
     elif settings:
@@ -132,13 +135,14 @@ def evaluate(
         DataError: there are no lines, or their numbers differ.
         ConfigError: a metric or an option does not exist.
         MissingExtraError: the tokenizer for Japanese or Korean is not installed.
-        UsageError: a line is not a string.
+        UsageError: a line is not a string, or ``metrics`` is no list of names.
     """
-    from dragoman.core.arguments import check_lines
+    from dragoman.core.arguments import check_lines, check_list
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 
-    chosen = [metrics] if isinstance(metrics, str) else list(metrics)
+    one = isinstance(metrics, str)
+    chosen = [metrics] if one else list(check_list(metrics, "metrics", "names"))
     config = parse(EvaluationConfig, {"metrics": chosen, **options}, "evaluate")
     lines = list(check_lines(hypotheses, "hypothesis"))
     several = isinstance(references, (list, tuple)) and not isinstance(

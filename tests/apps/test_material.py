@@ -112,6 +112,37 @@ def test_what_is_not_clear(
         find(folder, *names, **choices)
 
 
+@pytest.mark.parametrize(
+    ("names", "choices"),
+    [
+        (["two.tsv", "three.tsv"], {}),
+        (["a.jsonl", "train.de"], {}),
+        (["train.en", "a.po"], {"source": "en", "target": "ko"}),
+        (["text.txt", "other"], {"source": "en", "target": "de", "file_format": "tsv"}),
+        (["train.en", "train.de"], {"dev": ["two.tsv", "three.tsv"]}),
+        (["two.tsv"], {"test": ["two.tsv", "three.tsv"]}),
+    ],
+)
+def test_two_files_that_each_have_both_sides_are_refused(
+    names: list[str], choices: dict[str, Any], folder: Path
+) -> None:
+    with pytest.raises(ConfigError, match=r"file has both sides; .* say --format plain"):
+        find(folder, *names, **choices)
+
+
+def test_plain_files_may_have_the_suffix_of_another_format(folder: Path) -> None:
+    sides = {"source": "en", "target": "de", "file_format": "plain"}
+    found = find(folder, "two.tsv", "three.tsv", **sides)
+    assert texts(found) == ("en", "de", "english\tgerman", "id\tko\ten")
+
+
+def test_a_format_named_for_one_file_leaves_two_plain_ones_plain(folder: Path) -> None:
+    (folder / "text.txt").write_text("en\tde\na\tb\n")
+    material = find(folder, "text.txt", file_format="tsv", dev=["val.en", "val.de"])
+    assert material.dev is not None
+    assert next(read_pairs(material.dev))[:2] == ("v", "w")
+
+
 def test_files_that_are_none(folder: Path) -> None:
     with pytest.raises(DataError, match=r"train\.fr: no such file"):
         find(folder, "train.en", "train.fr")

@@ -425,3 +425,14 @@ def test_a_translator_gives_each_caller_what_it_would_give_it_alone(tmp_path: Pa
             assert str(found[1]).startswith("line 2: ")
 
     asyncio.run(too_long())
+
+
+def test_a_translator_that_raises_stop_iteration_leaves_no_caller_waiting() -> None:
+    async def main() -> None:
+        async with batching(Fake(failure=StopIteration("mine"))) as batcher:
+            for lines in (["a"], ["b", "c"]):
+                with pytest.raises(RuntimeError, match="the translator raised StopIter") as caught:
+                    await batcher.translate(lines)
+                assert isinstance(caught.value.__cause__, StopIteration)
+
+    run(main())

@@ -177,6 +177,13 @@ def test_what_it_cannot_do_is_told(
     assert message in one_error(outcome, 2)
 
 
+def test_a_call_for_an_exact_end_is_refused_too(model: Path) -> None:
+    translator = load(model, workers=1)
+    assert translator.translate(["the"], early_end="quick") == translator.translate(["the"])
+    with pytest.raises(ConfigError, match="without early_end exact; leave it out"):
+        translator.translate(["the"], early_end="exact")
+
+
 def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     outcome = dragoman("translate", model, model, "--engine", "ctranslate2", stdin=b"the\n")
     assert "does not support ensembles" in one_error(outcome, 2)

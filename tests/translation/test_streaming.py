@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,12 @@ def test_a_prefix_that_cannot_be_written_costs_its_own_line(translator: Translat
     found = translator.translate_nbest(["a b"] * 4, prefix=prefix)
     reasons = [best.refused or "" for best, *_ in found]
     assert (reasons[0], reasons[3]) == ("", "")
-    assert reasons[1].startswith("line 2: prefix '\u2047 b': the target vocabulary lacks")
+    assert reasons[1].startswith("line 2: prefix '\u2603 b': the target vocabulary lacks")
+    assert "'\u2047 b'" in reasons[1]
     assert reasons[2].startswith("line 3: prefix: 2000 pieces are more than")
     with pytest.raises(DataError, match="line 2: prefix"):
         translator.translate(["a"] * 2, prefix=prefix[:2])
+    assert translator.translate(["", " "], prefix=prefix[1:3]) == ["", ""]
 
 
 def test_prefixes_and_numbers_are_one_for_each_line(translator: Translator) -> None:
@@ -87,6 +90,17 @@ def test_prefixes_and_numbers_are_one_for_each_line(translator: Translator) -> N
         translator.translate(["a", "b"], prefix=["a"])
     with pytest.raises(DataError, match="numbers: found 1, fewer than there are lines"):
         translator.translate(["a", "b"], numbers=[3])
+    with pytest.raises(DataError, match="prefixes: found more than the 1 lines; give one per line"):
+        translator.translate(["a"], prefix=["a", "b"])
+    with pytest.raises(DataError, match="prefixes: found more than the 0 lines"):
+        translator.translate([], prefix=iter(["a"]))
+    with pytest.raises(DataError, match="numbers: found more than the 1 lines; give one per line"):
+        translator.translate(["a"], numbers=[3, 4])
+    assert len(translator.translate(["a"], numbers=count(3))) == 1
+    with pytest.raises(UsageError, match=r"numbers: expected a list .*, found 5 \(int\)"):
+        translator.stream(["a"], numbers=5)
+    with pytest.raises(UsageError, match=r"progress: expected a function, found 3 \(int\)"):
+        translator.stream(["a"], progress=3)
     with pytest.raises(UsageError, match="numbers: expected whole numbers from 0 on, found -1"):
         translator.translate(["a"], numbers=[-1])
     with pytest.raises(UsageError, match=r"prefix 1: expected a string, found 3 \(int\)"):
@@ -157,10 +171,8 @@ def test_lines_come_back_in_order_whatever_is_taken_ahead(
         lines, buffer_lines=buffer, batch_tokens=tokens, beam=1, progress=counts.append
     )
     assert found == lines
-    assert counts == sorted(counts)
-    assert not counts or counts[-1] <= len(lines)
-    if lines and lines[-1]:
-        assert counts[-1] == len(lines)
+    assert counts == sorted({*counts})
+    assert counts[-1:] == [len(lines)][: len(lines)]
 
 
 def test_batches_of_the_next_buffer_are_taken_while_others_are_at_work(
@@ -185,6 +197,16 @@ def test_refused_and_empty_lines_keep_their_places(
     assert [n for n, (best, *_) in enumerate(found) if best.refused] == [4]
 
 
+@pytest.mark.parametrize("last", [["", ""], ["a " * 2000] * 2])
+def test_progress_reaches_the_end_when_the_last_lines_need_no_search(
+    last: list[str], translator: Translator
+) -> None:
+    for lines in (last, ["a", "b", *last]):
+        counts = list[int]()
+        translator.translate_nbest(lines, buffer_lines=2, progress=counts.append)
+        assert counts[-1] == len(lines)
+
+
 def test_memory_is_bounded_and_a_line_alone_is_answered_at_once(translator: Translator) -> None:
     read = 0
 
@@ -207,16 +229,17 @@ def test_memory_is_bounded_and_a_line_alone_is_answered_at_once(translator: Tran
         assert read == answered
 
 
+@pytest.mark.parametrize("buffer", [1, 2, 3, 99])
 @pytest.mark.parametrize("ahead", [1, 4])
 def test_what_came_before_an_error_of_the_lines_is_translated(
-    ahead: int, translator: Translator
+    ahead: int, buffer: int, translator: Translator
 ) -> None:
     def broken() -> Iterator[str]:
         yield from ["a", "b", "c", "d"]
         raise LookupError("mine")
 
     engine = with_engine(translator, Ahead(ahead))
-    stream = engine.stream(broken(), buffer_lines=2, batch_tokens=2, beam=1)
+    stream = engine.stream(broken(), buffer_lines=buffer, batch_tokens=2, beam=1)
     assert [next(stream) for _ in range(4)] == ["a", "b", "c", "d"]
     with pytest.raises(LookupError, match="mine"):
         next(stream)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.corpus import CorpusPart
-from dragoman.text.formats import FormatError, file_formats, format_named, format_of
+from dragoman.text.formats import Format, FormatError, file_formats, format_named, format_of
 from dragoman.text.language_codes import is_language_tag
 from dragoman.text.sides import language_of_file
 
@@ -100,7 +100,10 @@ def _beside(
         sides = (train.source, train.target)
     else:
         sides = names
-    return _part(files, Choice(*sides, choice.format))[0]
+    told = choice.format
+    if train.path is not None and len(files) == 2 and all(map(language_of_file, files)):
+        told = None  # it is told of the training file; the suffixes of these say what they are
+    return _part(files, Choice(*sides, told))[0]
 
 
 def _what_to_give() -> str:
@@ -137,7 +140,17 @@ def _part(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str,
 
 
 def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str, str]]:
-    """Two plain files; their suffixes are the languages unless the user names these."""
+    """Two plain files; their suffixes are the languages unless the user names these.
+
+    Raises:
+        ConfigError: they are no plain files, or the languages are not clear.
+    """
+    for path in files:
+        if (form := _known_format(path, choice)) is not None and form.one_file:
+            raise ConfigError(
+                f"{path}: a {form.name} file has both sides; {_what_to_give()}, and say --format "
+                "plain if their suffixes are of another format"
+            )
     suffixes = [language_of_file(path) for path in files]
     ours = list(files)
     if suffixes[::-1] == [choice.source, choice.target]:
@@ -155,6 +168,16 @@ def _plain(files: Sequence[Path], choice: Choice) -> tuple[CorpusPart, tuple[str
         )
     paths = [str(path.absolute()) for path in ours]
     return CorpusPart(source=paths[0], target=paths[1]), (source, target)
+
+
+def _known_format(path: Path, choice: Choice) -> Format | None:
+    """The format that the user names, or else that of the suffix; None if it is of none."""
+    if choice.format is not None:
+        return format_named(choice.format)
+    try:
+        return format_of(path)
+    except FormatError:
+        return None
 
 
 def _chosen(offered: Sequence[str], choice: Choice, path: Path) -> tuple[str, str]:

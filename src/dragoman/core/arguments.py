@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from dragoman.core.errors import UsageError
 from dragoman.core.problems import shown
+
+Item = TypeVar("Item")
 
 
 def check_text(text: object, name: str) -> str:
@@ -59,6 +62,39 @@ def check_lines(lines: Iterable[str], name: str = "line") -> Iterator[str]:
             f"expected a list of strings or another iterable, found {_described(given)}"
         ) from error
     return (check_text(line, f"{name} {number}") for number, line in enumerate(each, 1))
+
+
+def check_function(function: object, name: str) -> None:
+    """Check that ``function`` can be called.
+
+    Args:
+        function: the value passed.
+        name: its name in the error.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if not callable(function):
+        raise UsageError(f"{name}: expected a function, found {_described(function)}")
+
+
+def check_list(values: Iterable[Item], name: str, items: str) -> Iterator[Item]:
+    """Iterate over ``values``, whose items the caller checks.
+
+    Args:
+        values: the value passed.
+        name: its name in the error.
+        items: what it should be a list of.
+
+    Raises:
+        UsageError: at once, if it is not iterable.
+    """
+    try:
+        return iter(values)
+    except TypeError as error:
+        raise UsageError(
+            f"{name}: expected a list of {items}, found {_described(values)}"
+        ) from error
 
 
 def check_path(path: object, name: str = "model or run") -> Path:

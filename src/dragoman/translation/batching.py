@@ -163,7 +163,8 @@ class RequestBatcher:
             ConfigError: an option does not exist or is out of range.
             UsageError: ``lines`` or ``prefix`` is not a list of strings, or the batcher is closed.
             DataError: there are more lines than the queue can ever hold.
-            Exception: whatever the translator raises for these lines.
+            Exception: whatever the translator raises for these lines; a RuntimeError instead of
+                StopIteration.
         """
         loop = asyncio.get_running_loop()
         request = self._request(lines, prefix, options, loop)
@@ -342,11 +343,20 @@ class RequestBatcher:
             ]
         options["numbers"] = [n for part in parts for n in part.places]
         lines = [part.request.lines[n] for part in parts for n in part.places]
-        call = partial(self._translator.translate_nbest, lines, **options)
+        call = partial(_translated, self._translator, lines, options)
         found = await asyncio.get_running_loop().run_in_executor(self._executor, call)
         if len(found) != len(lines):
             raise WorkerError(f"{len(lines)} lines were given and {len(found)} came back")
         return found
+
+
+def _translated(
+    translator: Translates, lines: list[str], options: dict[str, Any]
+) -> list[list[Translation]]:
+    try:
+        return translator.translate_nbest(lines, **options)
+    except StopIteration as error:  # no future can hold it: its caller would wait for ever
+        raise RuntimeError("the translator raised StopIteration") from error
 
 
 def _expire(answer: asyncio.Future[list[list[Translation]]]) -> None:

@@ -5,7 +5,7 @@ again when its weights have changed.  CTranslate2 then runs the searches; input,
 ranking stay Dragoman's.  Three things differ: probabilities are over the allowed pieces, where
 Dragoman's are over all; an output that is cut off at the length limit counts without the end
 symbol; and search for a sentence ends when ``beam`` hypotheses are finished, as Dragoman's does
-with ``early_end: quick``, whatever ``early_end`` says.
+with ``early_end: quick``, so that a call which asks for ``exact`` is refused.
 """
 
 from __future__ import annotations
@@ -122,6 +122,11 @@ class CTranslate2Engine:
             raise ConfigError(
                 "the engine ctranslate2 has no coverage penalty; leave out --engine, or set "
                 "search.coverage_penalty to 0"
+            )
+        if config.early_end == "exact":
+            raise ConfigError(
+                "the engine ctranslate2 ends by its own rule, without early_end exact; leave it "
+                "out, or choose engine pytorch"
             )
         if config.sampling is not None:
             raise ConfigError("the engine ctranslate2 does not sample; leave out --engine")

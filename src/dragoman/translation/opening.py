@@ -38,8 +38,12 @@ class OpenSystem:
     scorer: Scorer
 
 
-def open_system(system: TranslationSystem) -> OpenSystem:
+def open_system(system: TranslationSystem, where: str = "search options") -> OpenSystem:
     """Load the models of a system and combine them into one scorer.
+
+    Args:
+        system: the description.
+        where: what errors call its section ``search``.
 
     Raises:
         SavedError: a model is missing or damaged, or the vocabularies differ.
@@ -59,7 +63,7 @@ def open_system(system: TranslationSystem) -> OpenSystem:
     if system.prefix:
         check_prefix(models[0].reads_source)
         target = first.vocabularies.target
-        if reason := unwritable(target.encode(system.prefix), target):
+        if reason := unwritable(system.prefix, target.encode(system.prefix), target):
             raise ConfigError(reason)
     if system.language_model is not None:
         language_model = load_for_search(system.language_model.path, device, precision)
@@ -68,7 +72,9 @@ def open_system(system: TranslationSystem) -> OpenSystem:
             opinion = ModelScorer(language_model.model)
             scorer = FusedScorer(scorer, opinion, system.language_model.weight)
     decided = system.model_copy(update={"precision": precision}) if own else system
-    search = changed_search(search, system.search)
+    if not own:  # its end is its own: the model's setting is not read, and a call's is checked
+        search = changed_search(search, {"early_end": "quick"})
+    search = changed_search(search, system.search, where)
     return OpenSystem(decided, models, first.vocabularies, search, scorer)
 
 
@@ -90,8 +96,15 @@ def build_scorer(
     return scorers[0] if len(scorers) == 1 else Ensemble(scorers, weights, kind)
 
 
-def changed_search(search: SearchConfig, given: Mapping[str, Any]) -> SearchConfig:
+def changed_search(
+    search: SearchConfig, given: Mapping[str, Any], where: str = "search options"
+) -> SearchConfig:
     """``search`` with some settings overridden; a value of None leaves a setting as it is.
+
+    Args:
+        search: the settings so far.
+        given: the settings to change.
+        where: what errors call these.
 
     Raises:
         ConfigError: a setting does not exist or is out of range.
@@ -103,7 +116,7 @@ def changed_search(search: SearchConfig, given: Mapping[str, Any]) -> SearchConf
     if isinstance(nbest := changes.get("nbest"), int) and not draws:
         # The beam must be as wide as nbest; widen it unless its width is given.
         changes = {"beam": max(search.beam, nbest), **changes}
-    return parse(SearchConfig, {**search.model_dump(), **changes}, "search options")
+    return parse(SearchConfig, {**search.model_dump(), **changes}, where)
 
 
 def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from itertools import count, repeat
 
-from dragoman.core.arguments import check_lines
+from dragoman.core.arguments import check_lines, check_list
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.problems import shown
 from dragoman.search import SearchConfig
@@ -34,21 +34,31 @@ def numbered(
     Args:
         lines: the lines to translate.
         prefix: one for all lines, or one per line.
-        numbers: of the lines in the whole input, from 0; None counts them here.
+        numbers: of the lines in the whole input, from 0; None counts them here.  An iterator may
+            go on for ever.
 
     Raises:
-        UsageError: at once, if ``lines`` or ``prefix`` has the wrong type; later, if one of their
-            items has.
-        DataError: on reaching a line that has no prefix or number.
+        UsageError: at once, if one of these has the wrong type; later, if one of their items has.
+        DataError: on reaching a line that has no prefix or number; after the last line, if there
+            is a further prefix or number.
     """
     texts = check_lines(lines)
     prefixes = repeat(prefix) if isinstance(prefix, str) else check_lines(prefix, "prefix")
-    return _joined(texts, prefixes, count() if numbers is None else iter(numbers))
+    given = count() if numbers is None else check_list(numbers, "numbers", "whole numbers")
+    finite = {} if isinstance(prefix, str) else {"prefixes": prefixes}
+    if isinstance(numbers, Sized):
+        finite["numbers"] = given
+    return _joined(texts, prefixes, given, finite)
 
 
 def _joined(
-    lines: Iterator[str], prefixes: Iterator[str], numbers: Iterator[int]
+    lines: Iterator[str],
+    prefixes: Iterator[str],
+    numbers: Iterator[int],
+    finite: Mapping[str, Iterator[object]],
 ) -> Iterator[Line]:
+    """Lines with what is theirs; ``finite``, by name, must end with the lines."""
+    place = -1
     for place, text in enumerate(lines):
         prefix, number = next(prefixes, None), next(numbers, None)
         if prefix is None or number is None:
@@ -57,6 +67,9 @@ def _joined(
         if not isinstance(number, int) or number < 0:
             raise UsageError(f"numbers: expected whole numbers from 0 on, found {shown(number)}")
         yield Line(text, prefix, number)
+    for name, rest in finite.items():
+        if next(rest, None) is not None:
+            raise DataError(f"{name}: found more than the {place + 1} lines; give one per line")
 
 
 class Preparation:
@@ -87,11 +100,13 @@ class Preparation:
         prefixes = self._prefixes(ids, lines)
         wanted = []
         for place, (line, source) in enumerate(zip(lines, ids, strict=True)):
-            reason = self._refusal(source, [] if prefixes is None else prefixes[place])
-            if reason is not None:
-                translations[place] = [_refused(f"line {line.number + 1}: {reason}")]
-            elif source or not self._reads_source:
+            if not source and self._reads_source:
+                continue  # an empty line stays empty, whatever its prefix
+            reason = self._refusal(source, line, [] if prefixes is None else prefixes[place])
+            if reason is None:
                 wanted.append(place)
+            else:
+                translations[place] = [_refused(f"line {line.number + 1}: {reason}")]
         numbers = [line.number for line in lines]
         return EncodedLines(numbers, ids, prefixes, translations, wanted)
 
@@ -106,7 +121,7 @@ class Preparation:
         encoded = {prefix: encode(prefix) for prefix in {line.prefix for line in lines}}
         return [encoded[line.prefix] for line in lines]
 
-    def _refusal(self, source: list[int], prefix: list[int]) -> str | None:
+    def _refusal(self, source: list[int], line: Line, prefix: list[int]) -> str | None:
         """Why a line cannot be translated."""
         if reason := self._config.refusal(len(source), self._positions):
             return reason
@@ -114,16 +129,16 @@ class Preparation:
             return None  # a language model's prefix is the line itself
         if reason := self._config.refusal(len(prefix), self._positions):
             return f"prefix: {reason}"
-        return unwritable(prefix, self._vocabularies.target)
+        return unwritable(line.prefix, prefix, self._vocabularies.target)
 
 
-def unwritable(prefix: list[int], vocabulary: Vocabulary) -> str | None:
-    """Why no output can begin with these ids; None if one can."""
-    if UNK not in prefix:
+def unwritable(text: str, ids: list[int], vocabulary: Vocabulary) -> str | None:
+    """Why no output can begin with a text, given with its ids; None if one can."""
+    if UNK not in ids:
         return None
     return (
-        f"prefix {vocabulary.decode(prefix)!r:.80}: the target vocabulary lacks the characters "
-        f"shown as {UNKNOWN_SURFACE}; leave them out"
+        f"prefix {shown(text)}: the target vocabulary lacks the characters shown as "
+        f"{UNKNOWN_SURFACE} in {shown(vocabulary.decode(ids))}; leave them out"
     )
 
 

@@ -73,7 +73,8 @@ class LineStream:
         config: of search.
         prepare: converts lines of text to ids.
         finish: converts a hypothesis to a translation.
-        progress: called with the number of lines translated so far, after each batch.
+        progress: called with the number of lines translated so far, after each batch and whenever
+            lines that need no search are reached.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class LineStream:
         self._prepare, self._finish, self._progress = prepare, finish, progress
         self._tokens = max(1, config.batch_tokens // config.rows)
         self._read = 0  # lines so far
+        self._told = 0  # to ``progress``
         self._failure: Exception | None = None
 
     def run(self, lines: Iterator[Line]) -> Iterator[list[Translation]]:
@@ -101,15 +103,20 @@ class LineStream:
             raise self._failure
 
     def _next(self, lines: Iterator[Line]) -> _Buffer | None:
-        """The next buffer; None at the end, or if reading fails while others may be at work."""
+        """The next buffer; None at the end and after a failure, while others may be at work."""
         if self._failure is not None:
             return None
+        read: list[Line] = []
         try:
-            read = list(islice(lines, self._config.buffer_lines))
-            if not read:
-                return None
-            buffer = _Buffer(self._prepare(read), self._read, self._tokens)
+            for line in islice(lines, self._config.buffer_lines):
+                read.append(line)
         except Exception as error:  # the caller's iterator may raise anything
+            self._failure = error  # after the lines before it
+        if not read:
+            return None
+        try:
+            buffer = _Buffer(self._prepare(read), self._read, self._tokens)
+        except Exception as error:
             self._failure = error
             return None
         self._read += len(read)
@@ -126,12 +133,20 @@ class LineStream:
                 buffer.translations[place] = [self._finish(one) for one in hypotheses]
             buffer.waiting -= 1
             buffer.done += len(group)
-            self._progress(buffer.done)
+            self._tell(buffer.done)
             while opened and not opened[0].waiting:
+                self._tell(opened[0].done)
                 yield from opened.popleft().translations
         assert not at_work, "an engine answers every batch"
         for buffer in opened:
+            self._tell(buffer.done)
             yield from buffer.translations
+
+    def _tell(self, done: int) -> None:
+        """Report progress, unless there is none."""
+        if done > self._told:
+            self._told = done
+            self._progress(done)
 
     def _feed(
         self,

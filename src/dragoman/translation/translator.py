@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from dragoman.core.arguments import check_lines, check_path, check_text
+from dragoman.core.arguments import check_function, check_lines, check_path, check_text
 from dragoman.core.config import parse
 from dragoman.core.device import find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
@@ -96,8 +96,12 @@ class Translator:
         return cls.of(parse(TranslationSystem, given, "load options"))
 
     @classmethod
-    def of(cls, system: TranslationSystem) -> Translator:
+    def of(cls, system: TranslationSystem, where: str = "search options") -> Translator:
         """Build the translator that a description specifies.
+
+        Args:
+            system: the description.
+            where: what errors call its section ``search``, such as ``my.yaml: search``.
 
         Raises:
             SavedError: a model is missing or damaged, or the vocabularies differ.
@@ -105,7 +109,7 @@ class Translator:
                 something that the engine cannot do.
             MissingExtraError: a package that the engine needs is not installed.
         """
-        opened = open_system(system)
+        opened = open_system(system, where)
         return cls(
             opened.models,
             opened.vocabularies,
@@ -209,8 +213,10 @@ class Translator:
             prefix: what the translation of every line begins with, or one text per line, "" for
                 none; an empty line stays empty.
             numbers: of the lines in the whole input, from 0, if these are not its first:
-                sampling draws by them, and errors report them, counted from 1.
-            progress: called with the number of lines translated so far, after each batch.
+                sampling draws by them, and errors report them, counted from 1.  An iterator such
+                as ``itertools.count(100)`` may go on for ever.
+            progress: called with the number of lines translated so far, after each batch and
+                whenever lines that need no search are reached; at last with that of all lines.
             options: values of :class:`~dragoman.search.SearchConfig`.
 
         Raises:
@@ -221,6 +227,8 @@ class Translator:
         if prefix != "":
             check_prefix(self.reads_source)
         given = numbered(lines, prefix, numbers)
+        if progress is not None:
+            check_function(progress, "progress")
         config = self.configure(**options)
         positions = self._local.scorer.position_limit
         prepare = Preparation(self.vocabularies, config, positions, self.reads_source)

@@ -92,7 +92,8 @@ def test_sets_that_are_given_are_not_split_off(
         (["many.tsv"], 2, "it has id, kind, en, de, fr, es, ko"),
         (["none.tsv"], 3, "no such file"),
         (["few.en", "few.de"], 3, "3 of 3 pairs"),
-        (["few.en", "many.tsv"], 3, "lines"),
+        (["few.en", "more.de"], 3, "lines"),
+        (["few.en", "many.tsv"], 2, "many.tsv: a tsv file has both sides"),
     ],
 )
 def test_errors_leave_nothing_behind(
@@ -100,6 +101,7 @@ def test_errors_leave_nothing_behind(
 ) -> None:
     (tmp_path / "few.en").write_text("a\nb\nc\n")
     (tmp_path / "few.de").write_text("d\ne\nf\n")
+    (tmp_path / "more.de").write_text("d\ne\nf\ng\n")
     before = sorted(path.name for path in tmp_path.iterdir())
     paths = [tmp_path / name for name in files]
     outcome = dragoman("init", *paths, "--output", tmp_path / "new" / "my.yaml")

@@ -357,3 +357,11 @@ class TestSystems:
         assert f"{file}: 2 problems" in line
         assert "unknown key 'model'; did you mean 'models'" in line
         assert "search: Input should be a section of keys" in line
+
+    def test_a_file_is_named_whose_search_is_wrong(
+        self, trained: Path, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "system.yaml"
+        file.write_text(f"models: [{trained}]\nsearch: {{beem: 3}}\n", encoding="utf-8")
+        line = one_error(dragoman("translate", "--system", file), 2)
+        assert f"{file}: search: unknown key 'beem'; did you mean 'beam'" in line

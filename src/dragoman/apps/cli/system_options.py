@@ -99,7 +99,8 @@ def open_translator(
     from dragoman.translation.translator import Translator
 
     system = _described(models, options, search)
-    translator = Translator.of(system)
+    file = options["system_file"]
+    translator = Translator.of(system, "search options" if file is None else f"{file}: search")
     if options["write_system"] is not None:
         write_system(options["write_system"], system)
     return translator
