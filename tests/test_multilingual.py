@@ -151,8 +151,13 @@ def test_a_language_that_is_asked_for_is_its_tag(
     assert german == translated(tag="<2de> ") == translated("--tag", "<2de>")
     assert french != german
     system = tmp_path / "system.yaml"
-    translated("--write-system", system)
-    assert translated("--system", system, "--to", "de") == german
+    assert translated("--to", "de", "--write-system", system) == german
+    assert translated("--system", system) == german
+    assert translated("--system", system, "--to", "fr") == french
+    system.write_text(f"models: [{trained}]\nprecision: int8\n", encoding="utf-8")
+    repaired = ("--precision", "float32", "--tag", "<2de>")
+    assert translated("--system", system, *repaired) == german
+    assert Translator.load(trained, device="cpu", target_language="de").translate(lines) == german
 
 
 def test_scores_come_by_direction(trained: Path) -> None:

@@ -23,6 +23,7 @@ def save_tiny_model(
     lines: Sequence[str] = LINES,
     *,
     seed: int = 1,
+    tags: tuple[str, ...] = (),
     config: ModelConfig = TransformerConfig(  # noqa: B008 - it is frozen
         encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2
     ),
@@ -30,7 +31,7 @@ def save_tiny_model(
 ) -> Path:
     """An untrained model of letters, a Transformer unless told; what it translates is short."""
     vocabularies = train_vocabularies(
-        zip(lines, lines, strict=True), VocabularyConfig(size=14), seed=1
+        zip(lines, lines, strict=True), VocabularyConfig(size=14 + len(tags), tags=tags), seed=1
     )
     torch.manual_seed(seed)
     model = build_model(config, vocabularies)

@@ -18,6 +18,8 @@ WHOLE: dict[str, Any] = {
     "weights": [0.7, 0.3],
     "ensemble": "log-linear",
     "language_model": {"path": "lm", "weight": 0.5},
+    "target_language": "de",
+    "tags": ["<ui>"],
     "prefix": "Das \u2028",
     "search": {"beam": 7, "sampling": None},
     "precision": "bfloat16",
@@ -44,6 +46,17 @@ def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
     moved.parent.mkdir()
     path.rename(moved)
     assert read_system(moved).models == (moved.parent / "models/a", tmp_path.parent / "b")
+
+
+@pytest.mark.parametrize("place", ["far", "near"])
+def test_a_link_that_is_written_to_can_be_read_back(place: str, tmp_path: Path) -> None:
+    link, old = tmp_path / "near" / "system.yaml", tmp_path / "far" / "system.yaml"
+    link.parent.mkdir()
+    link.symlink_to(old)
+    system = described(models=[str(tmp_path / place / "a")])
+    write_system(link, system)
+    assert read_system(link) == system
+    assert not old.exists()
 
 
 def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:

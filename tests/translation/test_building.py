@@ -15,7 +15,7 @@ from torch import Tensor
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.system import TranslationSystem
-from dragoman.search import ModelScorer, Scorer, SearchConfig
+from dragoman.search import ModelScorer, SamplingConfig, Scorer, SearchConfig
 from dragoman.text.vocabulary import EOS
 from dragoman.translation.translator import Translator
 
@@ -24,11 +24,12 @@ SOURCES = ["a b c", "d e", "b"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two models, a language model with their vocabulary and one with another."""
+    """Two models, a language model with their vocabulary, one with another, and tags."""
     folder = tmp_path_factory.mktemp("models")
     save_tiny_model(folder / "one")
     save_tiny_model(folder / "two", seed=2)
     save_tiny_model(folder / "lm", seed=3, config=TINY_LM)
+    save_tiny_model(folder / "many", tags=("<2de>", "<ui>"))
     save_tiny_model(folder / "foreign", ["v w x y z", "z y x", "w v"] * 9, config=TINY_LM)
     return folder
 
@@ -94,6 +95,63 @@ def test_settings_of_a_system_lie_over_those_of_the_model(folder: Path) -> None:
     expected = SearchConfig(beam=6, nbest=6, length_penalty=1.0, extra_length=3)
     assert translator.search == expected
     assert len(translator.translate_nbest(["a b"])[0]) == 6
+
+
+def test_settings_of_sampling_are_merged_one_by_one(folder: Path, tmp_path: Path) -> None:
+    save_tiny_model(tmp_path / "drawing", sampling={"top_k": 2, "seed": 5})
+    drawing = load(tmp_path, "drawing", search={"sampling": {"seed": 7}})
+    assert drawing.search.sampling == SamplingConfig(top_k=2, seed=7)
+    call = drawing.configure(sampling={"temperature": 0.5, "top_k": None})
+    assert call.sampling == SamplingConfig(temperature=0.5, seed=7)
+    assert drawing.configure(sampling=SamplingConfig(seed=3)).sampling == SamplingConfig(seed=3)
+    assert load(folder, "one").configure(sampling={"seed": 7}).sampling == SamplingConfig(seed=7)
+    with pytest.raises(ConfigError, match="sampling"):
+        drawing.configure(sampling=3)
+
+
+class TestTags:
+    """What --to and --tag put in front of each line is part of the description."""
+
+    @pytest.mark.parametrize(
+        ("options", "front"),
+        [
+            ({"target_language": "de"}, "<2de> "),
+            ({"tags": ["<ui>"]}, "<ui> "),
+            ({"target_language": "de", "tags": ["<ui>"]}, "<2de> <ui> "),
+        ],
+    )
+    def test_all_uses_of_a_translator_have_them(
+        self, options: dict[str, Any], front: str, folder: Path
+    ) -> None:
+        own, plain = load(folder, "many", **options), load(folder, "many")
+        lines, targets = ["a b", "c d"], ["e", "d"]
+        by_hand = [front + line for line in lines]
+        assert own.translate_nbest(lines) == plain.translate_nbest(by_hand)
+        assert own.score(lines, targets) == plain.score(by_hand, targets)
+        assert own.score(lines, targets) != plain.score(lines, targets)
+        found, expected = own.attention("a b", "e"), plain.attention(by_hand[0], "e")
+        assert found.source == expected.source
+        assert own.translate(["", " \t"]) == ["", ""]
+
+    def test_workers_get_them(self, folder: Path) -> None:
+        with load(folder, "many", tags=["<ui>"], workers=1) as shared:
+            found = shared.translate_nbest(["a b"])
+        assert_same_translations(found, load(folder, "many").translate_nbest(["<ui> a b"]))
+
+    @pytest.mark.parametrize(
+        ("name", "options", "message"),
+        [
+            ("many", {"tags": ["<x>"]}, "has no tag <x>; tags there: <2de>, <ui>"),
+            ("many", {"target_language": "fr"}, "does not translate into fr"),
+            ("many", {"tags": "<ui>"}, "tags: "),
+            ("lm", {"tags": ["<ui>"]}, "a language model reads no source"),
+        ],
+    )
+    def test_those_that_do_not_exist_are_refused(
+        self, name: str, options: dict[str, Any], message: str, folder: Path
+    ) -> None:
+        with pytest.raises(ConfigError, match=message):
+            load(folder, name, **options)
 
 
 def test_workers_build_what_this_process_does(folder: Path) -> None:

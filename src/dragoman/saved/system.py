@@ -48,6 +48,11 @@ class TranslationSystem(Config):
     """Mean of the models' probabilities, or of their log-probabilities, normalised again."""
     language_model: LanguageModelConfig | None = None
     """Language model for shallow fusion; none by default."""
+    target_language: str | None = None
+    """Target language, such as `de`, of a model that was trained on several: its tags are put in
+    front of each line."""
+    tags: tuple[str, ...] = ()
+    """Further tags that are put in front of each line, such as `[<ui>]`."""
     prefix: str = ""
     """Forced prefix of every translation, unless a call gives another."""
     search: dict[str, Any] = Field(default_factory=dict)
@@ -123,10 +128,12 @@ def read_values(path: Path) -> dict[str, Any]:
 def write_system(path: Path, system: TranslationSystem) -> None:
     """Write a description; paths below its folder become relative, so that the folder can be moved.
 
+    A symbolic link at ``path`` is replaced by the file.
+
     Raises:
         StorageError: the disk refuses.
     """
-    folder = Path(os.path.realpath(path)).parent
+    folder = Path(os.path.realpath(path.parent))
 
     def shortened(name: str) -> str:
         whole = Path(os.path.abspath(name))  # a link to a model stays a link

@@ -10,6 +10,7 @@ from dragoman.core.config import parse
 from dragoman.core.device import Precision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
+from dragoman.saved.directions import tags_for
 from dragoman.saved.model import SavedModel, load_for_search
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import (
@@ -36,6 +37,8 @@ class OpenSystem:
     search: SearchConfig
     """The first model's settings, overridden by those of the system."""
     scorer: Scorer
+    tags: tuple[str, ...]
+    """Those that are put in front of each line."""
 
 
 def open_system(system: TranslationSystem, where: str = "search options") -> OpenSystem:
@@ -47,8 +50,9 @@ def open_system(system: TranslationSystem, where: str = "search options") -> Ope
 
     Raises:
         SavedError: a model is missing or damaged, or the vocabularies differ.
-        ConfigError: a device that does not exist, an invalid search setting or weight, or a
-            language model where a translation model is needed, or the other way round.
+        ConfigError: a device that does not exist, an invalid search setting or weight, a target
+            language or tag that the first model does not know, or a language model where a
+            translation model is needed, or the other way round.
     """
     own = system.engine == "pytorch"
     # Another engine has its own weights; these only serve forced decoding and attention.
@@ -75,7 +79,11 @@ def open_system(system: TranslationSystem, where: str = "search options") -> Ope
     if not own:  # its end is its own: the model's setting is not read, and a call's is checked
         search = changed_search(search, {"early_end": "quick"})
     search = changed_search(search, system.search, where)
-    return OpenSystem(decided, models, first.vocabularies, search, scorer)
+    tags: tuple[str, ...] = ()
+    if system.target_language is not None or system.tags:
+        source = first.vocabularies.source
+        tags = tags_for(first.config, source, system.target_language, system.tags)
+    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags)
 
 
 def build_scorer(
@@ -101,6 +109,8 @@ def changed_search(
 ) -> SearchConfig:
     """``search`` with some settings overridden; a value of None leaves a setting as it is.
 
+    Those of ``sampling`` are overridden one by one, too; there, None is a value like any other.
+
     Args:
         search: the settings so far.
         given: the settings to change.
@@ -112,6 +122,8 @@ def changed_search(
     changes = {name: value for name, value in given.items() if value is not None}
     if not changes:
         return search
+    if isinstance(drawn := changes.get("sampling"), Mapping) and search.sampling is not None:
+        changes["sampling"] = {**search.sampling.model_dump(), **drawn}
     draws = "sampling" in changes or search.sampling is not None
     if isinstance(nbest := changes.get("nbest"), int) and not draws:
         # The beam must be as wide as nbest; widen it unless its width is given.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import count, repeat
 
 from dragoman.core.arguments import check_lines, check_list
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.problems import shown
 from dragoman.search import SearchConfig
+from dragoman.text.tags import tagged
 from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import EncodedLines, Line
@@ -72,6 +73,13 @@ def _joined(
             raise DataError(f"{name}: found more than the {place + 1} lines; give one per line")
 
 
+def with_tags(tags: Sequence[str], texts: list[str]) -> list[str]:
+    """Sources with tags in front; an empty one stays empty."""
+    if not tags:
+        return texts
+    return [tagged(tags, text) if text.strip() else text for text in texts]
+
+
 class Preparation:
     """Encodes lines and decides which of them to search for.
 
@@ -80,6 +88,7 @@ class Preparation:
         config: decides which lines are too long.
         positions: maximum that the models can read; None: unlimited.
         reads_source: False for a language model, which continues the lines.
+        tags: put in front of each line; an empty line stays empty.
     """
 
     def __init__(
@@ -88,13 +97,16 @@ class Preparation:
         config: SearchConfig,
         positions: int | None,
         reads_source: bool,
+        tags: Sequence[str] = (),
     ) -> None:
         self._vocabularies, self._config = vocabularies, config
         self._positions, self._reads_source = positions, reads_source
+        self._tags = tags
 
     def __call__(self, lines: list[Line]) -> EncodedLines:
         """Encode some lines."""
-        ids = self._vocabularies.source.encode_batch([line.text for line in lines])
+        texts = with_tags(self._tags, [line.text for line in lines])
+        ids = self._vocabularies.source.encode_batch(texts)
         nothing = [Translation("", 0.0, 0.0, [], ended=True)]
         translations = [nothing.copy() for _ in lines]
         prefixes = self._prefixes(ids, lines)

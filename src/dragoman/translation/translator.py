@@ -26,7 +26,7 @@ from dragoman.translation.building import build_engine
 from dragoman.translation.engine import Engine, TorchEngine, evaluating
 from dragoman.translation.opening import build_scorer, changed_search, open_system
 from dragoman.translation.outputs import Attention, Scored, Translation
-from dragoman.translation.preparation import Preparation, check_prefix, numbered
+from dragoman.translation.preparation import Preparation, check_prefix, numbered, with_tags
 from dragoman.translation.streaming import LineStream, group_by_length
 
 
@@ -42,6 +42,7 @@ class Translator:
         scorer: such as a weighted ensemble or one fused with a language model; by default the
             models with equal weights.
         prefix: what translations begin with, unless a call gives another.
+        tags: put in front of each source, such as ``<2de>``.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -57,13 +58,14 @@ class Translator:
         *,
         scorer: Scorer | None = None,
         prefix: str = "",
+        tags: Sequence[str] = (),
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
         self._local = TorchEngine(scorer or own, models, vocabularies.target.tags)
         self._engine = engine or self._local
-        self._prefix = prefix
+        self._prefix, self._tags = prefix, tuple(tags)
         self._closed = False
 
     @classmethod
@@ -77,7 +79,8 @@ class Translator:
                 apply to all.
             device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
             options: other values of :class:`~dragoman.saved.system.TranslationSystem`, such as
-                ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]`` or
+                ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]``,
+                ``target_language="de"`` or
                 ``language_model={"path": "models/lm", "weight": 0.2}``.
 
         Raises:
@@ -117,6 +120,7 @@ class Translator:
             build_engine(opened),
             scorer=opened.scorer,
             prefix=system.prefix,
+            tags=opened.tags,
         )
 
     def close(self) -> None:
@@ -231,7 +235,7 @@ class Translator:
             check_function(progress, "progress")
         config = self.configure(**options)
         positions = self._local.scorer.position_limit
-        prepare = Preparation(self.vocabularies, config, positions, self.reads_source)
+        prepare = Preparation(self.vocabularies, config, positions, self.reads_source, self._tags)
         stream = LineStream(self._engine, config, prepare, self._read, progress or _nobody)
         return self._while_open(stream.run(given))
 
@@ -273,7 +277,7 @@ class Translator:
                 f"{len(sources)} source lines and {len(targets)} target lines: "
                 "they must correspond line by line"
             )
-        source = self.vocabularies.source.encode_batch(sources)
+        source = self.vocabularies.source.encode_batch(with_tags(self._tags, sources))
         target = self.vocabularies.target.encode_batch(targets)
         for side in (source, target):
             for number, line in enumerate(side, 1):
@@ -321,7 +325,8 @@ class Translator:
                 f"{type(model).__name__} has no attention over the source; use a family that has, "
                 "such as transformer"
             )
-        source_ids = self._encode(self.vocabularies.source, check_text(source, "source"), "source")
+        (text,) = with_tags(self._tags, [check_text(source, "source")])
+        source_ids = self._encode(self.vocabularies.source, text, "source")
         if not source_ids:
             raise DataError("source: it is empty; give a sentence")
         target = self.translate([source])[0] if target is None else check_text(target, "target")

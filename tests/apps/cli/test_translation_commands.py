@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from command_line import CommandLine, one_error
+from tiny_model import save_tiny_model
 
 from dragoman import load
 from dragoman.models.families.transformer_lm import TransformerLMConfig
@@ -76,6 +77,42 @@ def test_no_text_is_replaced_by_its_translation(
             )
         assert "would be overwritten; name another file" in piped.stderr
         assert (tmp_path / "text.en").read_bytes() == source.read_bytes()
+
+
+def test_a_description_replaces_no_text(
+    trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    text, output = tmp_path / "text.en", tmp_path / "out.de"
+    text.write_bytes(source.read_bytes())
+    link = tmp_path / "link.en"
+    link.symlink_to("text.en")
+    command = ["translate", trained, "--write-system"]
+    for file in (text, link):
+        line = one_error(dragoman(*command, file, "--input", text), 2)
+        assert f"--write-system {file}: this is an input" in line
+    line = one_error(dragoman(*command, output, "--input", text, "--output", output), 2)
+    assert f"--write-system {output}: this is the output" in line
+    assert not output.exists()
+    with text.open("rb") as stream:
+        piped = subprocess.run(
+            [sys.executable, "-m", "dragoman", *map(str, command), text],
+            stdin=stream,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert "would be overwritten; name another file" in piped.stderr
+    with output.open("wb") as stream:
+        piped = subprocess.run(
+            [sys.executable, "-m", "dragoman", *map(str, command), output],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert "this is the output" in piped.stderr
+    assert text.read_bytes() == source.read_bytes()
 
 
 class TestJson:
@@ -347,6 +384,54 @@ class TestSystems:
         self, arguments: tuple[object, ...], message: str, dragoman: CommandLine
     ) -> None:
         assert re.search(message, one_error(dragoman("translate", *arguments), 2))
+
+    def test_nbest_of_a_file_is_that_of_the_option(
+        self, trained: Path, source: Path, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "system.yaml"
+        given = ("--input", source)
+        asked = dragoman("translate", trained, "--nbest", 3, "--write-system", file, *given)
+        assert asked.out.startswith("1\t")
+        assert dragoman("translate", "--system", file, *given) == asked
+        one = dragoman("translate", trained, "--nbest", 1, *given)
+        assert dragoman("translate", "--system", file, "--nbest", 1, *given) == one
+
+    def test_sampling_of_a_file_can_be_changed(
+        self, trained: Path, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        file, changed = tmp_path / "system.yaml", tmp_path / "changed.yaml"
+
+        def written(*options: object) -> object:
+            outcome = dragoman("translate", *options, "--write-system", changed)
+            assert outcome.code == 0, outcome.err
+            return read_system(changed).search["sampling"]
+
+        assert written(trained, "--sample", "--top-k", 3) == {"top_k": 3}
+        changed.rename(file)
+        assert written("--system", file, "--sample", "--seed", 7) == {"top_k": 3, "seed": 7}
+        assert written("--system", file, "--seed", 7) == {"top_k": 3, "seed": 7}
+        assert written("--system", file, "--sample") == {"top_k": 3}
+        line = one_error(dragoman("translate", "--system", file, "--beam", 2), 2)
+        assert "--beam: this system samples; leave it out" in line
+        file.write_text(f"models: [{trained}]\nsearch: {{beam: 3}}\n", encoding="utf-8")
+        assert "needs --sample" in one_error(
+            dragoman("translate", "--system", file, "--seed", 7), 2
+        )
+
+    def test_sampling_of_a_model_can_be_changed(
+        self, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        model = save_tiny_model(tmp_path / "drawing", sampling={"top_k": 1})
+
+        def drawn(*options: object) -> str:
+            outcome = dragoman("translate", model, *options, stdin=b"a b\nc\n")
+            assert outcome.code == 0, outcome.err
+            return outcome.out
+
+        assert drawn("--seed", 9) == drawn() == drawn("--sample", "--seed", 4)
+        assert drawn("--top-k", 9) != drawn()
+        line = one_error(dragoman("translate", model, "--beam", 2), 2)
+        assert "--beam: this system samples; leave it out" in line
 
     def test_a_file_is_told_what_is_wrong_with_it(
         self, dragoman: CommandLine, tmp_path: Path

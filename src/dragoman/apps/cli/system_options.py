@@ -51,6 +51,19 @@ _options = (
         type=Number(min=0),
         help="Weight of the language model.  [default: 0.2]",
     ),
+    click.option(
+        "--to",
+        "target_language",
+        metavar="LANGUAGE",
+        help="Target language, such as de, for a model that was trained on several.",
+    ),
+    click.option(
+        "--tag",
+        "tags",
+        metavar="TAG",
+        multiple=True,
+        help="Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
+    ),
     click.option("--prefix", metavar="TEXT", help="Force every translation to begin with TEXT."),
     click.option(
         "--engine",
@@ -72,7 +85,16 @@ _options = (
     ),
     device_option,
 )
-_VALUES = ("engine", "precision", "workers", "device", "prefix", "weights")
+_VALUES = (
+    "engine",
+    "precision",
+    "workers",
+    "device",
+    "target_language",
+    "tags",
+    "prefix",
+    "weights",
+)
 
 
 def system_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -90,7 +112,8 @@ def open_translator(
     Args:
         models: as given.
         options: those of :func:`system_options`.
-        search: search settings; None where not given.
+        search: search settings; None where not given.  Those of sampling alone change a system
+            that samples, without ``sample`` among the options.
 
     Raises:
         DragomanError: the options contradict one another, or a model cannot be opened.
@@ -101,6 +124,9 @@ def open_translator(
     system = _described(models, options, search)
     file = options["system_file"]
     translator = Translator.of(system, "search options" if file is None else f"{file}: search")
+    if options["beam"] and translator.search.sampling is not None:
+        translator.close()
+        raise ConfigError("--beam: this system samples; leave it out")
     if options["write_system"] is not None:
         write_system(options["write_system"], system)
     return translator
@@ -117,17 +143,40 @@ def _described(
         raise click.UsageError("name at least one MODEL or --system FILE, but not both")
     values: dict[str, Any] = {"models": models} if file is None else read_values(file)
     values.update({name: options[name] for name in _VALUES if options[name] not in {None, ()}})
+    samples = options["sample"] or _has_sampling(values.get("search"))
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
     fusion = values.get("language_model")
     if options["lm_weight"] is not None and isinstance(fusion, dict) and "path" not in fusion:
         raise ConfigError("--lm-weight needs a language model; name one with --lm")
-    return parse(TranslationSystem, values, file or "translate")
+    system = parse(TranslationSystem, values, file or "translate")
+    if search["sampling"] and not samples and not _has_sampling(_saved_search(system.models[0])):
+        flag = "--" + next(iter(search["sampling"])).replace("_", "-")
+        raise ConfigError(f"{flag} needs --sample; add it, or leave out {flag}")
+    return system
+
+
+def _has_sampling(search: object) -> bool:
+    return isinstance(search, dict) and isinstance(search.get("sampling"), dict)
+
+
+def _saved_search(model: Path) -> dict[str, Any]:
+    """The search settings of a model."""
+    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+
+    return read_config(home_of(model_directory(model)) / CONFIG_FILE).search
 
 
 def _lay_over(values: dict[str, Any], section: str, given: dict[str, Any]) -> None:
-    """Override values of a section; ``parse`` reports one that is not a section."""
+    """Override values of a section, and of a section in it, key by key.
+
+    ``parse`` reports what should be a section and is not.
+    """
     present = values.get(section) or {}
     if given and isinstance(present, dict):
         values[section] = {**present, **given}
+        for name, value in given.items():
+            inner = present.get(name)
+            if isinstance(value, dict) and isinstance(inner, dict):
+                values[section][name] = {**inner, **value}

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -21,7 +21,6 @@ from dragoman.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dragoman.translation.outputs import Translation
-    from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
 
@@ -43,19 +42,6 @@ STANDARD_INPUT = "standard input"
     metavar="FILE",
     type=PATH,
     help="Write to FILE, which appears once everything is translated, instead of standard output.",
-)
-@click.option(
-    "--to",
-    "language",
-    metavar="LANGUAGE",
-    help="Target language, such as de, for a model that was trained on several.",
-)
-@click.option(
-    "--tag",
-    "tags",
-    metavar="TAG",
-    multiple=True,
-    help="Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
 )
 @click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search.")
 @click.option(
@@ -140,22 +126,20 @@ def translate(
     search = _search_options(options)
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
-    _keep_sources(inputs, output)
+    _keep_texts(inputs, output, options["write_system"])
     with open_translator(models, options, search) as translator, _lines(inputs) as given:
         lines, interactive = given
-        prefix = _tags(models, translator, options)
         at_once = 1 if interactive and not options["buffer_lines"] else None
         refused, sources = _Refused(), Remembered(lines)
         with _progress(output, interactive) as progress:
             wanted = sources if as_json else lines
-            found = translator.stream_nbest(
-                _tagged(wanted, prefix), progress=progress, buffer_lines=at_once
-            )
+            found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
             translated = refused.watch(found)
             if as_json:
                 written = objects(sources, translated)
             else:
-                written = formatted(translated, numbered=bool(options["nbest"]), scores=scores)
+                several = bool(options["nbest"]) or translator.search.nbest > 1
+                written = formatted(translated, numbered=several, scores=scores)
             write_lines(output, written)
     refused.complain()
 
@@ -206,28 +190,6 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     )
 
 
-def _tags(
-    models: tuple[Path, ...], translator: Translator, options: dict[str, Any]
-) -> tuple[str, ...]:
-    """The tags that --to and --tag prepend to each line."""
-    language, tags = options["language"], options["tags"]
-    if language is None and not tags:
-        return ()
-    from dragoman.saved.directions import tags_for
-    from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
-    from dragoman.saved.system import read_system
-
-    first, *_ = models or read_system(options["system_file"]).models
-    config = read_config(home_of(model_directory(first)) / CONFIG_FILE)
-    return tags_for(config, translator.vocabularies.source, language, tags)
-
-
-def _tagged(lines: Iterable[str], tags: tuple[str, ...]) -> Iterator[str]:
-    """Lines with tags prepended; an empty line stays empty."""
-    prefix = "".join(f"{tag} " for tag in tags)
-    return (prefix + line if line.strip() else line for line in lines)
-
-
 def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | None, Path]:
     """Split into models, which are directories, then the source, if any, and the target."""
     *before, target = paths
@@ -250,13 +212,9 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     search = {name: options[name] for name in names}
     draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "seed")}
     given = {name: value for name, value in draws.items() if value is not None}
-    if given and not options["sample"]:
-        flag = "--" + next(iter(given)).replace("_", "-")
-        raise ConfigError(f"{flag} needs --sample; add it, or leave out {flag}")
-    if options["sample"]:
-        if options["beam"]:
-            raise ConfigError("--beam and --sample exclude each other; leave one of them out")
-        search["sampling"] = given
+    if options["sample"] and options["beam"]:
+        raise ConfigError("--beam and --sample exclude each other; leave one of them out")
+    search["sampling"] = given if given or options["sample"] else None
     return search
 
 
@@ -287,22 +245,40 @@ class _Refused:
             )
 
 
-def _keep_sources(inputs: tuple[Path, ...], output: Path | None) -> None:
-    """Refuse to overwrite an input with its own translation.
+def _keep_texts(inputs: tuple[Path, ...], output: Path | None, description: Path | None) -> None:
+    """Refuse to overwrite an input, or the translations with the description of the system.
 
     Raises:
-        ConfigError: it would be.
+        ConfigError: one would be overwritten.
     """
-    if output is None or not output.exists():
-        return
-    read = [path.stat() for path in inputs if path.exists()]
-    if not inputs:
-        with suppress(OSError, ValueError):  # standard input may not be a file
-            read.append(os.fstat(sys.stdin.fileno()))
-    if any(os.path.samestat(output.stat(), one) for one in read):
+    read = _files(inputs, sys.stdin)
+    for option, path in (("--output", output), ("--write-system", description)):
+        if path is not None and path.is_file() and _is_among(path, read):
+            raise ConfigError(
+                f"{option} {path}: this is an input, which would be overwritten; name another file"
+            )
+    if description is None or (description.exists() and not description.is_file()):
+        return  # a device keeps both
+    same = output is not None and os.path.realpath(description) == os.path.realpath(output)
+    written = _files(() if output is None else (output,), sys.stdout)
+    if same or (description.exists() and _is_among(description, written)):
         raise ConfigError(
-            f"--output {output}: this is an input, which would be overwritten; name another file"
+            f"--write-system {description}: this is the output, which would be overwritten; name "
+            "another file"
         )
+
+
+def _files(named: tuple[Path, ...], stream: TextIO) -> list[os.stat_result]:
+    """The files that are named, where they exist; without any name, the standard stream."""
+    found = [path.stat() for path in named if path.exists()]
+    if not named:
+        with suppress(OSError, ValueError):  # the stream may not be a file
+            found.append(os.fstat(stream.fileno()))
+    return found
+
+
+def _is_among(path: Path, files: list[os.stat_result]) -> bool:
+    return any(os.path.samestat(path.stat(), one) for one in files)
 
 
 @contextmanager
