@@ -296,6 +296,31 @@ class TestConfiguration:
             tmp_path, values
         )
 
+    @pytest.mark.parametrize("language", ["de DE", "<de>", "de\u2581DE", "de\u0308"])
+    def test_a_language_that_cannot_be_a_tag(
+        self, tmp_path: Path, values: dict[str, Any], language: str
+    ) -> None:
+        values["data"]["train"][0]["target_language"] = language
+        values["data"]["dev"]["en-de"]["target_language"] = language
+        found = self.problem(tmp_path, values)
+        for key in ("data.train.0", "data.dev.en-de"):
+            assert f"{key}: target_language becomes a tag here, which {language!r} cannot" in found
+
+    def test_the_language_of_the_run_becomes_a_tag(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        values["target_language"] = "de DE"
+        read(tmp_path, values)
+        del values["data"]["train"][0]["target_language"]
+        assert "data.train.0: target_language becomes a tag" in self.problem(tmp_path, values)
+
+    def test_a_language_that_becomes_no_tag_may_have_any_name(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        for one in (*values["data"]["train"], *values["data"]["dev"].values()):
+            one["source_language"] = "British English"
+        read(tmp_path, values)
+
     def test_names_that_scores_share(self, tmp_path: Path, values: dict[str, Any]) -> None:
         values["data"]["test"]["dev_en-de"] = values["data"]["test"]["en-de"]
         assert "dev_en-de is the name of the scores of data.dev" in self.problem(tmp_path, values)

@@ -22,7 +22,7 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
-from dragoman.text.tags import language_tag, missing_tags
+from dragoman.text.tags import is_tag, language_tag, missing_tags
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.training.settings import TrainingConfig
 
@@ -197,12 +197,8 @@ class ExperimentConfig(Config):
     def _languages_that_do_not_fit(self) -> Iterator[str]:
         """Tags not in training, sets that change between epochs, and ambiguous targets."""
         train = self.train_parts()
-        for number, part in enumerate(train):
-            if any(tag in _UNNAMED for tag in part.symbols()):
-                yield (
-                    f"data.train.{number}: the tag of the target language needs its name; set "
-                    "target_language"
-                )
+        for name, part in self.parts():
+            yield from self._languages_without_tag(name, self._resolved(part))
         known = {*self.vocabulary.tags, *(tag for part in train for tag in part.symbols())}
         for name, part in self.parts():
             if name.startswith("data.train."):
@@ -212,13 +208,25 @@ class ExperimentConfig(Config):
                     f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, but a set that "
                     "scores are compared on must not change; remove it"
                 )
-            lacking = missing_tags(self._resolved(part).symbols(), known)
+            symbols = filter(_may_be_known, self._resolved(part).symbols())
+            lacking = missing_tags(symbols, known)
             if lacking and self.training.start_from is None:
                 yield (
                     f"{name}: no part of data.train has the tag {', '.join(lacking)}; tags there: "
                     f"{', '.join(sorted(known)) or 'none'}"
                 )
         yield from self._targets_without_tag()
+
+    def _languages_without_tag(self, name: str, part: CorpusPart) -> Iterator[str]:
+        """A target language that the tag in front of a source cannot name."""
+        symbols = set(part.symbols())
+        if symbols & _UNNAMED:
+            yield f"{name}: the tag of the target language needs its name; set target_language"
+        elif not all(map(is_tag, symbols)):
+            yield (
+                f"{name}: target_language becomes a tag here, which {part.target_language!r} "
+                "cannot; write it like de-AT, without spaces, < and >"
+            )
 
     def _targets_without_tag(self) -> Iterator[str]:
         """Sources translated into several languages with the same tags."""
@@ -259,6 +267,12 @@ class ExperimentConfig(Config):
 
 
 _UNNAMED = {language_tag(name) for name in ("source", "target")}
+
+
+def _may_be_known(tag: str) -> bool:
+    """Whether a part could have taught ``tag``; any other is reported by itself."""
+    return is_tag(tag) and tag not in _UNNAMED
+
 
 _OF_THE_KIND = ("kind", "joint", "byte_fallback", "normalization")
 _DECIDED_BY_PARENT = {
