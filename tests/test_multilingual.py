@@ -362,6 +362,19 @@ def test_a_vocabulary_without_the_tag(corpus: Path, tmp_path: Path, trained: Pat
         experiment.prepare()
 
 
+def test_a_set_with_a_tag_that_a_kept_vocabulary_lacks(
+    corpus: Path, tmp_path: Path, trained: Path
+) -> None:
+    values = configuration(corpus, [("en", "de")], 2)
+    values["data"]["test"]["en-de"]["tags"] = ["<nowhere>"]
+    values["training"]["start_from"] = str(trained)
+    del values["vocabulary"]
+    experiment = Experiment.create(read(corpus, values), tmp_path / "run")
+    said = "has no tag <nowhere>; .* or remove it from data.test.en-de"
+    with pytest.raises(ConfigError, match=said):
+        experiment.prepare()
+
+
 def test_text_of_the_other_direction_is_held_out_too(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("en\tde\none\teins\ntwo\tzwei\n", encoding="utf-8")
     (tmp_path / "dev.tsv").write_text("en\tde\ndrei\ttwo\n", encoding="utf-8")

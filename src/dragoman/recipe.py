@@ -101,7 +101,7 @@ class ExperimentConfig(Config):
     def conflicts(self) -> Iterator[str]:
         """Parts of the run that contradict one another."""
         start = self.training.start_from
-        if start is not None and start.vocabulary != "new":
+        if start is not None and self._uses_vocabulary_of_another:
             yield from self._unread_of_vocabulary(start.vocabulary)
         elif self.model.needs_joint_vocabulary and not self.vocabulary.joint:
             yield (
@@ -136,12 +136,18 @@ class ExperimentConfig(Config):
                 "in data.train.0.alignments"
             )
         for name, part in self.parts():
-            read = objective.reads_alignments and name.startswith("data.train.")
+            read = objective.reads_alignments and _is_train(name)
             if part.alignments is not None and not read:
                 yield (
                     f"{name}.alignments are read in training by objective: {{kind: "
                     "guided_alignment}; remove them"
                 )
+
+    @property
+    def _uses_vocabulary_of_another(self) -> bool:
+        """Whether another model's vocabulary is kept or extended, with tags unknown here."""
+        start = self.training.start_from
+        return start is not None and start.vocabulary != "new"
 
     def _unread_of_vocabulary(self, choice: str) -> Iterator[str]:
         """Settings that another model's vocabulary, kept or extended, decides."""
@@ -173,6 +179,14 @@ class ExperimentConfig(Config):
         """The test sets, with languages."""
         return {name: self._resolved(part) for name, part in self.data.test.items()}
 
+    def sets_by_key(self) -> dict[str, CorpusPart]:
+        """The dev and test sets by their configuration key, with languages."""
+        return {key: part for key, part in self.parts_by_key().items() if not _is_train(key)}
+
+    def parts_by_key(self) -> dict[str, CorpusPart]:
+        """All text by its configuration key, with languages."""
+        return {key: self._resolved(part) for key, part in self.parts()}
+
     def _resolved(self, part: CorpusPart) -> CorpusPart:
         return part.resolved(self.source_language, self.target_language)
 
@@ -201,7 +215,7 @@ class ExperimentConfig(Config):
             yield from self._languages_without_tag(name, self._resolved(part))
         known = {*self.vocabulary.tags, *(tag for part in train for tag in part.symbols())}
         for name, part in self.parts():
-            if name.startswith("data.train."):
+            if _is_train(name):
                 continue
             if part.epoch_transforms:
                 yield (
@@ -210,7 +224,7 @@ class ExperimentConfig(Config):
                 )
             symbols = filter(_may_be_known, self._resolved(part).symbols())
             lacking = missing_tags(symbols, known)
-            if lacking and self.training.start_from is None:
+            if lacking and not self._uses_vocabulary_of_another:
                 yield (
                     f"{name}: no part of data.train has the tag {', '.join(lacking)}; tags there: "
                     f"{', '.join(sorted(known)) or 'none'}"
@@ -267,6 +281,10 @@ class ExperimentConfig(Config):
 
 
 _UNNAMED = {language_tag(name) for name in ("source", "target")}
+
+
+def _is_train(key: str) -> bool:
+    return key.startswith("data.train.")
 
 
 def _may_be_known(tag: str) -> bool:
