@@ -286,6 +286,43 @@ class TestConfiguration:
             tmp_path, values
         )
 
+    def test_a_set_without_the_tag_of_its_target(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        del values["data"]["dev"]["en-de"]["transforms"]
+        values["data"]["test"]["en-fr"]["transforms"] = [{"kind": "tag", "tags": ["<2de>"]}]
+        found = self.problem(tmp_path, values)
+        assert "data.dev.en-de: nothing shows the model that de is wanted; sources " in found
+        assert "data.test.en-fr: nothing shows the model that fr is wanted; sources " in found
+        assert "of such text in data.train have <2fr>; do the same here" in found
+        assert "data.dev.en-fr" not in found
+
+    def test_a_set_in_a_language_that_nothing_teaches(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        for language in ("it", None):
+            values["data"]["dev"]["en-de"] |= {"target_language": language, "transforms": []}
+            told = f"data.dev.en-de: target_language is {language or 'target'}, and the languages "
+            assert f"{told}of data.train are de, fr; choose one" in self.problem(tmp_path, values)
+
+    def test_one_target_needs_no_tag(self, tmp_path: Path) -> None:
+        """Nor the same name everywhere."""
+        values = configuration(tmp_path, [("en", "de")], 7)
+        values["data"]["dev"]["en-de"] |= {"target_language": "deu", "transforms": []}
+        read(tmp_path, values)
+
+    def test_sets_of_what_another_model_has_learnt(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        """A language or a tag that only it may know; all others are checked as always."""
+        del values["vocabulary"]
+        values["training"]["start_from"] = "parent"
+        values["data"]["dev"]["en-de"] |= {"target_language": "it"}
+        values["data"]["dev"]["en-fr"] |= {"transforms": [{"kind": "tag", "tags": ["<to-fr>"]}]}
+        read(tmp_path, values)
+        del values["data"]["dev"]["en-fr"]["transforms"]
+        assert "data.dev.en-fr: nothing shows" in self.problem(tmp_path, values)
+
     def test_a_set_that_changes(self, tmp_path: Path, values: dict[str, Any]) -> None:
         values["data"]["dev"]["en-fr"]["transforms"] = [{"kind": "noise"}]
         assert "data.dev.en-fr: noise draws in each epoch" in self.problem(tmp_path, values)

@@ -23,6 +23,7 @@ from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
 from dragoman.text.tags import is_tag, language_tag, missing_tags
+from dragoman.text.targets import asks_for_its_target, wanted_tags
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.training.settings import TrainingConfig
 
@@ -210,26 +211,47 @@ class ExperimentConfig(Config):
 
     def _languages_that_do_not_fit(self) -> Iterator[str]:
         """Tags not in training, sets that change between epochs, and ambiguous targets."""
-        train = self.train_parts()
-        for name, part in self.parts():
-            yield from self._languages_without_tag(name, self._resolved(part))
-        known = {*self.vocabulary.tags, *(tag for part in train for tag in part.symbols())}
-        for name, part in self.parts():
-            if _is_train(name):
-                continue
+        for name, part in self.parts_by_key().items():
+            yield from self._languages_without_tag(name, part)
+        ambiguous = list(self._targets_without_tag())
+        known = set(self.full_vocabulary().tags)
+        for name, part in self.sets_by_key().items():
             if part.epoch_transforms:
                 yield (
                     f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, but a set that "
                     "scores are compared on must not change; remove it"
                 )
-            symbols = filter(_may_be_known, self._resolved(part).symbols())
-            lacking = missing_tags(symbols, known)
+            lacking = missing_tags(filter(_may_be_known, part.symbols()), known)
             if lacking and not self._uses_vocabulary_of_another:
                 yield (
                     f"{name}: no part of data.train has the tag {', '.join(lacking)}; tags there: "
                     f"{', '.join(sorted(known)) or 'none'}"
                 )
-        yield from self._targets_without_tag()
+            settled = known.issuperset(part.symbols()) and not part.epoch_transforms
+            if settled and not ambiguous:
+                yield from self._target_not_told(name, part)
+        yield from ambiguous
+
+    def _target_not_told(self, name: str, part: CorpusPart) -> Iterator[str]:
+        """A set in a language that its tags do not ask for, where there are several."""
+        train = self.train_parts()
+        languages = dict.fromkeys(one.target_language for one in self.directions())
+        target = part.direction.target_language
+        if len(languages) == 1 or not self.model.reads_source:
+            return
+        if target not in languages:
+            if not self._uses_vocabulary_of_another:  # or that model may have learnt it
+                yield (
+                    f"{name}: target_language is {target}, and the languages of data.train are "
+                    f"{', '.join(languages)}; choose one of them"
+                )
+        elif not asks_for_its_target(part, train):
+            wanted = wanted_tags(part, train)
+            yield (
+                f"{name}: nothing shows the model that {target} is wanted; sources of such text in "
+                f"data.train have {' or '.join(wanted) or 'no tag'}; do the same here"
+                f"{', with tags or transforms: [{kind: tag}]' if wanted else ''}"
+            )
 
     def _languages_without_tag(self, name: str, part: CorpusPart) -> Iterator[str]:
         """A target language that the tag in front of a source cannot name."""
