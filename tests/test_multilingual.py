@@ -291,6 +291,43 @@ class TestConfiguration:
             tmp_path, values
         )
 
+    def test_a_set_without_the_tag_of_its_target(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        del values["data"]["dev"]["en-de"]["transforms"]
+        values["data"]["test"]["en-fr"]["transforms"] = [{"kind": "tag", "tags": ["<2de>"]}]
+        found = self.problem(tmp_path, values)
+        assert "data.dev.en-de: nothing shows the model that de is wanted; sources " in found
+        assert "data.test.en-fr: nothing shows the model that fr is wanted; sources " in found
+        assert "of such text in data.train have <2fr>; do the same here" in found
+        assert "data.dev.en-fr" not in found
+
+    def test_a_set_in_a_language_that_nothing_teaches(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        for language in ("it", None):
+            values["data"]["dev"]["en-de"] |= {"target_language": language, "transforms": []}
+            told = f"data.dev.en-de: target_language is {language or 'target'}, and the languages "
+            assert f"{told}of data.train are de, fr; choose one" in self.problem(tmp_path, values)
+
+    def test_one_target_needs_no_tag(self, tmp_path: Path) -> None:
+        """Nor the same name everywhere."""
+        values = configuration(tmp_path, [("en", "de")], 7)
+        values["data"]["dev"]["en-de"] |= {"target_language": "deu", "transforms": []}
+        read(tmp_path, values)
+
+    def test_sets_of_what_another_model_has_learnt(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        """A language or a tag that only it may know; all others are checked as always."""
+        del values["vocabulary"]
+        values["training"]["start_from"] = "parent"
+        values["data"]["dev"]["en-de"] |= {"target_language": "it"}
+        values["data"]["dev"]["en-fr"] |= {"transforms": [{"kind": "tag", "tags": ["<to-fr>"]}]}
+        read(tmp_path, values)
+        del values["data"]["dev"]["en-fr"]["transforms"]
+        assert "data.dev.en-fr: nothing shows" in self.problem(tmp_path, values)
+
     def test_a_set_that_changes(self, tmp_path: Path, values: dict[str, Any]) -> None:
         values["data"]["dev"]["en-fr"]["transforms"] = [{"kind": "noise"}]
         assert "data.dev.en-fr: noise draws in each epoch" in self.problem(tmp_path, values)
@@ -300,6 +337,31 @@ class TestConfiguration:
         assert "data.train.0: the tag of the target language needs its name" in self.problem(
             tmp_path, values
         )
+
+    @pytest.mark.parametrize("language", ["de DE", "<de>", "de\u2581DE", "de\u0308"])
+    def test_a_language_that_cannot_be_a_tag(
+        self, tmp_path: Path, values: dict[str, Any], language: str
+    ) -> None:
+        values["data"]["train"][0]["target_language"] = language
+        values["data"]["dev"]["en-de"]["target_language"] = language
+        found = self.problem(tmp_path, values)
+        for key in ("data.train.0", "data.dev.en-de"):
+            assert f"{key}: target_language becomes a tag here, which {language!r} cannot" in found
+
+    def test_the_language_of_the_run_becomes_a_tag(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        values["target_language"] = "de DE"
+        read(tmp_path, values)
+        del values["data"]["train"][0]["target_language"]
+        assert "data.train.0: target_language becomes a tag" in self.problem(tmp_path, values)
+
+    def test_a_language_that_becomes_no_tag_may_have_any_name(
+        self, tmp_path: Path, values: dict[str, Any]
+    ) -> None:
+        for one in (*values["data"]["train"], *values["data"]["dev"].values()):
+            one["source_language"] = "British English"
+        read(tmp_path, values)
 
     def test_names_that_scores_share(self, tmp_path: Path, values: dict[str, Any]) -> None:
         values["data"]["test"]["dev_en-de"] = values["data"]["test"]["en-de"]
@@ -339,6 +401,19 @@ def test_a_vocabulary_without_the_tag(corpus: Path, tmp_path: Path, trained: Pat
     shutil.copy(trained / "vocabulary.model", tmp_path / "run")
     experiment = Experiment.create(read(corpus, values), tmp_path / "run")
     with pytest.raises(ConfigError, match="has no tag <2es>; tags there: <2de>, <2fr>, <2en>"):
+        experiment.prepare()
+
+
+def test_a_set_with_a_tag_that_a_kept_vocabulary_lacks(
+    corpus: Path, tmp_path: Path, trained: Path
+) -> None:
+    values = configuration(corpus, [("en", "de")], 2)
+    values["data"]["test"]["en-de"]["tags"] = ["<nowhere>"]
+    values["training"]["start_from"] = str(trained)
+    del values["vocabulary"]
+    experiment = Experiment.create(read(corpus, values), tmp_path / "run")
+    said = "has no tag <nowhere>; .* or remove it from data.test.en-de"
+    with pytest.raises(ConfigError, match=said):
         experiment.prepare()
 
 

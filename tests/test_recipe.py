@@ -149,6 +149,20 @@ class TestStart:
         extend = ["training.start_from={model: parent, vocabulary: extend}"]
         assert read_experiment(path, extend).vocabulary.size == 120
 
+    @pytest.mark.parametrize("choice", ["keep", "extend", "new"])
+    def test_a_tag_that_only_the_other_model_may_know(self, choice: str, corpus: Path) -> None:
+        """Its vocabulary, if it is used, is looked at when the text is prepared."""
+        settings = [
+            "data.dev.tags=[<old>]",
+            "vocabulary={}",
+            f"training.start_from={{model: parent, vocabulary: {choice}}}",
+        ]
+        if choice != "new":
+            read_experiment(configuration(corpus), settings)
+            return
+        with pytest.raises(ConfigError, match=r"data.dev: no part of data.train has the tag <old>"):
+            read_experiment(configuration(corpus), settings)
+
     def test_what_it_cannot_be_is_told(self, corpus: Path) -> None:
         for value, said in (("3", "section of keys"), ("{parts: [encoder]}", "missing key")):
             with pytest.raises(ConfigError, match=said):

@@ -210,6 +210,7 @@ class Experiment:
             inputs=inputs,
             held_out=held_out,
             parent=parent_vocabularies(self.config.training.start_from),
+            sets=self.config.sets_by_key(),
         )
 
     def train(

@@ -22,7 +22,8 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
-from dragoman.text.tags import language_tag, missing_tags
+from dragoman.text.tags import is_tag, language_tag, missing_tags
+from dragoman.text.targets import asks_for_its_target, wanted_tags
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.training.settings import TrainingConfig
 
@@ -102,7 +103,7 @@ class ExperimentConfig(Config):
     def conflicts(self) -> Iterator[str]:
         """Parts of the run that contradict one another."""
         start = self.training.start_from
-        if start is not None and start.vocabulary != "new":
+        if start is not None and self._uses_vocabulary_of_another:
             yield from self._unread_of_vocabulary(start.vocabulary)
         elif self.model.needs_joint_vocabulary and not self.vocabulary.joint:
             yield (
@@ -137,12 +138,18 @@ class ExperimentConfig(Config):
                 "in data.train.0.alignments"
             )
         for name, part in self.parts():
-            read = objective.reads_alignments and name.startswith("data.train.")
+            read = objective.reads_alignments and _is_train(name)
             if part.alignments is not None and not read:
                 yield (
                     f"{name}.alignments are read in training by objective: {{kind: "
                     "guided_alignment}; remove them"
                 )
+
+    @property
+    def _uses_vocabulary_of_another(self) -> bool:
+        """Whether another model's vocabulary is kept or extended, with tags unknown here."""
+        start = self.training.start_from
+        return start is not None and start.vocabulary != "new"
 
     def _unread_of_vocabulary(self, choice: str) -> Iterator[str]:
         """Settings that another model's vocabulary, kept or extended, decides."""
@@ -174,6 +181,14 @@ class ExperimentConfig(Config):
         """The test sets, with languages."""
         return {name: self._resolved(part) for name, part in self.data.test.items()}
 
+    def sets_by_key(self) -> dict[str, CorpusPart]:
+        """The dev and test sets by their configuration key, with languages."""
+        return {key: part for key, part in self.parts_by_key().items() if not _is_train(key)}
+
+    def parts_by_key(self) -> dict[str, CorpusPart]:
+        """All text by its configuration key, with languages."""
+        return {key: self._resolved(part) for key, part in self.parts()}
+
     def _resolved(self, part: CorpusPart) -> CorpusPart:
         return part.resolved(self.source_language, self.target_language)
 
@@ -197,29 +212,58 @@ class ExperimentConfig(Config):
 
     def _languages_that_do_not_fit(self) -> Iterator[str]:
         """Tags not in training, sets that change between epochs, and ambiguous targets."""
-        train = self.train_parts()
-        for number, part in enumerate(train):
-            if any(tag in _UNNAMED for tag in part.symbols()):
-                yield (
-                    f"data.train.{number}: the tag of the target language needs its name; set "
-                    "target_language"
-                )
-        known = {*self.vocabulary.tags, *(tag for part in train for tag in part.symbols())}
-        for name, part in self.parts():
-            if name.startswith("data.train."):
-                continue
+        for name, part in self.parts_by_key().items():
+            yield from self._languages_without_tag(name, part)
+        ambiguous = list(self._targets_without_tag())
+        known = set(self.full_vocabulary().tags)
+        for name, part in self.sets_by_key().items():
             if part.epoch_transforms:
                 yield (
                     f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, but a set that "
                     "scores are compared on must not change; remove it"
                 )
-            lacking = missing_tags(self._resolved(part).symbols(), known)
-            if lacking and self.training.start_from is None:
+            lacking = missing_tags(filter(_may_be_known, part.symbols()), known)
+            if lacking and not self._uses_vocabulary_of_another:
                 yield (
                     f"{name}: no part of data.train has the tag {', '.join(lacking)}; tags there: "
                     f"{', '.join(sorted(known)) or 'none'}"
                 )
-        yield from self._targets_without_tag()
+            settled = known.issuperset(part.symbols()) and not part.epoch_transforms
+            if settled and not ambiguous:
+                yield from self._target_not_told(name, part)
+        yield from ambiguous
+
+    def _target_not_told(self, name: str, part: CorpusPart) -> Iterator[str]:
+        """A set in a language that its tags do not ask for, where there are several."""
+        train = self.train_parts()
+        languages = dict.fromkeys(one.target_language for one in self.directions())
+        target = part.direction.target_language
+        if len(languages) == 1 or not self.model.reads_source:
+            return
+        if target not in languages:
+            if not self._uses_vocabulary_of_another:  # or that model may have learnt it
+                yield (
+                    f"{name}: target_language is {target}, and the languages of data.train are "
+                    f"{', '.join(languages)}; choose one of them"
+                )
+        elif not asks_for_its_target(part, train):
+            wanted = wanted_tags(part, train)
+            yield (
+                f"{name}: nothing shows the model that {target} is wanted; sources of such text in "
+                f"data.train have {' or '.join(wanted) or 'no tag'}; do the same here"
+                f"{', with tags or transforms: [{kind: tag}]' if wanted else ''}"
+            )
+
+    def _languages_without_tag(self, name: str, part: CorpusPart) -> Iterator[str]:
+        """A target language that the tag in front of a source cannot name."""
+        symbols = set(part.symbols())
+        if symbols & _UNNAMED:
+            yield f"{name}: the tag of the target language needs its name; set target_language"
+        elif not all(map(is_tag, symbols)):
+            yield (
+                f"{name}: target_language becomes a tag here, which {part.target_language!r} "
+                "cannot; write it like de-AT, without spaces, < and >"
+            )
 
     def _targets_without_tag(self) -> Iterator[str]:
         """Sources translated into several languages with the same tags."""
@@ -260,6 +304,16 @@ class ExperimentConfig(Config):
 
 
 _UNNAMED = {language_tag(name) for name in ("source", "target")}
+
+
+def _is_train(key: str) -> bool:
+    return key.startswith("data.train.")
+
+
+def _may_be_known(tag: str) -> bool:
+    """Whether a part could have taught ``tag``; any other is reported by itself."""
+    return is_tag(tag) and tag not in _UNNAMED
+
 
 _OF_THE_KIND = ("kind", "joint", "byte_fallback", "normalization")
 _DECIDED_BY_PARENT = {

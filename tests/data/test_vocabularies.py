@@ -264,3 +264,83 @@ class TestParent:
         train_vocabularies(read_pairs(other), CONFIG, seed=1).save(tmp_path)
         with pytest.raises(ConfigError, match=r"is not that of runs/parent, .* remove it"):
             prepared(tmp_path, part, parent=parent)
+
+
+class TestTags:
+    """Tags in front of sources, of training text and of the sets that are scored."""
+
+    @pytest.fixture
+    def part(self, corpus_of: Corpus) -> CorpusPart:
+        return corpus_of(60)
+
+    @pytest.fixture
+    def old(self, part: CorpusPart) -> Vocabularies:
+        """A vocabulary with the tag ``<old>``."""
+        config = VocabularyConfig(size=36, tags=("<old>",))
+        return train_vocabularies(read_pairs(part), config, seed=1)
+
+    def problem(self, run: Path, part: CorpusPart, **changes: Any) -> str:
+        with pytest.raises(ConfigError) as found:
+            prepared(run, part, **changes)
+        return str(found.value)
+
+    @pytest.mark.parametrize("extended", [False, True])
+    def test_those_of_the_other_model_are_known(
+        self, tmp_path: Path, part: CorpusPart, old: Vocabularies, extended: bool
+    ) -> None:
+        parent = Parent(old, "runs/parent", extended)
+        sets = {"data.dev": part.model_copy(update={"tags": ("<old>",)})}
+        for _ in range(2):
+            found = prepared(tmp_path / "run", part, parent=parent, sets=sets)
+            assert "<old>" in found.source.pieces(found.source.tags)
+
+    @pytest.mark.parametrize("again", [False, True])
+    def test_a_kept_vocabulary_lacks_one(
+        self, tmp_path: Path, part: CorpusPart, old: Vocabularies, again: bool
+    ) -> None:
+        parent, tagged = (
+            Parent(old, "runs/parent", False),
+            part.model_copy(update={"tags": ("<x>",)}),
+        )
+        if again:
+            prepared(tmp_path, part, parent=parent)
+        told = (
+            "runs/parent: its vocabulary, which is kept, has no tag <x>; tags there: <old>. Set "
+            "training.start_from.vocabulary: extend"
+        )
+        assert self.problem(tmp_path, part, parent=parent, sets={"data.dev.a": tagged}) == (
+            f"{told} and use the tag in data.train, or remove it from data.dev.a"
+        )
+        config = CONFIG.model_copy(update={"tags": ("<x>",)})
+        sets = {"data.test.b": tagged}
+        assert self.problem(tmp_path, tagged, parent=parent, config=config, sets=sets) == (
+            f"{told}, or remove it from data.train.0, data.test.b"
+        )
+
+    @pytest.mark.parametrize("again", [False, True])
+    def test_an_extended_vocabulary_lacks_one(
+        self, tmp_path: Path, part: CorpusPart, old: Vocabularies, again: bool
+    ) -> None:
+        parent, tagged = (
+            Parent(old, "runs/parent", True),
+            part.model_copy(update={"tags": ("<x>",)}),
+        )
+        if again:
+            prepared(tmp_path, part, parent=parent)
+        where = f"{tmp_path}: the vocabulary here" if again else "the vocabulary of the run"
+        assert self.problem(tmp_path, part, parent=parent, sets={"data.dev": tagged}) == (
+            f"{where} has no tag <x>; tags there: <old>. Use the tag in "
+            "data.train or name it in vocabulary.tags, or remove it from data.dev"
+        )
+
+    def test_one_that_somebody_put_there_lacks_one(
+        self, tmp_path: Path, part: CorpusPart, old: Vocabularies
+    ) -> None:
+        """No other model is mentioned, since there is none."""
+        old.save(tmp_path)
+        tagged = part.model_copy(update={"tags": ("<x>",)})
+        config = CONFIG.model_copy(update={"tags": ("<x>",)})
+        assert self.problem(tmp_path, tagged, config=config) == (
+            f"{tmp_path}: the vocabulary here has no tag <x>; tags there: <old>. Remove it, so "
+            "that one with the tag is trained here, or remove the tag from data.train.0"
+        )

@@ -6,10 +6,11 @@ A run that starts from another model keeps the vocabularies of that model, or ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dragoman.core.config import Config
@@ -59,6 +60,7 @@ def prepare_vocabularies(
     inputs: Sequence[InputFile],
     held_out: frozenset[int] = frozenset(),
     parent: Parent | None = None,
+    sets: Mapping[str, CorpusPart] = MappingProxyType({}),
 ) -> Vocabularies:
     """The vocabularies in ``directory``; trained if missing, or if what they depend on has changed.
 
@@ -74,9 +76,11 @@ def prepare_vocabularies(
         inputs: the files of the corpus, as they are now.
         held_out: keys of pairs that are not trained on.
         parent: model whose vocabularies are kept or extended.
+        sets: dev and test sets by their key in the configuration.
 
     Raises:
-        ConfigError: the vocabulary does not fit the text, or is not that of ``parent``.
+        ConfigError: the vocabulary does not fit the text, lacks a tag of it or of a set, or is not
+            that of ``parent``.
         DataError: the text cannot be used, or cleaning leaves nothing of it.
         SavedError: vocabularies that the user put there are damaged.
         StorageError: the disk refuses.
@@ -85,13 +89,13 @@ def prepare_vocabularies(
     if config.balance is not None:
         text["directions"] = [part.direction.name for part in parts]
     settings = _settings(config, seed, parent, text)
+    tagged = {**{f"data.train.{number}": part for number, part in enumerate(parts)}, **sets}
     if (found := _usable(directory, settings, inputs)) is not None:
         _check_descent(found, parent, directory)
-        _check_tags(found, parts, f"{directory}: the vocabulary here")
+        _check_known(_tags_of(found), tagged, config, parent, f"{directory}: the vocabulary here")
         return found
+    check_tags(config, parent, tagged)
     if parent is not None and not parent.extended:
-        kept = f"{parent.where}: its vocabulary, which is kept,"
-        _check_tags(parent.vocabularies, parts, kept)
         _replace(directory, parent.vocabularies, settings, inputs)
         return parent.vocabularies
     report = CleaningReport()
@@ -119,20 +123,60 @@ def _settings(
     return digest(values)
 
 
-def _check_tags(found: Vocabularies, parts: Sequence[CorpusPart], where: str) -> None:
-    """Check that a vocabulary that was not trained here has the tags that occur in sources.
+def check_tags(
+    config: VocabularyConfig, parent: Parent | None, tagged: Mapping[str, CorpusPart]
+) -> None:
+    """Check that a vocabulary that is yet to be made will have the tags of all sources.
+
+    Args:
+        config: with the tags of the training text.
+        parent: model whose vocabularies are kept or extended.
+        tagged: training text, dev and test sets by their key in the configuration.
 
     Raises:
-        ConfigError: it lacks one.
+        ConfigError: it will lack one.
     """
-    wanted = [tag for part in parts for tag in part.symbols()]
-    known = found.source.pieces(found.source.tags)
-    if lacking := missing_tags(wanted, known):
-        there = ", ".join(known) or "none"
-        raise ConfigError(
-            f"{where} has no tag {', '.join(lacking)}; tags there: {there}. Take another one, set "
-            "training.start_from.vocabulary: extend, or remove the tag from data.train"
-        )
+    known = list(config.tags)
+    if parent is not None:
+        own = _tags_of(parent.vocabularies)
+        known = [*own, *missing_tags(known, own)] if parent.extended else own
+    _check_known(known, tagged, config, parent, "the vocabulary of the run")
+
+
+def _tags_of(vocabularies: Vocabularies) -> list[str]:
+    return vocabularies.source.pieces(vocabularies.source.tags)
+
+
+def _check_known(
+    known: Sequence[str],
+    tagged: Mapping[str, CorpusPart],
+    config: VocabularyConfig,
+    parent: Parent | None,
+    where: str,
+) -> None:
+    """Check that all tags in front of sources are among ``known``.
+
+    Raises:
+        ConfigError: one is not.
+    """
+    lacking = {key: missing_tags(part.symbols(), known) for key, part in tagged.items()}
+    tags = list(dict.fromkeys(chain.from_iterable(lacking.values())))
+    if not tags:
+        return
+    is_taught = set(tags) <= set(config.tags)
+    if parent is not None and not parent.extended:
+        where = f"{parent.where}: its vocabulary, which is kept,"
+        remedy = "Set training.start_from.vocabulary: extend"
+        remedy += ", or remove it" if is_taught else " and use the tag in data.train, or remove it"
+    elif is_taught:  # the vocabulary was not made from this configuration
+        remedy = "Remove it, so that one with the tag is trained here, or remove the tag"
+    else:
+        remedy = "Use the tag in data.train or name it in vocabulary.tags, or remove it"
+    keys = ", ".join(key for key, there in lacking.items() if there)
+    raise ConfigError(
+        f"{where} has no tag {', '.join(tags)}; tags there: {', '.join(known) or 'none'}. "
+        f"{remedy} from {keys}"
+    )
 
 
 def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path) -> None:

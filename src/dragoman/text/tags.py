@@ -25,13 +25,22 @@ def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
         ValueError: one has another form, is one of sentencepiece's symbols, or occurs twice.
     """
     for tag in tags:
-        if not TAG.fullmatch(tag) or _RESERVED.fullmatch(tag) or SPACE_SIGN in tag:
+        if not _has_form(tag):
             raise ValueError(f"a tag looks like <2de> and is not one of sentencepiece's: {tag!r}")
         if normalize(tag) != tag:
             raise ValueError(f"a tag has no control or decomposed characters: {tag!r}")
     if len(set(tags)) < len(tags):
         raise ValueError("a tag is given twice")
     return tags
+
+
+def is_tag(text: str) -> bool:
+    """Whether ``text`` can be a tag."""
+    return _has_form(text) and normalize(text) == text
+
+
+def _has_form(text: str) -> bool:
+    return bool(TAG.fullmatch(text)) and not _RESERVED.fullmatch(text) and SPACE_SIGN not in text
 
 
 def language_tag(language: str) -> str:

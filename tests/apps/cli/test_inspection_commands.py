@@ -244,6 +244,11 @@ def test_a_start_from_another_model(patient: Patient, trained: Path) -> None:
     del patient.values["vocabulary"]
     patient.values["training"]["start_from"] = str(trained)
     assert "vocabulary: 120 pieces, joint" in patient.examine().out
+    patient.values["data"]["dev"]["tags"] = ["<x>"]
+    outcome = patient.examine()
+    assert outcome.code == 3
+    assert "has no tag <x>; tags there: none" in outcome.out
+    del patient.values["data"]["dev"]["tags"]
     patient.values["training"]["start_from"] = {"model": str(trained), "vocabulary": "extend"}
     patient.values["vocabulary"] = {"size": 125}
     assert "vocabulary: 125 pieces, joint" in patient.examine().out

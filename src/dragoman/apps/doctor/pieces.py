@@ -11,6 +11,7 @@ import numpy as np
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.text_checks import SAMPLE_PAIRS, Texts
 from dragoman.core.errors import ConfigError, SavedError
+from dragoman.data.vocabularies import Parent, check_tags
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
@@ -37,11 +38,13 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
     """Check that the vocabulary can be made, and covers dev and test."""
     try:
         check_start(config.training.start_from, config.model)
+        parent = parent_vocabularies(config.training.start_from)
+        check_tags(config.full_vocabulary(), parent, config.parts_by_key())
     except (ConfigError, SavedError) as problem:
         yield error("start", str(problem))
         return
     try:
-        vocabularies = _vocabularies(config, texts)
+        vocabularies = _vocabularies(config, texts, parent)
     except ConfigError as problem:
         if texts.kept > SAMPLE_PAIRS:  # may work on the whole text
             yield warning("vocabulary", f"on a sample of {SAMPLE_PAIRS:,} pairs: {problem}")
@@ -57,9 +60,8 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
         yield from _check_coverage(name, pairs, vocabularies)
 
 
-def _vocabularies(config: ExperimentConfig, texts: Texts) -> Vocabularies:
+def _vocabularies(config: ExperimentConfig, texts: Texts, parent: Parent | None) -> Vocabularies:
     """Vocabularies trained on the sample, or those of the model that training starts from."""
-    parent = parent_vocabularies(config.training.start_from)
     if parent is None:
         return train_weighted_vocabularies(texts.sample, config.full_vocabulary(), seed=config.seed)
     if parent.extended:

@@ -1,0 +1,75 @@
+"""Which target language the tags in front of a source ask for, by the text that taught them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from dragoman.text.corpus import CorpusPart
+
+
+def asks_for_its_target(one: CorpusPart, train: Sequence[CorpusPart]) -> bool:
+    """Whether a model that learns from ``train`` can tell that ``one`` is to be in its language.
+
+    A tag that only text in this language has tells it. Otherwise it is told by the parts of
+    ``train`` with the same source language whose own telling tags ``one`` has, most of them.
+
+    Args:
+        one: a dev or test set whose target language is one of those in ``train``.
+        train: the training text; all parts have their languages.
+    """
+    own, target = set(one.direction.tags), _target(one)
+    telling = _telling_tags(train)
+    if own & telling[target]:
+        return True
+    near = _of_the_same_source(one, train)
+    same = {_target(part) for part in near if _tags(part) <= own <= _possible_tags(part)}
+    if same == {target}:
+        return True
+    told = [(_tags(part) & telling[_target(part)], _target(part)) for part in near]
+    fitting = [(len(tags), language) for tags, language in told if tags <= own]
+    most = max((count for count, _ in fitting), default=0)
+    return {language for count, language in fitting if count == most} == {target}
+
+
+def wanted_tags(one: CorpusPart, train: Sequence[CorpusPart]) -> list[str]:
+    """What stands in front of sources in ``train`` with the target language of ``one``.
+
+    Nothing if some or all of them have no tags.
+    """
+    parts = [part for part in train if _target(part) == _target(one)]
+    near = _of_the_same_source(one, parts) or parts
+    found = dict.fromkeys(" ".join(part.direction.tags) for part in near)
+    return [] if "" in found else list(found)
+
+
+def _of_the_same_source(one: CorpusPart, train: Sequence[CorpusPart]) -> list[CorpusPart]:
+    """Parts with the same source language; if there are none, all that it could stand for."""
+    language = one.direction.source_language
+    same = [part for part in train if part.direction.source_language == language]
+    return same or [part for part in train if part.direction.source_language != _target(one)]
+
+
+def _telling_tags(train: Sequence[CorpusPart]) -> Mapping[str, set[str]]:
+    """For each target language, the tags that text in no other has."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for part in train:
+        found[_target(part)] |= _possible_tags(part)
+    return {
+        target: tags.difference(*(others for other, others in found.items() if other != target))
+        for target, tags in found.items()
+    }
+
+
+def _target(part: CorpusPart) -> str:
+    return part.direction.target_language
+
+
+def _tags(part: CorpusPart) -> set[str]:
+    """Tags that are in front of all sources of a part."""
+    return set(part.direction.tags)
+
+
+def _possible_tags(part: CorpusPart) -> set[str]:
+    """Those, and the ones that are in front of some."""
+    return {*part.direction.tags, *part.symbols()}
