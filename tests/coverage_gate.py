@@ -14,8 +14,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FLOORS = {"data": 98.9, "models": 99.2, "search": 98.6, "text": 98.9, "training": 95.4}
-"""Per cent by room of ``src/dragoman``, rounded down to a tenth; each by ``make coverage``."""
+FLOORS = {"data": 98.0, "models": 99.0, "search": 99.0, "text": 98.0, "training": 95.5}
+"""Per cent by room of ``src/dragoman``, from ``make coverage``, rounded down to a half: processors
+differ in a few branches."""
 
 SLACK = 1.0
 """Points above its floor from which on a room is told to have it raised."""
