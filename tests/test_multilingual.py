@@ -427,3 +427,19 @@ def test_text_of_the_other_direction_is_held_out_too(tmp_path: Path) -> None:
     prepared = Experiment.create(read(tmp_path, values), tmp_path / "run").prepare()
     assert [part.stop - part.start for part in prepared.store.parts] == [1, 1]
     assert prepared.report.dropped("held out") == 2
+
+
+def test_one_file_may_be_split_by_lines(tmp_path: Path) -> None:
+    rows = [f"{word}\t{word.upper()}" for word in ("one", "two", "three", "one", "four")]
+    (tmp_path / "all.tsv").write_text("\n".join(["en\tde", *rows]) + "\n", encoding="utf-8")
+
+    def lines(**bounds: int) -> dict[str, Any]:
+        return part("all", "en", "de", transforms=[{"kind": "filter", **bounds}])
+
+    values = configuration(tmp_path, [], 2)
+    values["data"] = {"train": [lines(last_line=4)], "dev": lines(first_line=5)}
+    values["vocabulary"] = {"size": 20}
+    prepared = Experiment.create(read(tmp_path, values), tmp_path / "run").prepare()
+    assert prepared.store.manifest.pairs == 2
+    assert prepared.report.dropped("held out") == 1  # "one", which is also a line of dev
+    assert prepared.report.dropped("filtered") == 2

@@ -41,7 +41,7 @@ from dragoman.saved.model import (
     save_model,
 )
 from dragoman.text.cleaning import CleaningReport, held_out_keys
-from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.corpus import CorpusPart, kept_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
@@ -156,7 +156,7 @@ class Experiment:
             parts = self.config.train_parts()
             evaluation = [*data.dev_sets.values(), *data.test.values()]
             held_out = held_out_keys(
-                (pair for part in evaluation for pair in read_pairs(part)),
+                (pair for part in evaluation for pair in kept_pairs(part)),
                 either_side=self.config.has_opposite_directions,
             )
             paths = [path for part in parts for path in part.files()]

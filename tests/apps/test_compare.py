@@ -13,14 +13,18 @@ import pytest
 from command_line import CommandLine, Outcome, call, one_error
 
 from dragoman.apps.compare import comparison, speed
+from dragoman.apps.compare.common_text import read_common_test
+from dragoman.apps.compare.comparison import Contest
 from dragoman.apps.compare.plan import Budget, Planned, plan
 from dragoman.apps.runs import prepare_run
 from dragoman.core.errors import ConfigError, InterruptedRunError
+from dragoman.evaluation.metrics import perplexity
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.recipe import read_experiment
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
+from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
 
 
@@ -269,6 +273,102 @@ class TestComparison:
         assert "a comparison with 6e+08 training FLOPs each was begun here" in line
         line = one_error(dragoman(*arguments, "--flops", FLOPS, "--set", "seed=4"), 2)
         assert "its recipe changed since it was begun" in line
+
+
+def settings(text: Path, *transforms: dict[str, Any], tags: tuple[str, ...] = ()) -> list[str]:
+    """All text with these tags, and the test set with these transforms, for ``--set``."""
+
+    def part(name: str, **more: Any) -> dict[str, Any]:
+        sides = {"path": str(text / f"{name}.tsv"), "source": "en", "target": "de"}
+        return {**sides, "tags": tags, **more}
+
+    values = {
+        "train": [part("train")],
+        "dev": part("dev"),
+        "test": {"news": part("test", transforms=transforms)},
+    }
+    return [f"data.{name}={json.dumps(value)}" for name, value in values.items()]
+
+
+class TestTestSets:
+    """A recipe's own tags and transforms hold for its own model."""
+
+    def test_each_source_has_the_tags_of_its_recipe(self, recipes: list[Path], text: Path) -> None:
+        plain = read_experiment(recipes[0])
+        tagged = read_experiment(recipes[0], settings(text, tags=("<ui>",)))
+        for configs in ({"a": plain, "b": tagged}, {"b": tagged, "a": plain}):
+            test = read_common_test(configs, None)
+            assert test.sources["b"] == [f"<ui> {source}" for source in test.sources["a"]]
+            assert len(test.sources["a"]) == len(test.references) == 20
+
+    @pytest.mark.parametrize(
+        "transform",
+        [{"kind": "filter", "last_line": 9}, {"kind": "case", "to": "upper", "sides": "target"}],
+    )
+    def test_the_references_of_all_are_the_same(
+        self, transform: dict[str, Any], recipes: list[Path], text: Path
+    ) -> None:
+        plain = read_experiment(recipes[0])
+        other = read_experiment(recipes[0], settings(text, transform))
+        for configs in ({"a": plain, "b": other}, {"a": other, "b": plain}):
+            with pytest.raises(ConfigError, match=r"b: its transforms leave other .* of news"):
+                read_common_test(configs, None)
+        test = read_common_test({"a": other, "b": other}, None)
+        assert test.sources["a"] == test.sources["b"]
+
+    def test_a_recipe_may_read_the_sources_in_its_own_way(
+        self, recipes: list[Path], text: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        upper = {"kind": "case", "to": "upper", "sides": "source"}
+        other = read_experiment(recipes[0], settings(text, upper))
+        test = read_common_test({"a": read_experiment(recipes[0]), "b": other}, None)
+        assert test.sources["b"] == [source.upper() for source in test.sources["a"]]
+        assert "b reads other sources of news than the first recipe" in caplog.text
+
+    def test_training_text_is_other_if_its_filters_are(
+        self, recipes: list[Path], text: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        plain = read_experiment(recipes[0])
+        part = plain.data.train[0].model_dump(exclude={"transforms"})
+        for transform, warned in (
+            ({"kind": "tag", "tags": ["<ui>"]}, False),
+            ({"kind": "filter", "last_line": 9}, True),
+        ):
+            values = json.dumps([part | {"transforms": [transform]}])
+            other = read_experiment(recipes[0], [f"data.train={values}"])
+            caplog.clear()
+            read_common_test({"a": plain, "b": other}, None)
+            assert ("b is trained on other text" in caplog.text) == warned
+
+    def test_models_are_scored_with_their_own_tags(
+        self, recipes: list[Path], text: Path, tmp_path: Path
+    ) -> None:
+        bleu = ["evaluation.metrics=[bleu]"]
+        configs = {
+            "plain": read_experiment(recipes[0], bleu),
+            "ui": read_experiment(recipes[0], [*bleu, *settings(text, tags=("<ui>",))]),
+        }
+        contest = Contest.begin(configs, tmp_path, Budget(flops=FLOPS / 10))
+        rows = {row.name: row for row in contest.carry_out().rows}
+        for name, tag in (("plain", ""), ("ui", "<ui> ")):
+            translator, test = Translator.load(tmp_path / name), contest.test
+            sources = [tag + source for source in contest.test.sources["plain"]]
+            expected = perplexity(*total(translator.score(sources, test.references)))
+            assert rows[name].perplexity == pytest.approx(expected)
+            found = (tmp_path / "translations" / f"{name}.news").read_text(encoding="utf-8")
+            assert found.splitlines() == translator.translate(sources)
+
+    def test_members_of_an_ensemble_read_the_same(
+        self, recipes: list[Path], text: Path, tmp_path: Path
+    ) -> None:
+        known = ["vocabulary.tags=[<ui>]"]
+        configs = {
+            "plain": read_experiment(recipes[0], known),
+            "ui": read_experiment(recipes[0], [*known, *settings(text, tags=("<ui>",))]),
+        }
+        with pytest.raises(ConfigError, match=r"--ensemble plain\+ui: its members read news with"):
+            Contest.begin(configs, tmp_path, Budget(flops=FLOPS), ensembles=[["plain", "ui"]])
+        assert not list(tmp_path.iterdir())
 
 
 class TestMistakes:

@@ -207,6 +207,22 @@ class TestDescriptions:
         monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("it is known"))
         assert describe([path], known) == known
 
+    def test_a_file_named_twice_is_read_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path, other, read = tmp_path / "text", tmp_path / "other", list[Path]()
+        path.write_text("one\n")
+        other.write_text("two\n")
+
+        def digest(file: Path) -> str:
+            read.append(file)
+            return file.name
+
+        monkeypatch.setattr("dragoman.data.origin.content_digest", digest)
+        found = describe(iter([path, other, path]))
+        assert [file.sha256 for file in found] == ["text", "other", "text"]
+        assert read == [path, other]
+
     def test_a_file_just_written_is_read_again(self, tmp_path: Path) -> None:
         """Its times may be the same after another change."""
         path = tmp_path / "text"

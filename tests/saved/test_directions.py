@@ -55,6 +55,13 @@ def saved(*directions: str, model: ModelConfig | None = None) -> SavedConfig:
         (["en-de"], "de", ("<ui>",), ["<ui>"]),
         # a share of the sources was tagged
         (["en-de", "en-fr <2fr>"], "de", (), ["<2de>"]),
+        (["en-de <ui>", "en-fr <ui> <2fr>"], "de", (), ["<ui>", "<2de>"]),
+        # text copied from its own side does not count
+        (["en-de <ui> <2de>", "en-fr <ui> <2fr>", "de-de <ui>"], "de", (), ["<ui>", "<2de>"]),
+        (["en-de <2de>", "de-de"], "de", (), ["<2de>"]),
+        (["en-de", "fr-fr <2fr>"], "de", (), []),
+        # unless nothing else was in that language
+        (["en-de <2de>", "fr-fr <2fr>"], "fr", (), ["<2fr>"]),
         # models of before
         ([], "fr", (), ["<2fr>"]),
     ],
@@ -79,6 +86,8 @@ def test_tags(
             r"into es; languages there: de, ko; tags: <2de>",
         ),
         (["en-de", "en-ko"], "ko", (), r"into ko among other languages, and no tag asks for it"),
+        # a tag of other languages, too, asks for none
+        (["en-ko <ui>", "en-de <ui> <2de>"], "ko", (), r"among other languages, and no tag"),
         (["en-de <2de>"], "de", ("<x>",), r"no tag <x>; tags there: <2de>, <2fr>, <ui>"),
         ([], "ko", (), r"does not translate into ko; languages there: de;"),
     ],

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
-from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, normalize
+from dragoman.text.cleaning import (
+    CleaningConfig,
+    CleaningReport,
+    clean_part,
+    held_out_keys,
+    normalize,
+)
 from dragoman.text.corpus import (
     CorpusPart,
     Direction,
@@ -21,6 +27,7 @@ from dragoman.text.corpus import (
     Origin,
     Pair,
     evaluation_pairs,
+    kept_pairs,
     part_labels,
 )
 from dragoman.text.transforms.casing import CaseConfig
@@ -230,6 +237,30 @@ class TestAPart:
         assert (of_part.read, of_part.kept) == (3, 1)
         assert of_part.dropped["filtered"].lines == [2]
         assert list(evaluation_pairs(one)) == [Pair("<2fr> c", "Y", 4)]
+
+    def test_lines_outside_a_filter_are_neither_duplicates_nor_held_out(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "a.tsv").write_text("en\tde\nA\tX\nB\tY\nA\tX\nB\tZ\n", encoding="utf-8")
+        path, report = str(tmp_path / "a.tsv"), CleaningReport()
+        late = part(path=path, transforms=[{"kind": "filter", "first_line": 4}])
+        found = clean_part(
+            late, CleaningConfig(), report, held_out=held_out_keys([Pair("B", "Y", 1)])
+        )
+        assert [one.line for one in found] == [4]
+        assert {why: found.lines for why, found in report.parts[late.name].dropped.items()} == {
+            "filtered": [2, 3],
+            "held out": [5],
+        }
+        assert (report.read, report.kept) == (4, 1)
+
+    def test_kept_pairs_are_unchanged_and_within_its_filters(self, tmp_path: Path) -> None:
+        (tmp_path / "a.tsv").write_text("en\tde\nA  b\tX\n\tX\nC\tY\nD\tZ\n", encoding="utf-8")
+        one = part(
+            path=str(tmp_path / "a.tsv"),
+            transforms=[{"kind": "case", "to": "lower"}, {"kind": "filter", "last_line": 4}],
+        )
+        assert list(kept_pairs(one)) == [Pair("A  b", "X", 2), Pair("", "X", 3), Pair("C", "Y", 4)]
 
     def test_has_a_label_of_its_own(self) -> None:
         both = [part().resolved("en", to) for to in ("de", "fr")]

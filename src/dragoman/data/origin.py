@@ -49,14 +49,16 @@ def describe(paths: Iterable[Path], known: Iterable[InputFile] = ()) -> list[Inp
     """Describe the current files.
 
     Args:
-        paths: the files, in order.
+        paths: the files, in order; one that is named several times is read once.
         known: earlier descriptions; a file is read only if none of them still holds.
 
     Raises:
         DataError: a file cannot be read.
     """
     by_path = {file.path: file for file in known if file.changed_ns is not None}
-    return [_describe(path, by_path.get(str(path))) for path in paths]
+    paths = list(paths)
+    found = {path: _describe(path, by_path.get(str(path))) for path in dict.fromkeys(paths)}
+    return [found[path] for path in paths]
 
 
 def _describe(path: Path, known: InputFile | None) -> InputFile:

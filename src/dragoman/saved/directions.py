@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.core.errors import ConfigError
 from dragoman.saved.model import SavedConfig
+from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
 from dragoman.text.vocabulary import Vocabulary
 
@@ -15,7 +16,8 @@ def tags_for(
 ) -> tuple[str, ...]:
     """Tags in front of each source, in the order of training.
 
-    Tags that every training part with this target language had are added automatically.
+    Tags that every training part that translates into this language had are added automatically,
+    if no part into another language had them all.
 
     Args:
         config: configuration of the model.
@@ -43,20 +45,26 @@ def tags_for(
 
 def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> tuple[str, ...]:
     """The tags that ask for ``language``; none if the model knows no other language."""
-    trained = [one.tags for one in config.directions if one.target_language == language]
+    trained = _into(config, language)
+    common: tuple[str, ...] = ()
     if trained:
-        first, *others = trained
-        common = tuple(tag for tag in first if all(tag in other for other in others))
-        targets = {one.target_language for one in config.directions}
-        if common or len(targets) == 1:
+        first, *more = [one.tags for one in trained]
+        common = tuple(tag for tag in first if all(tag in tags for tags in more))
+        others = (
+            one.tags
+            for one in config.directions
+            if one.target_language not in {language, one.source_language}
+        )
+        if not any(set(common) <= set(tags) for tags in others):
             return common
     if language_tag(language) in known:  # of an older model, or in front of a share of sources
-        return (language_tag(language),)
+        return tuple(dict.fromkeys((*common, language_tag(language))))
     if not config.directions and config.target_language == language:
         return ()
     if trained:
         raise ConfigError(
-            f"the model translates into {language} among other languages, and no tag asks for it"
+            f"the model translates into {language} among other languages, and no tag asks for it; "
+            f"leave the language out and choose from the tags there: {_listed(known)}"
         )
     languages = {one.target_language: None for one in config.directions}
     there = _listed(languages or [config.target_language])
@@ -64,6 +72,12 @@ def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> 
         f"the model does not translate into {language}; languages there: {there}; tags: "
         f"{_listed(known)}"
     )
+
+
+def _into(config: SavedConfig, language: str) -> list[Direction]:
+    """The directions into ``language``; those from itself, such as copies, only if alone."""
+    found = [one for one in config.directions if one.target_language == language]
+    return [one for one in found if one.source_language != language] or found
 
 
 def _listed(names: Sequence[str] | dict[str, None]) -> str:

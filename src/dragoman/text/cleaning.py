@@ -11,13 +11,14 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from typing import TypeVar
 
 import regex
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.core.errors import StorageError
-from dragoman.text.cleaning_report import CleaningReport, Reason
+from dragoman.text.cleaning_report import CleaningReport, PartReport, Reason
 from dragoman.text.corpus import CorpusPart, Example, Pair, read_pairs
 from dragoman.text.normalization import CONTROLS, normalize
 
@@ -117,29 +118,14 @@ def clean(
     Raises:
         StorageError: the disk has no room for the temporary table of pairs seen.
     """
-    of_part = report.part(part)
-    unfit = _filters(config, has_source)
-    with closing(_Seen()) as seen:
-        for pair in pairs:
-            of_part.read += 1
-            source, target = normalize(pair.source), normalize(pair.target)
-            reason: Reason | None = unfit(source, target)
-            if reason is None and held_out and not held_out.isdisjoint(_side_keys(source, target)):
-                if config.keep_held_out:
-                    of_part.note("held out, kept", pair.line)
-                else:
-                    reason = "held out"
-            if reason is None and config.drop_duplicates and seen.before(source, target):
-                reason = "duplicate"
-            if reason is not None:
-                of_part.drop(reason, pair.line)
-                continue
-            for raw, text in ((pair.source, source), (pair.target, target)):
-                if raw != text and _has_controls(raw):
-                    of_part.note("control characters removed", pair.line)
-                    break
-            of_part.kept += 1
-            yield Pair(source, target, pair.line)
+    return _cleaned(
+        pairs,
+        lambda pair: pair,
+        config,
+        report.part(part),
+        has_source=has_source,
+        held_out=held_out,
+    )
 
 
 def clean_part(
@@ -152,25 +138,57 @@ def clean_part(
 ) -> Iterator[Example]:
     """The examples that :func:`clean` keeps of a part of the corpus.
 
-    They have passed those of the part's transforms that run once, before training.  The report
-    calls the part ``label``, by default its name.
+    They have passed those of the part's transforms that run once, before training.  What its
+    filters leave out is neither a duplicate nor held out.  The report calls the part ``label``, by
+    default its name.
     """
-    label = label or part.name
-    pairs = clean(
-        read_pairs(part),
-        config,
-        report,
-        part=label,
-        has_source=part.has_source,
-        held_out=held_out,
+    of_part = report.part(label or part.name)
+    pairs, example_of = read_pairs(part), part.example_maker()
+    return _cleaned(
+        pairs, example_of, config, of_part, has_source=part.has_source, held_out=held_out
     )
-    of_part = report.part(label)
-    for pair, example in part.examples(pairs):
-        if example is not None:
-            yield example
-        else:
-            of_part.kept -= 1
-            of_part.drop("filtered", pair.line)
+
+
+_T = TypeVar("_T")
+
+
+def _cleaned(
+    pairs: Iterable[Pair],
+    make: Callable[[Pair], _T | None],
+    config: CleaningConfig,
+    report: PartReport,
+    *,
+    has_source: bool,
+    held_out: frozenset[int],
+) -> Iterator[_T]:
+    """What ``make`` makes of the pairs that :func:`clean` keeps; None leaves a pair out."""
+    unfit = _filters(config, has_source)
+    with closing(_Seen()) as seen:
+        for raw in pairs:
+            report.read += 1
+            pair = Pair(normalize(raw.source), normalize(raw.target), raw.line)
+            source, target, line = pair
+            reason: Reason | None = unfit(source, target)
+            made = make(pair) if reason is None else None
+            if made is None:
+                report.drop(reason or "filtered", line)
+                continue
+            if held_out and not held_out.isdisjoint(_side_keys(source, target)):
+                if config.keep_held_out:
+                    report.note("held out, kept", line)
+                else:
+                    reason = "held out"
+            if reason is None and config.drop_duplicates and seen.before(source, target):
+                reason = "duplicate"
+            if reason is not None:
+                report.drop(reason, line)
+                continue
+            for before, text in ((raw.source, source), (raw.target, target)):
+                if before != text and _has_controls(before):
+                    report.note("control characters removed", line)
+                    break
+            report.kept += 1
+            yield made
 
 
 def _filters(config: CleaningConfig, has_source: bool) -> Callable[[str, str], Reason | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -30,7 +30,9 @@ __all__ = [
     "Origin",
     "Pair",
     "decode_lines",
+    "evaluation_examples",
     "evaluation_pairs",
+    "kept_pairs",
     "part_labels",
     "read_lines",
     "read_pairs",
@@ -190,17 +192,20 @@ class CorpusPart(Config):
         for transform in self.transforms:
             yield from transform.symbols(direction)
 
-    def examples(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Example | None]]:
-        """Each pair with its example after the transforms that run once; None if one dropped it."""
+    def example_maker(self) -> Callable[[Pair], Example | None]:
+        """Pairs to examples after the transforms that run once; None if one dropped it."""
         transforms, rng = self.prepared_transforms, Random(0)
         direction, name = self._direction(()), self.name
         source_language, target_language = direction.source_language, direction.target_language
-        for pair in pairs:
+
+        def example_of(pair: Pair) -> Example | None:
             origin = Origin(name, pair.line)
             example = Example(
                 pair.source, pair.target, source_language, target_language, self.tags, origin
             )
-            yield pair, transformed(example, transforms, rng) if transforms else example
+            return transformed(example, transforms, rng) if transforms else example
+
+        return example_of
 
     def fills(self, pair: Pair) -> bool:
         """Whether every side that this part has is non-empty in ``pair``."""
@@ -275,13 +280,31 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
     return pairs if part.has_source else (pair._replace(source="") for pair in pairs)
 
 
-def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
-    """The pairs of a dev or test set as a model reads them: tags in front, empty ones left out.
+def kept_pairs(part: CorpusPart) -> Iterator[Pair]:
+    """The pairs that the filters of a part keep, unchanged, including empty sides.
+
+    Raises:
+        DataError: as for :func:`read_pairs`.
+    """
+    example_of = part.example_maker()
+    return (pair for pair in read_pairs(part) if example_of(pair) is not None)
+
+
+def evaluation_examples(part: CorpusPart) -> Iterator[Example]:
+    """The examples of a dev or test set: transformed, empty ones left out.
 
     Raises:
         DataError: as for :func:`read_pairs`.
     """
     filled = (pair for pair in read_pairs(part) if part.fills(pair))
-    for _, example in part.examples(filled):
-        if example is not None:
-            yield Pair(example.tagged_source, example.target, example.line)
+    return (one for one in map(part.example_maker(), filled) if one is not None)
+
+
+def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:
+    """The same as pairs that a model reads: tags in front of the sources.
+
+    Raises:
+        DataError: as for :func:`read_pairs`.
+    """
+    for one in evaluation_examples(part):
+        yield Pair(one.tagged_source, one.target, one.line)

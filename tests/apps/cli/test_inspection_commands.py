@@ -180,6 +180,22 @@ def test_leakage(patient: Patient, sentences: dict[str, Sides]) -> None:
     assert "better than the model is" in patient.findings("warning", 0)
 
 
+def test_one_file_split_by_lines(patient: Patient, sentences: dict[str, Sides]) -> None:
+    for side in ("en", "de"):
+        empty = {"en": "", "de": "leer"}[side]
+        lines = [*sentences["train"][side], empty, *sentences["dev"][side]]
+        patient.write(f"all.{side}", "\n".join(lines) + "\n")
+    whole, last = {"source": "all.en", "target": "all.de"}, len(sentences["train"]["en"])
+    patient.values["data"] |= {
+        "train": [{**whole, "transforms": [{"kind": "filter", "last_line": last}]}],
+        "dev": {**whole, "transforms": [{"kind": "filter", "first_line": last + 1}]},
+    }
+    found = {one["topic"]: one for one in patient.as_json()}
+    assert (found["leakage"]["level"], found["train"]["level"]) == ("ok", "warning")
+    assert f"{last} of {last + 1 + len(sentences['dev']['en'])} pairs" in found["train"]["text"]
+    assert f"1 pairs have an empty side (first: line {last + 1})" in patient.findings("warning", 0)
+
+
 def test_much_is_dropped(patient: Patient) -> None:
     lines = patient.lines("train.en")
     patient.write("train.en", "\n" * 100 + "\n".join(lines[100:]) + "\n")

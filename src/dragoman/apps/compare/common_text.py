@@ -6,10 +6,11 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpus import CorpusPart, evaluation_pairs
+from dragoman.text.corpus import CorpusPart, Example, evaluation_examples
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +20,8 @@ class CommonTest:
     """The sentences that every system translates."""
 
     name: str
-    sources: list[str]
+    sources: dict[str, list[str]]
+    """Sources by recipe, each as its model reads them: transformed, with tags in front."""
     references: list[str]
 
 
@@ -27,7 +29,8 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
     """The test set ``name``; by default the first one of the first recipe, or else its dev set.
 
     Raises:
-        ConfigError: a recipe lacks that set, or has another one, other metrics or no source.
+        ConfigError: a recipe lacks that set, or has another one, other references after its
+            transforms, other metrics or no source.
         DataError: the set cannot be read or is empty.
     """
     first = next(iter(configs.values()))
@@ -51,12 +54,31 @@ def read_common_test(configs: Mapping[str, ExperimentConfig], name: str | None) 
             raise ConfigError(
                 f"{recipe}: evaluation differs from the first recipe's; make them equal"
             )
-        if [_content(p) for p in config.data.train] != [_content(p) for p in first.data.train]:
+        if _training_text(config) != _training_text(first):
             log.warning("%s is trained on other text than the first recipe", recipe)
-    pairs = [pair for pair in evaluation_pairs(part) if pair.source and pair.target]
-    if not pairs:
-        raise DataError(f"{part.name}: no pair with both sides filled")
-    return CommonTest(name, [pair.source for pair in pairs], [pair.target for pair in pairs])
+    return _read(configs, name)
+
+
+def _read(configs: Mapping[str, ExperimentConfig], name: str) -> CommonTest:
+    """The set ``name`` as the transforms of each recipe leave it."""
+    common: list[Example] = []
+    sources: dict[str, list[str]] = {}
+    for recipe, config in configs.items():
+        part = _part(config, name)
+        assert part is not None, "it was found before"
+        found = [one for one in evaluation_examples(part) if one.tagged_source and one.target]
+        if not found:
+            raise DataError(f"{part.name}: no pair of {name} has both sides filled")
+        common = common or found
+        if [(one.line, one.target) for one in found] != [(o.line, o.target) for o in common]:
+            raise ConfigError(
+                f"{recipe}: its transforms leave other lines or references of {name} than the "
+                "first recipe's; use the same filters, and the same changes of the target, in all"
+            )
+        if [one.source for one in found] != [one.source for one in common]:
+            log.warning("%s reads other sources of %s than the first recipe", recipe, name)
+        sources[recipe] = [one.tagged_source for one in found]
+    return CommonTest(name, sources, [one.target for one in common])
 
 
 def _part(config: ExperimentConfig, name: str) -> CorpusPart | None:
@@ -67,3 +89,11 @@ def _content(part: CorpusPart) -> tuple[list[Path], str | None, str | None, str 
     """What identifies its text, however its path is spelled and whatever its weight."""
     columns = (None, None) if part.path is None else (part.source, part.target)
     return [file.resolve() for file in part.files()], *columns, part.format
+
+
+def _training_text(config: ExperimentConfig) -> list[Any]:
+    """What identifies the training text before it is changed: its files, and what filters keep."""
+    return [
+        (_content(part), [one for one in part.transforms if one.can_drop])
+        for part in config.data.train
+    ]

@@ -116,9 +116,9 @@ class Contest:
             ConfigError: the recipes cannot be compared, or another comparison was begun here.
         """
         test = read_common_test(configs, test_set)
-        tell(f"{len(test.sources):,} sentences of {test.name} to be translated by all")
+        tell(f"{len(test.references):,} sentences of {test.name} to be translated by all")
         for members in ensembles:
-            _check_members(members, configs)
+            _check_members(members, configs, test)
         if "RANK" in os.environ:
             raise ConfigError("compare trains in one process; start it without torchrun")
         planned = {one.name: one for one in plan(dict(configs), output, budget, prepare_run)}
@@ -144,13 +144,21 @@ class Contest:
         return _compare(self.systems, self.output, self.budget, self.test)
 
 
-def _check_members(members: Sequence[str], configs: Mapping[str, ExperimentConfig]) -> None:
+def _check_members(
+    members: Sequence[str], configs: Mapping[str, ExperimentConfig], test: CommonTest
+) -> None:
     label = f"--ensemble {'+'.join(members)}"
     for name in members:
         if name not in configs:
             raise ConfigError(f"{label}: {name} is not among the recipes: {', '.join(configs)}")
     if len(set(members)) < len(members) or len(members) < 2:
         raise ConfigError(f"{label}: an ensemble has two or more members, each only once")
+    first, *others = [test.sources[name] for name in members]
+    if any(sources != first for sources in others):
+        raise ConfigError(
+            f"{label}: its members read {test.name} with different tags or transforms; an ensemble "
+            "reads one source, so make them equal"
+        )
 
 
 def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
@@ -183,14 +191,19 @@ def _compare(
     systems: Mapping[str, Sequence[Planned]], output: Path, budget: Budget, test: CommonTest
 ) -> Comparison:
     runs = {name: [one.experiment for one in members] for name, members in systems.items()}
-    found = {name: _translate(name, members, output, test) for name, members in runs.items()}
+    # The members of an ensemble read the same.
+    sources = {name: test.sources[members[0].name] for name, members in systems.items()}
+    found = {
+        name: _translate(name, members, output, sources[name], test)
+        for name, members in runs.items()
+    }
     evaluation = next(iter(runs.values()))[0].config.evaluation
     judged = _judge({name: one.hypotheses for name, one in found.items()}, test, evaluation)
     precisions = [precision_of(one.config) for members in runs.values() for one in members]
     tell("measuring the machine, and in turns the speed of training and translation")
     machine = this_machine(precisions)
     with counting("measuring", "turns", ROUNDS * len(runs)) as count:
-        speeds = measure_speeds(runs, test.sources, progress=count)
+        speeds = measure_speeds(runs, sources, progress=count)
     rows = [
         replace(
             _row(name, group, found[name].perplexity, speeds, machine),
@@ -199,7 +212,7 @@ def _compare(
         )
         for name, group in systems.items()
     ]
-    return Comparison(str(budget), test.name, len(test.sources), machine, rows)
+    return Comparison(str(budget), test.name, len(test.references), machine, rows)
 
 
 class _Translated(NamedTuple):
@@ -211,15 +224,19 @@ class _Translated(NamedTuple):
 
 
 def _translate(
-    name: str, members: Sequence[Experiment], output: Path, test: CommonTest
+    name: str,
+    members: Sequence[Experiment],
+    output: Path,
+    sources: Sequence[str],
+    test: CommonTest,
 ) -> _Translated:
     tell(f"{name}: translating {test.name} for its scores, then scoring the references")
     translator = Translator.load(*(one.run for one in members))
-    with counting(f"{name}: translating", "sentences", len(test.sources)) as count:
-        hypotheses = translator.translate(test.sources, progress=count)
+    with counting(f"{name}: translating", "sentences", len(sources)) as count:
+        hypotheses = translator.translate(sources, progress=count)
     with atomic_write(output / TRANSLATIONS / f"{name}.{test.name}") as stream:
         stream.writelines(f"{line}\n" for line in hypotheses)
-    scored = total(translator.score(test.sources, test.references))
+    scored = total(translator.score(sources, test.references))
     return _Translated(hypotheses, perplexity(*scored))
 
 

@@ -65,7 +65,7 @@ class _Rounds:
 
 def measure_speeds(
     systems: Mapping[str, Sequence[Experiment]],
-    sources: Sequence[str],
+    sources: Mapping[str, Sequence[str]],
     rounds: int = ROUNDS,
     *,
     progress: Callable[[int], object],
@@ -76,7 +76,7 @@ def measure_speeds(
 
     Args:
         systems: finished runs by name; several form an ensemble, which is not trained.
-        sources: sentences, of which some are translated.
+        sources: sentences by system, of which some are translated.
         rounds: number of turns of each.
         progress: called after each turn with the number of turns taken.
     """
@@ -88,7 +88,7 @@ def measure_speeds(
                 found[name].training.append(rehearsal.tokens_per_second(SECONDS))
                 del rehearsal  # only one system at a time is in memory
             translator = Translator.load(*(one.run for one in runs))
-            found[name].translating.append(_translate(translator, sources[:_SENTENCES]))
+            found[name].translating.append(_translate(translator, sources[name][:_SENTENCES]))
             progress(next(turns))
     return {
         name: Speed(median(f.training) if f.training else None, median(f.translating))

@@ -12,7 +12,7 @@ from dragoman.core.errors import DataError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import clean_part, held_out_keys
 from dragoman.text.cleaning_report import CleaningReport
-from dragoman.text.corpus import Example, Pair, evaluation_pairs, read_pairs
+from dragoman.text.corpus import Example, Pair, evaluation_pairs, kept_pairs
 from dragoman.text.reservoir import Reservoir
 
 SAMPLE_PAIRS = 50_000
@@ -37,7 +37,7 @@ class Texts:
     """Pairs of each test set, likewise."""
 
     held_out: set[int] = field(default_factory=set)
-    """Keys of all pairs of the dev and test sets."""
+    """Keys of the pairs of the dev and test sets."""
 
     @property
     def train(self) -> list[Pair]:
@@ -57,7 +57,7 @@ def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding
     dev_sets = config.dev_sets()
     for name, part in {**dev_sets, **config.test_sets()}.items():
         try:
-            pairs = list(read_pairs(part))
+            pairs = list(kept_pairs(part))
         except DataError as problem:
             yield error(name, str(problem))
             continue
@@ -76,7 +76,7 @@ def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding
 
 def _check_size(name: str, pairs: int, filled: int, empty: int | None) -> Iterator[Finding]:
     if not filled:
-        yield error(name, "no pair has both sides filled; look at the files")
+        yield error(name, "no pair has both sides filled; look at the files and filters")
         return
     yield ok(name, f"{filled:,} pairs")
     if empty is not None:
