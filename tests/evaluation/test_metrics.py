@@ -284,3 +284,14 @@ def test_which_way_is_better(metric: str, sign: int) -> None:
     assert not is_better(metric, 10.0, 10.0)
     assert not is_better(metric, 10.0 + sign, 10.0, margin=0.2)
     assert is_better(metric, 10.0 + 3 * sign, 10.0, margin=0.2)
+
+
+def test_an_interval_of_chrf_where_next_to_nothing_matches() -> None:
+    """Resamples without the one match score 0, of another number type than the others."""
+    hypotheses, references = [*[""] * 19, "a b c d"], ["a b c d"] * 20
+    config = EvaluationConfig(metrics=("chrf",), confidence_samples=100)
+    (score,) = score_corpus(hypotheses, [references], config)
+    assert score.confidence is not None
+    assert 0 < score.confidence.mean < 100
+    assert score.confidence.margin > 0
+    assert score.signature.startswith("nrefs:1|bs:100|")

@@ -164,8 +164,16 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
+    class PlainCHRF(CHRF):
+        """Whose scores are plain floats: resamples have NumPy's, whose mean may fail (2.6.0)."""
+
+        def _compute_score_from_stats(self, stats: list[int]) -> Any:
+            found = super()._compute_score_from_stats(stats)
+            found.score = float(found.score)
+            return found
+
     if name == "chrf":
-        return CHRF(lowercase=config.lowercase, word_order=config.chrf_word_order)
+        return PlainCHRF(lowercase=config.lowercase, word_order=config.chrf_word_order)
     if name == "ter":
         return TER()
     tokenize = config.bleu_tokenize
