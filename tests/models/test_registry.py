@@ -163,17 +163,19 @@ def test_an_unknown_family_may_be_of_a_package_that_is_missing() -> None:
 
 
 HALF = """
-from dragoman.models.families.transformer import TransformerConfig
+from dragoman.models.families.transformer import Transformer
 from dragoman.models.interface import TranslationModel
 
 class Half: pass
-class Bare(TranslationModel): pass
-class Named(TranslationModel): Config = TransformerConfig
+class Empty(TranslationModel): pass
+class Bare(Transformer): Config = None
+class Named(Transformer): pass
 """
 BROKEN = {
     "gone_elsewhere:Model": "cannot be loaded: ModuleNotFoundError: No module named 'gone_elsew",
     "half_family:Gone": "cannot be loaded: AttributeError: module 'half_family' has no attribute",
     "half_family:Half": "is not a subclass of dragoman.models.interface.TranslationModel",
+    "half_family:Empty": "is abstract without decode, encode, logits, start; update or uninstall",
     "half_family:Bare": "must have a subclass of FamilyConfig as its attribute Config",
     "half_family:Named": "its Config must have the family 'half', not 'transformer'",
 }

@@ -42,8 +42,8 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
         base: required base class.
 
     Raises:
-        ConfigError: it cannot be imported, is something else, or two packages add the same name;
-            the message names the packages.
+        ConfigError: it cannot be imported, is something else, lacks a method, or two packages add
+            the same name; the message names the packages.
     """
     entry, *others = installed(group)[name]
     if others:
@@ -62,6 +62,8 @@ def load_class(group: str, name: str, base: type[Base]) -> type[Base]:
             f"{what} is not a subclass of {base.__module__}.{base.__qualname__}; update or "
             "uninstall the package"
         )
+    if missing := ", ".join(sorted(getattr(found, "__abstractmethods__", ()))):
+        raise ConfigError(f"{what} is abstract without {missing}; update or uninstall the package")
     return found
 
 

@@ -57,6 +57,7 @@ def plug_in(tmp_path: Path) -> Iterator[None]:
     entries = {
         "focus": "focus:FocusConfig",
         "broken": "no_such_module:X",
+        "empty": "dragoman.training.objectives:ObjectiveConfig",
         "other": "json:JSONDecoder",
     }
     with installed_package(tmp_path / "site", "focus", PLUG_IN, GROUP, entries):
@@ -137,5 +138,7 @@ def test_a_package_that_is_broken_is_named_and_costs_no_other() -> None:
         config(kind="broken")
     with pytest.raises(ConfigError, match=r"other \(json:JSONDecoder of focus\) is not a subclass"):
         config(kind="other")
+    with pytest.raises(ConfigError, match=r"empty .* is abstract without build; update"):
+        config(kind="empty")
     with pytest.raises(ConfigError, match=r"one of .*'focus'.*'r_drop'.* did you mean 'focus'"):
         config(kind="focsu")

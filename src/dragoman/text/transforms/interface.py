@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from random import Random
 
@@ -46,6 +47,7 @@ class TransformConfig(Config):
         """The direction that examples of ``direction`` always have afterwards."""
         return direction
 
+    @abstractmethod
     def __call__(self, example: Example, rng: Random) -> Example | None:
         """The changed example; None drops it.
 
@@ -53,7 +55,6 @@ class TransformConfig(Config):
             example: normalised, as the result must be.
             rng: seeded for this example and epoch; not used unless :attr:`is_random`.
         """
-        raise NotImplementedError
 
 
 class SharedTransform(TransformConfig):

@@ -40,7 +40,7 @@ class Objectives(OneOf):
             return _BUILT_IN[name]
         if name not in installed(GROUP):
             raise KeyError(name)
-        return load_class(GROUP, name, ObjectiveConfig)
+        return load_class(GROUP, name, ObjectiveConfig)  # type: ignore[type-abstract]
 
     def at_hand(self) -> Sequence[type[ObjectiveConfig]]:
         """See :meth:`OneOf.at_hand`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -23,6 +24,7 @@ class ObjectiveConfig(Config):
         """Why ``model`` cannot learn with this objective, one line each.  Override it."""
         yield from ()
 
+    @abstractmethod
     def build(self, smoothing: float, model: FamilyConfig) -> Objective:
         """Create the objective.
 
@@ -30,4 +32,3 @@ class ObjectiveConfig(Config):
             smoothing: ``training.label_smoothing``.
             model: configuration of the model that learns.
         """
-        raise NotImplementedError(f"{type(self).__name__} builds no objective")
