@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -217,6 +218,24 @@ def build(config: ModelConfig, seed: int = 0) -> TranslationModel:
 def built(config: ModelConfig) -> TranslationModel:
     """A model that tests only read: building one takes longer than most of what is asked of it."""
     return build(config).requires_grad_(False)
+
+
+Family = TypeVar("Family", bound=TranslationModel)
+
+
+def shaken(family: type[Family], config: ModelConfig, *, by: float) -> Family:
+    """A model whose biases and gains are not those it starts with, which hide mistakes."""
+    model = build(config)
+    assert isinstance(model, family)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(by * torch.randn_like(parameter))
+    return model
+
+
+def full(source: Tensor) -> Tensor:
+    """The mask of a source without padding."""
+    return torch.ones_like(source, dtype=torch.bool)
 
 
 def random_ids(rows: int, length: int, seed: int = 1) -> Tensor:

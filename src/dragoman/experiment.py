@@ -170,7 +170,7 @@ class Experiment:
                 max_pieces=data.max_pieces,
                 held_out=held_out,
                 inputs=inputs,
-                processes=data.processes or _processes(data.train),
+                processes=data.processes,
                 progress=progress,
             )
             alignments = None
@@ -449,9 +449,3 @@ class Experiment:
             search=self.config.search.model_dump(),
             directions=tuple(self.config.directions()),
         )
-
-
-def _processes(parts: Sequence[CorpusPart]) -> int:
-    """One process per core; none for a small corpus, which is encoded sooner than they start."""
-    size = sum(path.stat().st_size for part in parts for path in part.files() if path.exists())
-    return 1 if size < 20_000_000 else os.cpu_count() or 1

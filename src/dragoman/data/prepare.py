@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
@@ -52,7 +53,7 @@ def prepare(
     max_pieces: int,
     held_out: frozenset[int] = frozenset(),
     inputs: Sequence[InputFile] | None = None,
-    processes: int = 1,
+    processes: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Store, CleaningReport]:
     """Make the store of a corpus at ``directory``, or open it if it exists and is up to date.
@@ -70,7 +71,7 @@ def prepare(
         held_out: keys of pairs that must not be trained on, see
             :func:`~dragoman.text.cleaning.held_out_keys`.
         inputs: the files of the corpus, if they have just been described.
-        processes: number of processes that encode.
+        processes: number of processes that encode; chosen by the size of the text if not given.
         progress: called from time to time with the number of pairs read so far.
 
     Returns:
@@ -82,7 +83,7 @@ def prepare(
         StorageError: the disk refuses, or ``directory`` holds something else.
     """
     assert max_pieces > 0, "a sentence has at least one piece"
-    assert processes > 0, "at least one process encodes"
+    assert processes is None or processes > 0, "at least one process encodes"
     directory = Path(directory)
     settings = _digest_settings(parts, vocabularies, cleaning, max_pieces, held_out)
     if inputs is None:
@@ -90,12 +91,12 @@ def prepare(
         inputs = describe(paths, known_inputs(directory))
     if (found := _open_if_current(directory, parts, inputs, settings)) is not None:
         return found
-    report = CleaningReport()
+    report, encoder = CleaningReport(), Encoder(vocabularies, max_pieces)
     with atomic_directory(directory, _FILES) as unfinished:
         with (
             StoreWriter(unfinished) as writer,
             closing(_chunks(parts, cleaning, report, held_out)) as chunks,
-            closing(encode_chunks(chunks, Encoder(vocabularies, max_pieces), processes)) as encoded,
+            closing(encode_chunks(chunks, encoder, processes or _processes(parts))) as encoded,
         ):
             kept = _write(encoded, writer, parts, report, progress)
         if writer.pairs == 0:
@@ -275,3 +276,9 @@ def _digest_settings(
             **clean_text_settings(parts, cleaning, held_out),
         }
     )
+
+
+def _processes(parts: Sequence[CorpusPart]) -> int:
+    """One process per core; none for a small corpus, which is encoded sooner than they start."""
+    size = sum(path.stat().st_size for part in parts for path in part.files() if path.exists())
+    return 1 if size < 20_000_000 else os.cpu_count() or 1

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from families import build, random_ids, teacher_force
+from families import full, random_ids, shaken, teacher_force
 
 from dragoman.models.families.bytenet import ByteNet, ByteNetConfig
 from dragoman.models.layers.dropout import keep_mask, seed_dropout
@@ -23,20 +23,6 @@ CONFIG = ByteNetConfig(
     unfold_extra=1.5,
     dropout=0.0,
 )
-
-
-def shaken(config: ByteNetConfig) -> ByteNet:
-    """A model whose biases and gains are not those it starts with, which hide mistakes."""
-    model = build(config)
-    assert isinstance(model, ByteNet)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.2 * torch.randn_like(parameter))
-    return model
-
-
-def full(source: torch.Tensor) -> torch.Tensor:
-    return torch.ones_like(source, dtype=torch.bool)
 
 
 class PaperForward:
@@ -99,7 +85,7 @@ class PaperForward:
 
 @pytest.mark.parametrize("target_length", [4, 17], ids=["within the columns", "beyond them"])
 def test_equals_the_paper_in_numpy(target_length: int) -> None:
-    model = shaken(CONFIG)
+    model = shaken(ByteNet, CONFIG, by=0.2)
     source, target = random_ids(1, 6), random_ids(1, target_length, seed=2)
     expected = PaperForward(model)(source[0].numpy(), target[0].numpy())
     found = teacher_force(model, source, full(source), target)
@@ -109,7 +95,7 @@ def test_equals_the_paper_in_numpy(target_length: int) -> None:
 def test_dropout_falls_on_the_last_relu_and_on_what_blocks_add() -> None:
     """A mask that is left out, drawn twice or of another rate shifts all that come after it."""
     rates = {"dropout": 0.4, "block_dropout": 0.2}
-    model = shaken(CONFIG.model_copy(update=rates)).train()
+    model = shaken(ByteNet, CONFIG.model_copy(update=rates), by=0.2).train()
     source, target = random_ids(1, 6), random_ids(1, 4, seed=2)
     seed_dropout(7)
     found = teacher_force(model, source, full(source), target)
@@ -122,7 +108,7 @@ def test_a_target_position_reads_its_own_column() -> None:
     """With one block of width 1 on each side there is nothing but the column to see."""
     sizes = {"encoder_layers": 1, "decoder_layers": 1}
     kernels = {"encoder_kernel_width": 1, "decoder_kernel_width": 1}
-    model = shaken(CONFIG.model_copy(update={**sizes, **kernels}))
+    model = shaken(ByteNet, CONFIG.model_copy(update={**sizes, **kernels}), by=0.2)
     source, target = random_ids(1, 6), random_ids(1, 6, seed=2)
     other = source.clone()
     other[0, 3] = 4 if source[0, 3] != 4 else 5
@@ -132,7 +118,7 @@ def test_a_target_position_reads_its_own_column() -> None:
 
 def test_reach_grows_with_doubled_dilation() -> None:
     """Five blocks of width 2 with dilations 1, 2, 4, 1, 2 see ten positions back."""
-    model = shaken(CONFIG)
+    model = shaken(ByteNet, CONFIG, by=0.2)
     source, target = random_ids(1, 6), random_ids(1, 20, seed=2)
     other = target.clone()
     other[0, 3] = 4 if target[0, 3] != 4 else 5
@@ -142,7 +128,7 @@ def test_reach_grows_with_doubled_dilation() -> None:
 
 
 def test_the_column_is_as_long_as_the_bound_and_zero_beyond() -> None:
-    model = shaken(CONFIG)
+    model = shaken(ByteNet, CONFIG, by=0.2)
     source = random_ids(3, 10)
     mask = torch.arange(10) < torch.tensor([10, 5, 1])[:, None]
     memory = model.encode(source, mask)
@@ -162,7 +148,7 @@ def test_columns_round_up_what_is_above_a_whole_number(
 
 
 def test_a_state_keeps_left_contexts_only() -> None:
-    model = shaken(CONFIG)
+    model = shaken(ByteNet, CONFIG, by=0.2)
     source = random_ids(2, 4)
     memory = model.encode(source, full(source))
     _, state = model.decode(random_ids(6, 30, seed=2), memory, model.start(memory, beam=3))
@@ -172,7 +158,7 @@ def test_a_state_keeps_left_contexts_only() -> None:
 
 
 def test_no_attention_is_said_clearly() -> None:
-    model = shaken(CONFIG)
+    model = shaken(ByteNet, CONFIG, by=0.2)
     source = random_ids(1, 4)
     with pytest.raises(TypeError, match="ByteNet has no attention"):
         model.attention_weights(source, model.encode(source, full(source)))

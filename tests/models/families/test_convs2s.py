@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from families import build, random_ids, teacher_force
+from families import build, full, random_ids, shaken, teacher_force
 
 from dragoman.core.errors import DataError
 from dragoman.models.families.convs2s import ConvS2S, ConvS2SConfig
@@ -24,20 +24,6 @@ CONFIG = ConvS2SConfig(
     max_positions=40,
     dropout=0.0,
 )
-
-
-def shaken(config: ConvS2SConfig) -> ConvS2S:
-    """A model whose biases and lengths are not those it starts with, which hide mistakes."""
-    model = build(config)
-    assert isinstance(model, ConvS2S)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
-    return model
-
-
-def full(source: torch.Tensor) -> torch.Tensor:
-    return torch.ones_like(source, dtype=torch.bool)
 
 
 class PaperForward:
@@ -143,7 +129,7 @@ class PaperForward:
     ids=lambda choice: ", ".join(map(str, choice.values())) or "default",
 )
 def test_equals_the_paper_in_numpy(choice: dict[str, object]) -> None:
-    model = shaken(CONFIG.model_copy(update=choice))
+    model = shaken(ConvS2S, CONFIG.model_copy(update=choice), by=0.3)
     source, target = random_ids(1, 6), random_ids(1, 8, seed=2)
     paper = PaperForward(model)
     expected = paper(source[0].numpy(), target[0].numpy())
@@ -161,7 +147,9 @@ def test_dropout_is_where_the_paper_has_it(encoder: str) -> None:
 
     A mask that is left out, drawn twice or of another rate shifts all that come after it.
     """
-    model = shaken(CONFIG.model_copy(update={"dropout": 0.3, "encoder": encoder})).train()
+    model = shaken(
+        ConvS2S, CONFIG.model_copy(update={"dropout": 0.3, "encoder": encoder}), by=0.3
+    ).train()
     source, target = random_ids(1, 6), random_ids(1, 8, seed=2)
     seed_dropout(7)
     found = teacher_force(model, source, full(source), target)
@@ -171,7 +159,7 @@ def test_dropout_is_where_the_paper_has_it(encoder: str) -> None:
 
 
 def test_attention_weights_see_no_padding() -> None:
-    model = shaken(CONFIG)
+    model = shaken(ConvS2S, CONFIG, by=0.3)
     source, target = random_ids(2, 7), random_ids(2, 5, seed=2)
     mask = torch.arange(7) < torch.tensor([7, 3])[:, None]
     weights = model.attention_weights(target, model.encode(source, mask))
@@ -180,7 +168,7 @@ def test_attention_weights_see_no_padding() -> None:
 
 
 def test_a_state_keeps_left_contexts_only() -> None:
-    model = shaken(CONFIG)
+    model = shaken(ConvS2S, CONFIG, by=0.3)
     source = random_ids(2, 4)
     memory = model.encode(source, full(source))
     _, state = model.decode(random_ids(6, 30, seed=2), memory, model.start(memory, beam=3))
@@ -189,7 +177,7 @@ def test_a_state_keeps_left_contexts_only() -> None:
 
 def test_an_encoder_layer_reaches_as_far_as_its_kernels() -> None:
     """Two layers of width 3 see two positions to either side."""
-    model = shaken(CONFIG)
+    model = shaken(ConvS2S, CONFIG, by=0.3)
     source = random_ids(1, 11)
     other = source.clone()
     other[0, 5] = 4 if source[0, 5] != 4 else 5
@@ -200,7 +188,7 @@ def test_an_encoder_layer_reaches_as_far_as_its_kernels() -> None:
 
 def test_encoder_layers_get_the_mean_gradient_of_the_readers() -> None:
     """Section 3.4, against the same model without the scaling: embeddings' direct path stays."""
-    model = shaken(CONFIG)
+    model = shaken(ConvS2S, CONFIG, by=0.3)
     source, target = random_ids(2, 5), random_ids(2, 4, seed=2)
 
     def gradients(readers: float) -> dict[str, torch.Tensor]:
