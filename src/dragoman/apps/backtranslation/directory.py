@@ -1,0 +1,252 @@
+"""The directory of a back-translation: what was asked for, and where everything is.
+
+``backtranslation.yaml`` has the settings, ``recipe.yaml`` the resolved recipe and
+``reverse-recipe.yaml`` that of the reverse model, so that the directory alone suffices to resume.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.apps.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
+from dragoman.apps.backtranslation.settings import BackTranslationConfig
+from dragoman.core.claims import claimed
+from dragoman.core.config import parse, read_yaml, to_yaml
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import atomic_write, storage_errors
+from dragoman.core.recipe_library import found_recipe
+from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.text.corpus import Direction
+
+SETTINGS_FILE, RECIPE_FILE = "backtranslation.yaml", "recipe.yaml"
+REVERSE_RECIPE_FILE = "reverse-recipe.yaml"
+MODEL_LINK = "model"
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the work depends on."""
+
+    directory: Path
+    settings: BackTranslationConfig
+    recipe: ExperimentConfig
+    """Of the forward model."""
+    reverse_recipe: ExperimentConfig | None
+    """Of the reverse models; None if a given model is the only one that is needed."""
+    reverse_model: Path | None
+    """A finished model for the first round."""
+
+    def round(self, number: int) -> Path:
+        """The directory of a round, from 1."""
+        return self.directory / f"round-{number}"
+
+    def forward(self, number: int) -> Path:
+        """The run of the forward model of a round."""
+        return self.round(number) / "forward"
+
+    def reverse(self, number: int) -> Path:
+        """The run of the reverse model of a round, or the given model."""
+        if number == 1 and self.reverse_model is not None:
+            return self.reverse_model
+        return self.round(number) / "reverse"
+
+    @property
+    def text(self) -> Path:
+        """The directory of the chosen lines."""
+        return self.directory / "text"
+
+
+def is_begun(directory: Path) -> bool:
+    """Whether ``directory`` is that of a back-translation."""
+    return (directory / SETTINGS_FILE).is_file()
+
+
+@contextmanager
+def opened(
+    directory: Path, recipe: ExperimentConfig | None, given: Mapping[str, Any]
+) -> Iterator[Plan]:
+    """Begin in a new directory, or resume; locked for this process within the block.
+
+    Args:
+        directory: where all runs and texts are.
+        recipe: of the forward model; None to resume with the one that is there.
+        given: settings of :class:`BackTranslationConfig` by name, with absolute paths.
+
+    Raises:
+        ConfigError: the recipe cannot be back-translated; a setting is wrong, or contradicts those
+            with which the work began; or the directory holds something else.
+        SavedError: another process is using it; a file in it, or the reverse model, is missing or
+            damaged.
+        StorageError: the disk refuses.
+    """
+    if not is_begun(directory):
+        _check_empty(directory)
+    with claimed(directory / _LOCK, "it; wait until it ends, or choose another --run"):
+        if is_begun(directory):
+            plan = _read(directory)
+            yield _with_given(plan, recipe, given)
+            return
+        if recipe is None:
+            raise SavedError(f"{directory}: no back-translation here; give its recipe first")
+        yield _begin(directory, recipe, parse(BackTranslationConfig, dict(given), "backtranslate"))
+
+
+def _begin(directory: Path, recipe: ExperimentConfig, settings: BackTranslationConfig) -> Plan:
+    direction = direction_of(recipe)
+    model: Path | None = None
+    reverse: ExperimentConfig | None = None
+    if settings.reverse is not None and settings.reverse.is_dir():
+        model = settings.reverse
+        check_reverse_model(model, direction)
+        if settings.rounds > 1:
+            reverse = reversed_recipe(recipe)
+    elif settings.reverse is not None:
+        reverse = _read_reverse_recipe(settings.reverse, direction)
+    else:
+        reverse = reversed_recipe(recipe)
+    _write_config(directory / RECIPE_FILE, recipe)
+    if reverse is not None:
+        _write_config(directory / REVERSE_RECIPE_FILE, reverse)
+    _write_settings(directory, settings)  # last: with it, the work has begun
+    return Plan(directory, settings, recipe, reverse, model)
+
+
+def _read(directory: Path) -> Plan:
+    """The plan of a directory in which the work has begun."""
+    file = directory / SETTINGS_FILE
+    settings = parse(BackTranslationConfig, read_yaml(file), file)
+    recipe = _read_config(directory / RECIPE_FILE)
+    reverse_file = directory / REVERSE_RECIPE_FILE
+    reverse = _read_config(reverse_file) if reverse_file.exists() else None
+    given = settings.reverse
+    model = given if given is not None and (reverse is None or given.is_dir()) else None
+    return Plan(directory, settings, recipe, reverse, model)
+
+
+def _with_given(plan: Plan, recipe: ExperimentConfig | None, given: Mapping[str, Any]) -> Plan:
+    """The plan, possibly with more rounds.
+
+    Raises:
+        ConfigError: anything else differs.
+    """
+    directory, settings = plan.directory, plan.settings
+    instead = "choose another --run, or repeat the command as it was"
+    if recipe is not None and recipe != plan.recipe:
+        raise ConfigError(
+            f"{directory}: its recipe changed since the back-translation began; {instead}"
+        )
+    values = settings.model_dump()
+    wanted = parse(BackTranslationConfig, {**values, **given}, "backtranslate")
+    for name, value in wanted.model_dump().items():
+        if value != values[name] and not (name == "rounds" and value > values[name]):
+            raise ConfigError(
+                f"{directory}: began with {name} {values[name]}, not {value}; {instead}"
+            )
+    if wanted.rounds == settings.rounds:
+        return plan
+    reverse = plan.reverse_recipe
+    if reverse is None:
+        reverse = reversed_recipe(plan.recipe)
+        _write_config(directory / REVERSE_RECIPE_FILE, reverse)
+    _write_settings(directory, wanted)
+    return Plan(directory, wanted, plan.recipe, reverse, plan.reverse_model)
+
+
+def check_reverse_model(path: Path, direction: Direction) -> None:
+    """Refuse a model that does not translate in the opposite direction.
+
+    Args:
+        path: a finished run or model.
+        direction: that of the recipe.
+
+    Raises:
+        ConfigError: it has other directions, or samples.
+        SavedError: it is missing, unfinished or damaged.
+    """
+    config = read_config(home_of(model_directory(path)) / CONFIG_FILE)
+    wanted = direction.target_language, direction.source_language
+    found = [(one.source_language, one.target_language) for one in config.directions]
+    found = found or [(config.source_language, config.target_language)]
+    if not config.model.reads_source or wanted not in found:
+        names = ", ".join(dict.fromkeys("-".join(languages) for languages in found))
+        kind = names if config.model.reads_source else "nothing: it is a language model"
+        raise ConfigError(
+            f"--reverse {path}: translates {kind}; back-translation for {direction.name} needs "
+            f"{'-'.join(wanted)} (source_language and target_language of a recipe name them)"
+        )
+    if config.search.get("sampling"):
+        raise ConfigError(
+            f"--reverse {path}: its own search settings sample; give a model that searches, and "
+            "choose samples with --method"
+        )
+
+
+def _read_reverse_recipe(path: Path, direction: Direction) -> ExperimentConfig:
+    file = found_recipe(path)
+    if not file.exists():
+        raise ConfigError(f"--reverse {path}: no such run, model or recipe")
+    config = read_experiment(file)
+    found = direction_of(config)
+    if (found.target_language, found.source_language) != (
+        direction.source_language,
+        direction.target_language,
+    ):
+        raise ConfigError(
+            f"--reverse {path}: its direction is {found.name}, and that of the recipe "
+            f"{direction.name}; {INSTEAD}"
+        )
+    return config
+
+
+def link_model(plan: Plan, run: Path) -> Path:
+    """Let ``model`` in the directory be the model of ``run``.
+
+    Returns:
+        What the user translates with: the directory, or ``run`` where links cannot be made.
+    """
+    link = plan.directory / MODEL_LINK
+    if link.exists() and not link.is_symlink():
+        return run
+    target = os.path.relpath(run / MODEL_LINK, plan.directory)
+    temporary = plan.directory / f".{MODEL_LINK}.link"
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(target)
+        os.replace(temporary, link)
+        return plan.directory
+    return run
+
+
+def _check_empty(directory: Path) -> None:
+    """Refuse a directory with other files than a failed first attempt leaves."""
+    with storage_errors(directory):
+        names = os.listdir(directory) if directory.exists() else []
+    ours = {RECIPE_FILE, REVERSE_RECIPE_FILE}
+    strangers = [name for name in names if not name.startswith(".") and name not in ours]
+    if strangers:
+        raise ConfigError(
+            f"{directory}: holds {min(strangers)} and is no back-translation; choose a new or "
+            "empty directory with --run"
+        )
+
+
+def _write_settings(directory: Path, settings: BackTranslationConfig) -> None:
+    with atomic_write(directory / SETTINGS_FILE) as stream:
+        stream.write(to_yaml(settings.model_dump(mode="json")))
+
+
+def _write_config(path: Path, config: ExperimentConfig) -> None:
+    with atomic_write(path) as stream:
+        stream.write(to_yaml(json.loads(config.model_dump_json())))
+
+
+def _read_config(path: Path) -> ExperimentConfig:
+    return parse(ExperimentConfig, read_yaml(path), path)
