@@ -41,8 +41,6 @@ class Plan:
     """Of the forward model."""
     reverse_recipe: ExperimentConfig | None
     """Of the reverse models; None if a given model is the only one that is needed."""
-    reverse_model: Path | None
-    """A finished model for the first round."""
 
     def round(self, number: int) -> Path:
         """The directory of a round, from 1."""
@@ -54,8 +52,8 @@ class Plan:
 
     def reverse(self, number: int) -> Path:
         """The run of the reverse model of a round, or the given model."""
-        if number == 1 and self.reverse_model is not None:
-            return self.reverse_model
+        if number == 1 and self.settings.reverse_model is not None:
+            return self.settings.reverse_model
         return self.round(number) / "reverse"
 
     @property
@@ -101,22 +99,18 @@ def opened(
 
 def _begin(directory: Path, recipe: ExperimentConfig, settings: BackTranslationConfig) -> Plan:
     direction = direction_of(recipe)
-    model: Path | None = None
     reverse: ExperimentConfig | None = None
-    if settings.reverse is not None and settings.reverse.is_dir():
-        model = settings.reverse
-        check_reverse_model(model, direction)
-        if settings.rounds > 1:
-            reverse = reversed_recipe(recipe)
-    elif settings.reverse is not None:
-        reverse = _read_reverse_recipe(settings.reverse, direction)
-    else:
+    if settings.reverse_model is not None:
+        check_reverse_model(settings.reverse_model, direction)
+    if settings.reverse_recipe is not None:
+        reverse = _read_reverse_recipe(settings.reverse_recipe, direction)
+    elif settings.reverse_model is None or settings.rounds > 1:
         reverse = reversed_recipe(recipe)
     _write_config(directory / RECIPE_FILE, recipe)
     if reverse is not None:
         _write_config(directory / REVERSE_RECIPE_FILE, reverse)
     _write_settings(directory, settings)  # last: with it, the work has begun
-    return Plan(directory, settings, recipe, reverse, model)
+    return Plan(directory, settings, recipe, reverse)
 
 
 def _read(directory: Path) -> Plan:
@@ -126,9 +120,7 @@ def _read(directory: Path) -> Plan:
     recipe = _read_config(directory / RECIPE_FILE)
     reverse_file = directory / REVERSE_RECIPE_FILE
     reverse = _read_config(reverse_file) if reverse_file.exists() else None
-    given = settings.reverse
-    model = given if given is not None and (reverse is None or given.is_dir()) else None
-    return Plan(directory, settings, recipe, reverse, model)
+    return Plan(directory, settings, recipe, reverse)
 
 
 def _with_given(plan: Plan, recipe: ExperimentConfig | None, given: Mapping[str, Any]) -> Plan:
@@ -157,7 +149,7 @@ def _with_given(plan: Plan, recipe: ExperimentConfig | None, given: Mapping[str,
         reverse = reversed_recipe(plan.recipe)
         _write_config(directory / REVERSE_RECIPE_FILE, reverse)
     _write_settings(directory, wanted)
-    return Plan(directory, wanted, plan.recipe, reverse, plan.reverse_model)
+    return Plan(directory, wanted, plan.recipe, reverse)
 
 
 def check_reverse_model(path: Path, direction: Direction) -> None:
@@ -190,10 +182,7 @@ def check_reverse_model(path: Path, direction: Direction) -> None:
 
 
 def _read_reverse_recipe(path: Path, direction: Direction) -> ExperimentConfig:
-    file = found_recipe(path)
-    if not file.exists():
-        raise ConfigError(f"--reverse {path}: no such run, model or recipe")
-    config = read_experiment(file)
+    config = read_experiment(path)
     found = direction_of(config)
     if (found.target_language, found.source_language) != (
         direction.source_language,
@@ -204,6 +193,20 @@ def _read_reverse_recipe(path: Path, direction: Direction) -> ExperimentConfig:
             f"{direction.name}; {INSTEAD}"
         )
     return config
+
+
+def reverse_settings(path: Path) -> dict[str, Path]:
+    """The setting that ``--reverse`` means: a directory is a model or run, a file a recipe.
+
+    Raises:
+        ConfigError: it does not exist.
+    """
+    if path.is_dir():
+        return {"reverse_model": path.absolute()}
+    file = found_recipe(path)
+    if not file.exists():
+        raise ConfigError(f"--reverse {path}: no such run, model or recipe")
+    return {"reverse_recipe": file.absolute()}
 
 
 def link_model(plan: Plan, run: Path) -> Path:

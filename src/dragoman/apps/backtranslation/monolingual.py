@@ -75,7 +75,9 @@ def choose_lines(
     report.read = part.read
     report.dropped = {reason: found.count for reason, found in part.dropped.items()}
     if not report.fit:
-        raise DataError(f"{name}: no line is fit for translation{report.reasons}; give another text")
+        raise DataError(
+            f"{name}: no line is fit for translation{report.reasons}; give another text"
+        )
     report.chosen = report.fit if limit is None else min(limit, report.fit)
     cases = shared_case(real_parts(learner))
     target = direction_of(learner).target_language

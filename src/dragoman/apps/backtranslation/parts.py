@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dragoman.apps.backtranslation.reversal import direction_of, real_parts
@@ -11,6 +11,8 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
 from dragoman.text.corpus import CorpusPart, kept_pairs
 from dragoman.text.transforms import Transform
+
+_COUNTED_AT_ONCE = 1000
 
 
 def with_synthetic(
@@ -28,7 +30,7 @@ def with_synthetic(
     """
     direction, real = direction_of(recipe), real_parts(recipe)
     synthetic = CorpusPart(
-        path=str(pairs),
+        path=str(pairs.absolute()),
         source="source",
         target="target",
         source_language=direction.source_language,
@@ -75,20 +77,26 @@ def synthetic_cleaning(recipe: ExperimentConfig) -> CleaningConfig:
 
     A recipe may keep a published training set as it is; more text is no part of that set.
     """
-    return recipe.data.cleaning.model_copy(
-        update={"keep_held_out": False, "drop_duplicates": True}
-    )
+    return recipe.data.cleaning.model_copy(update={"keep_held_out": False, "drop_duplicates": True})
 
 
-def count_real_pairs(recipe: ExperimentConfig) -> int:
+def count_real_pairs(
+    recipe: ExperimentConfig, progress: Callable[[int], object] = lambda count: None
+) -> int:
     """The real pairs that the recipe trains on, whatever their weights.
+
+    Args:
+        recipe: the recipe.
+        progress: called with the number counted so far.
 
     Raises:
         DataError: the text cannot be read.
     """
-    report, keys = CleaningReport(), held_out(recipe)
-    return sum(
-        1
-        for part in real_parts(recipe)
-        for _ in clean_part(part, recipe.data.cleaning, report, held_out=keys)
-    )
+    keys, found = held_out(recipe), 0
+    for part in real_parts(recipe):
+        cleaned = clean_part(part, recipe.data.cleaning, CleaningReport(), held_out=keys)
+        for _ in cleaned:
+            found += 1
+            if found % _COUNTED_AT_ONCE == 0:
+                progress(found)
+    return found

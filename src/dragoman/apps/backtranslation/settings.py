@@ -27,9 +27,10 @@ class BackTranslationConfig(Config):
     monolingual_source: Path | None = None
     """Text in the source language, which improves the reverse model from the second round on; by
     default, these are the sources of the recipe's own pairs."""
-    reverse: Path | None = None
-    """Finished run or model that translates in the opposite direction, or a recipe for one; by
-    default, the recipe with its sides exchanged."""
+    reverse_model: Path | None = None
+    """Finished run or model that translates in the opposite direction, for the first round."""
+    reverse_recipe: Path | None = None
+    """Recipe of the reverse models; by default, the recipe with its sides exchanged."""
     rounds: int = Field(1, ge=1, le=100)
     """How often the reverse model, the synthetic pairs and the forward model are made."""
     method: Method = "beam"
@@ -59,6 +60,8 @@ class BackTranslationConfig(Config):
             yield from self.unread(f"by method: {self.method}", "top_k")
         if self.method not in {"beam", "noised-beam"}:
             yield from self.unread(f"by method: {self.method}", "beam")
+        if self.reverse_model is not None and self.reverse_recipe is not None:
+            yield "reverse_model and reverse_recipe exclude each other; leave one of them out"
         if self.monolingual_source is not None and self.rounds == 1:
             yield (
                 "monolingual_source is read from the second round on; set rounds to 2 or more, or "
