@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.evaluation import languages
 from dragoman.evaluation.languages import (
@@ -10,6 +11,8 @@ from dragoman.evaluation.languages import (
     why_not_judged,
     wrong_language_share,
 )
+from dragoman.evaluation.metrics import EvaluationConfig, check_installed, score_corpus
+from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 
 ENGLISH = [
     "Two young men are playing football in the park.",
@@ -142,3 +145,67 @@ def test_text_in_no_language_is_not_in_another() -> None:
     assert (
         ExpectedLanguage.of("de").misses("x86_64 AT89C51 0xFF5A http://127.0.0.1:80/?q=42") is False
     )
+
+
+def rate_of(**values: object) -> EvaluationConfig:
+    return parse(EvaluationConfig, {"metrics": ["wrong_language"], **values}, "here")
+
+
+@pytest.mark.usefixtures("identifier")
+@pytest.mark.parametrize("foreign", range(5))
+def test_rate_of_translations_in_another_language(foreign: int) -> None:
+    hypotheses = ["42", *ENGLISH[:foreign], *GERMAN[foreign:], ""]
+    references = [""] * len(hypotheses)
+    config = rate_of(language="de-AT", candidate_languages=["en", "cs", "cs-CZ"])
+    (score,) = score_corpus(hypotheses, [references, references], config)
+    assert score.value == 100 * foreign / 4, "references do not count, nor lines without letters"
+    language, among, identifier, _ = score.signature.split("|")
+    assert (language, among) == ("language:de", "among:cs+de+en")
+    assert identifier.startswith("identifier:py3langid-")
+    assert score.confidence is None
+
+
+@pytest.mark.usefixtures("identifier")
+def test_nothing_to_judge_is_nothing_wrong() -> None:
+    (score,) = score_corpus(["", "1"], [["", ""]], rate_of(language="de"))
+    assert score.value == 0
+    assert "|among:all|" in f"|{score.signature}|"
+
+
+@pytest.mark.usefixtures("identifier")
+def test_its_interval_and_significance_are_those_of_any_metric() -> None:
+    half, none = [*GERMAN, *ENGLISH] * 25, GERMAN * 50
+    references = [[""] * 200]
+    config = rate_of(language="de", candidate_languages=["en"], confidence_samples=300)
+    (score,) = score_corpus(half, references, config)
+    assert score.value == 50
+    assert score.confidence is not None
+    assert score.confidence.mean == pytest.approx(50, abs=1)
+    # The normal approximation of a binomial share: 1.96 * sqrt(0.25 / 200).
+    assert score.confidence.margin == pytest.approx(6.9, rel=0.2)
+    assert "|bs:300|" in f"|{score.signature}|"
+    for test in ("bootstrap", "randomization"):
+        significance = parse(SignificanceConfig, {"test": test, "samples": 100}, "here")
+        better, same = compare_systems(
+            half, {"better": none, "same": half}, references, config, significance
+        )
+        assert better.difference == -50
+        assert better.is_significant()
+        assert same.p_value == 1
+
+
+@pytest.mark.usefixtures("identifier")
+def test_a_rate_needs_a_language_that_is_known() -> None:
+    with pytest.raises(ConfigError, match="wrong_language: name the language"):
+        score_corpus(["a"], [["a"]], rate_of())
+    check_installed(rate_of())
+    for check in (check_installed, lambda config: score_corpus(["a"], [["a"]], config)):
+        with pytest.raises(ConfigError, match="tlh: the identifier py3langid does not know it"):
+            check(rate_of(language="tlh"))
+
+
+@pytest.mark.usefixtures("no_identifier")
+@pytest.mark.parametrize("language", [None, "de"])
+def test_a_rate_without_the_identifier(language: str | None) -> None:
+    with pytest.raises(MissingExtraError, match="py3langid is not installed"):
+        check_installed(rate_of(language=language))
