@@ -27,7 +27,7 @@ from dragoman.text.corpus import Direction
 
 SETTINGS_FILE, RECIPE_FILE = "backtranslation.yaml", "recipe.yaml"
 REVERSE_RECIPE_FILE = "reverse-recipe.yaml"
-MODEL_LINK = "model"
+TEXT_DIRECTORY, MODEL_LINK = "text", "model"
 _LOCK = ".lock"
 
 
@@ -59,7 +59,7 @@ class Plan:
     @property
     def text(self) -> Path:
         """The directory of the chosen lines."""
-        return self.directory / "text"
+        return self.directory / TEXT_DIRECTORY
 
 
 def is_begun(directory: Path) -> bool:
@@ -106,10 +106,6 @@ def _begin(directory: Path, recipe: ExperimentConfig, settings: BackTranslationC
         reverse = _read_reverse_recipe(settings.reverse_recipe, direction)
     elif settings.reverse_model is None or settings.rounds > 1:
         reverse = reversed_recipe(recipe)
-    _write_config(directory / RECIPE_FILE, recipe)
-    if reverse is not None:
-        _write_config(directory / REVERSE_RECIPE_FILE, reverse)
-    _write_settings(directory, settings)  # last: with it, the work has begun
     return Plan(directory, settings, recipe, reverse)
 
 
@@ -138,18 +134,42 @@ def _with_given(plan: Plan, recipe: ExperimentConfig | None, given: Mapping[str,
     values = settings.model_dump()
     wanted = parse(BackTranslationConfig, {**values, **given}, "backtranslate")
     for name, value in wanted.model_dump().items():
-        if value != values[name] and not (name == "rounds" and value > values[name]):
+        if value != values[name] and not _may_change(plan, name, value):
             raise ConfigError(
                 f"{directory}: began with {name} {values[name]}, not {value}; {instead}"
             )
-    if wanted.rounds == settings.rounds:
+    if wanted == settings:
         return plan
     reverse = plan.reverse_recipe
     if reverse is None:
         reverse = reversed_recipe(plan.recipe)
-        _write_config(directory / REVERSE_RECIPE_FILE, reverse)
-    _write_settings(directory, wanted)
     return Plan(directory, wanted, plan.recipe, reverse)
+
+
+def record(plan: Plan) -> None:
+    """Write what the directory needs to be resumed; from then on, settings are fixed.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    directory = plan.directory
+    if is_begun(directory) and _read(directory) == plan:
+        return
+    _write_config(directory / RECIPE_FILE, plan.recipe)
+    if plan.reverse_recipe is not None:
+        _write_config(directory / REVERSE_RECIPE_FILE, plan.reverse_recipe)
+    else:
+        (directory / REVERSE_RECIPE_FILE).unlink(missing_ok=True)
+    with atomic_write(directory / SETTINGS_FILE) as stream:  # last: with it, the work has begun
+        stream.write(to_yaml(plan.settings.model_dump(mode="json")))
+
+
+def _may_change(plan: Plan, name: str, value: Any) -> bool:
+    """Whether a setting may get this value: more rounds, and text that none has read yet."""
+    if name == "rounds":
+        return bool(value > plan.settings.rounds)
+    unread = not plan.round(2).exists()
+    return name == "monolingual_source" and plan.settings.rounds == 1 and unread
 
 
 def check_reverse_model(path: Path, direction: Direction) -> None:
@@ -232,18 +252,13 @@ def _check_empty(directory: Path) -> None:
     """Refuse a directory with other files than a failed first attempt leaves."""
     with storage_errors(directory):
         names = os.listdir(directory) if directory.exists() else []
-    ours = {RECIPE_FILE, REVERSE_RECIPE_FILE}
+    ours = {RECIPE_FILE, REVERSE_RECIPE_FILE, TEXT_DIRECTORY}
     strangers = [name for name in names if not name.startswith(".") and name not in ours]
     if strangers:
         raise ConfigError(
             f"{directory}: holds {min(strangers)} and is no back-translation; choose a new or "
             "empty directory with --run"
         )
-
-
-def _write_settings(directory: Path, settings: BackTranslationConfig) -> None:
-    with atomic_write(directory / SETTINGS_FILE) as stream:
-        stream.write(to_yaml(settings.model_dump(mode="json")))
 
 
 def _write_config(path: Path, config: ExperimentConfig) -> None:

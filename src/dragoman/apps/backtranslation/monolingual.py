@@ -15,6 +15,7 @@ from dragoman.apps.backtranslation.parts import held_out, shared_case, synthetic
 from dragoman.apps.backtranslation.reports import TextReport, write_report
 from dragoman.apps.backtranslation.reversal import direction_of, real_parts
 from dragoman.core.errors import DataError
+from dragoman.evaluation.languages import wrong_language_share
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import CleaningReport, clean
 from dragoman.text.corpus import Example, Origin, Pair, read_lines
@@ -24,8 +25,7 @@ from dragoman.translation.synthesis import GivenLine
 
 log = logging.getLogger(__name__)
 
-_SAMPLED_LINES = 2000  # for the check of the language
-_SUSPICIOUS_SHARE = 0.05
+_MUCH = 0.03  # of the lines; in clean text the identifier takes at most 0.01 for foreign
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,23 @@ def choose_lines(
             assert changed is not None, "a change of case drops nothing"
             row = {"line": pair.line, "text": changed.target}
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    report.wrong_language = wrong_language_share(
+        (line.text for line in ChosenLines(output)), target
+    )
+    _warn_of_another_language(report, target)
     write_report(output, report)
     return report
+
+
+def _warn_of_another_language(report: TextReport, language: str) -> None:
+    if report.wrong_language is not None and report.wrong_language > _MUCH:
+        log.warning(
+            "%s: %.0f %% of its lines are not in %s; remove them, or check that this is the text "
+            "that you meant",
+            report.name,
+            100 * report.wrong_language,
+            language,
+        )
 
 
 def take(

@@ -185,10 +185,12 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
 def _text(option: str, path: Path) -> Path:
     """A file of text that can be read twice."""
     from dragoman.core.errors import ConfigError, DataError
-    from dragoman.text.public_corpora import remedy
+    from dragoman.text.public_corpora import corpora_folder, remedy
 
     if not path.exists():
-        raise DataError(f"{option} {path}: no such file; {remedy(path)}")
+        public = path.is_relative_to(corpora_folder())
+        what_to_do = remedy(path) if public else "check the path"
+        raise DataError(f"{option} {path}: no such file; {what_to_do}")
     if not path.is_file():
         raise ConfigError(f"{option} {path}: not a file; save the text to one")
     return path.absolute()
