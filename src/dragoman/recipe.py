@@ -17,7 +17,7 @@ from dragoman.core.files import absolute
 from dragoman.core.problems import listed
 from dragoman.core.recipe_library import found_recipe
 from dragoman.evaluation.metrics import EvaluationConfig
-from dragoman.models import FAMILIES, ModelConfig
+from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
@@ -110,7 +110,7 @@ class ExperimentConfig(Config):
                 "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
                 "target"
             )
-        if self.search.coverage_penalty and not FAMILIES[self.model.family].has_attention():
+        if self.search.coverage_penalty and not self.model.attention_layers:
             yield (
                 "search.coverage_penalty needs attention over the source, which model.family: "
                 f"{self.model.family} lacks; set it to 0"

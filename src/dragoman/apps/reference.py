@@ -34,8 +34,8 @@ FILE` checks it first. It only needs the keys that differ from their defaults. A
 value of the wrong type is an error that names the key, and all errors are reported at once;
 settings are checked against one another once each is valid by itself.
 Numbers must be finite, and whole numbers fit into 64 bits; YAML's anchors and merge keys work, up
-to 100,000 values and 50 levels. Relative paths are relative to the file's own folder; only a model
-named by `--set training.start_from=runs/parent` is relative to the current directory.
+to 100,000 values and 50 levels. Relative paths are relative to the file's own folder; only models
+and runs named by `--set`, as in `--set training.start_from=runs/parent`, are relative to the current directory.
 
 With `base: other.yaml` a file contains only the differences from another one; a section that names
 another `family`, `data.dev`, `data.test`, `training.objective` and lists replace those of the base,
@@ -153,7 +153,10 @@ def _sections() -> list[_Section]:
 def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
     yield key, kind
     for name, field in keys_of(kind).items():
-        for part in members(field, Config):
+        parts = members(field, Config)
+        if kind in parts:  # composed of its own kind, which the file already has a section of
+            continue
+        for part in parts:
             yield from _walk(part, f"{key}.{name}" if key else name)
 
 

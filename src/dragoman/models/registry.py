@@ -26,6 +26,7 @@ _BUILT_IN = {
     "bytenet": "dragoman.models.families.bytenet:ByteNet",
     "transformer_lm": "dragoman.models.families.transformer_lm:TransformerLM",
     "recurrent_lm": "dragoman.models.families.recurrent_lm:RecurrentLM",
+    "deep_fusion": "dragoman.models.deep_fusion:DeepFusion",
 }
 
 
