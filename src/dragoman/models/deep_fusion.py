@@ -42,7 +42,7 @@ from dragoman.models.interface import (
     TranslationModel,
 )
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.registry import FAMILIES, ModelConfig
+from dragoman.models.registry import COMPONENTS, FAMILIES, ComponentConfig, NamedModelConfig
 
 _FIRST_GATE_BIAS = -1.0
 
@@ -56,12 +56,11 @@ class DeepFusionConfig(FamilyConfig):
     """Which family of models this is."""
     d_model: int = Field(512, ge=1)
     """Width of the translation model; no need to set it."""
-    translation: ModelConfig
-    """The translation model, of any family with a source: its sizes if it learns from scratch, or
-    the path of a model or run to start from."""
-    language_model: ModelConfig
-    """The language model, of any family without a source: the path of a model or run. Its weights
-    do not learn."""
+    translation: ComponentConfig
+    """The translation model, of any family with a source: the model or run that it starts from, or
+    its family and sizes if it learns from scratch."""
+    language_model: ComponentConfig
+    """The language model, of any family without a source: a model or run. It does not learn."""
     train: Literal["fusion", "translation"] = "fusion"
     """What learns: the gate, the hidden layer that joins the two and the output projection, which
     is then a matrix of its own (fusion, Gulcehre et al. 2015); or the whole translation model, too
@@ -76,7 +75,7 @@ class DeepFusionConfig(FamilyConfig):
         if not isinstance(values, dict) or "d_model" in values:
             return values
         try:
-            translation = FAMILIES.validate(values.get("translation"))
+            translation = COMPONENTS.validate(values.get("translation"))
         except (ValidationError, PydanticCustomError, PydanticKnownError):
             return values
         assert isinstance(translation, FamilyConfig)
@@ -86,7 +85,8 @@ class DeepFusionConfig(FamilyConfig):
         """Models of the wrong kind, and another width than theirs."""
         if not self.translation.reads_source:
             yield "translation: a model that reads no source; name a translation model"
-        if self.language_model.reads_source:
+        named = isinstance(self.language_model, NamedModelConfig)
+        if self.language_model.reads_source and not named:
             yield "language_model: a model that reads a source; name a language model"
         if self.d_model != self.translation.d_model:
             yield (
