@@ -354,3 +354,15 @@ class TestReverse:
             record(plan)
         with opened(tmp_path / "work", None, {}) as again:
             assert again == plan
+
+
+def test_a_vocabulary_without_the_tag_shows_before_training(
+    trained: Path, config: Path, mono: Path, tmp_path: Path, dragoman: CommandLine
+) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text(f"base: {config}\nvocabulary: {{of: {trained}}}\n", encoding="utf-8")
+    arguments = ["backtranslate", other, "--monolingual", mono, "--run", tmp_path / "work"]
+    line = one_error(dragoman(*arguments, "--tag"), 2)
+    assert f"{trained}: its vocabulary, which is kept, has no tag <BT>" in line
+    with opened(tmp_path / "work", read_experiment(other), {"monolingual": mono}) as plan:
+        assert plan.settings.tag is False

@@ -158,3 +158,22 @@ def test_a_language_model_has_no_opposite_direction(values: dict[str, Any]) -> N
     values["evaluation"] = {"metrics": []}
     with pytest.raises(ConfigError, match="a language model has no opposite direction"):
         direction_of(recipe(values))
+
+
+def test_a_model_composed_of_others_is_not_turned_round(values: dict[str, Any]) -> None:
+    translation = {"family": "transformer", **values["model"]}
+    values["model"] = {
+        "family": "deep_fusion",
+        "translation": translation,
+        "language_model": "/language-model",
+        "train": "translation",
+    }
+    with pytest.raises(ConfigError, match=r"deep_fusion is composed of models .*--reverse"):
+        reversed_recipe(recipe(values))
+
+
+def test_the_digest_of_a_vocabulary_is_found_anew(values: dict[str, Any]) -> None:
+    values["vocabulary"] = {"of": "/run", "digest": "0" * 64}
+    assert reversed_recipe(recipe(values)).vocabulary.model_dump(exclude_defaults=True) == {
+        "of": "/run"
+    }

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dragoman.apps.backtranslation.parts import check_tags_known, with_synthetic
 from dragoman.apps.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
 from dragoman.apps.backtranslation.settings import BackTranslationConfig
 from dragoman.core.claims import claimed
@@ -106,7 +107,9 @@ def _begin(directory: Path, recipe: ExperimentConfig, settings: BackTranslationC
         reverse = _read_reverse_recipe(settings.reverse_recipe, direction)
     elif settings.reverse_model is None or settings.rounds > 1:
         reverse = reversed_recipe(recipe)
-    return Plan(directory, settings, recipe, reverse)
+    plan = Plan(directory, settings, recipe, reverse)
+    _check_learners(plan)
+    return plan
 
 
 def _read(directory: Path) -> Plan:
@@ -143,7 +146,18 @@ def _with_given(plan: Plan, recipe: ExperimentConfig | None, given: Mapping[str,
     reverse = plan.reverse_recipe
     if reverse is None:
         reverse = reversed_recipe(plan.recipe)
-    return Plan(directory, wanted, plan.recipe, reverse)
+    wider = Plan(directory, wanted, plan.recipe, reverse)
+    _check_learners(wider)
+    return wider
+
+
+def _check_learners(plan: Plan) -> None:
+    """Check before any work that all models can learn from synthetic pairs."""
+    learners = [plan.recipe]
+    if plan.settings.rounds > 1 and plan.reverse_recipe is not None:
+        learners.append(plan.reverse_recipe)
+    for one in learners:
+        check_tags_known(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
 
 
 def record(plan: Plan) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dragoman.apps.backtranslation.reversal import direction_of, real_parts
 from dragoman.apps.backtranslation.settings import BackTranslationConfig
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
+from dragoman.parents import parent_of
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
 from dragoman.text.corpus import CorpusPart, kept_pairs
+from dragoman.text.tags import missing_tags
 from dragoman.text.transforms import Transform
 
 _COUNTED_AT_ONCE = 1000
@@ -27,6 +32,9 @@ def with_synthetic(
         recipe: of the model that learns from them.
         pairs: JSON lines with ``source`` and ``target``.
         settings: tags and noise of synthetic sources, and how often real pairs are shown.
+
+    Raises:
+        ConfigError: they do not fit the recipe.
     """
     direction, real = direction_of(recipe), real_parts(recipe)
     synthetic = CorpusPart(
@@ -45,9 +53,27 @@ def with_synthetic(
         for part in recipe.data.train
     )
     data = recipe.data.model_copy(update={"train": (*train, synthetic)})
-    return ExperimentConfig.model_validate(
-        {**recipe.model_dump(mode="json"), "data": data.model_dump(mode="json")}
-    )
+    values = {**json.loads(recipe.model_dump_json()), "data": json.loads(data.model_dump_json())}
+    return parse(ExperimentConfig, values, "the recipe with synthetic pairs")
+
+
+def check_tags_known(recipe: ExperimentConfig) -> None:
+    """Check that a vocabulary which is taken from another run has the tags of all training parts.
+
+    Raises:
+        ConfigError: it lacks one.
+        SavedError: that run is missing or damaged.
+    """
+    parent = parent_of(recipe)
+    if parent is None or parent.extended:
+        return
+    source = parent.vocabularies.source
+    used = (tag for part in recipe.train_parts() for tag in part.symbols())
+    if lacking := missing_tags(used, source.pieces(source.tags)):
+        raise ConfigError(
+            f"{parent.where}: its vocabulary, which is kept, has no tag {', '.join(lacking)}; "
+            "train it with vocabulary.tags, or leave out --tag and noise"
+        )
 
 
 def shared_tags(parts: Sequence[CorpusPart]) -> tuple[str, ...]:

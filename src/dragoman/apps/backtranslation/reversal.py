@@ -69,6 +69,11 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
             "training.start_from: its model translates in the direction of the recipe, so the "
             f"opposite one cannot start from it; {INSTEAD}"
         )
+    if config.model.components:
+        raise ConfigError(
+            f"model.family: {config.model.family} is composed of models of the recipe's own "
+            f"direction; {INSTEAD}"
+        )
     for name, part in config.parts():
         if part.alignments is not None:
             raise ConfigError(
@@ -92,6 +97,7 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     languages = values["target_language"], values["source_language"]
     values["source_language"], values["target_language"] = languages
     values["vocabulary"]["tags"] = _reversed_vocabulary_tags(config)
+    values["vocabulary"]["digest"] = None  # of one that is taken; its sides may be exchanged, too
     values["search"]["sampling"] = None  # how the model is validated and, by default, translates
     values["evaluation"]["bleu_tokenize"] = _tokenizer(config)
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
