@@ -167,7 +167,7 @@ class TestInterrupted:
             "import sys; from pathlib import Path; from test_backtranslate import *\n"
             "die_in_shard(3); work(*map(Path, sys.argv[1:]))"
         )
-        command = [sys.executable, "-c", script, directory, config, mono]
+        command: list[str | Path] = [sys.executable, "-c", script, directory, config, mono]
         folder = Path(__file__).parent
         paths = [str(folder), str(folder.parents[1]), *sys.path]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -232,7 +232,7 @@ def die_in_shard(number: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         real(*arguments)
 
-    synthesis._translate_shard = counted
+    synthesis._translate_shard = counted  # type: ignore[assignment]
 
 
 class TestMistakes:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dragoman.apps.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.apps.backtranslation.parts import check_tags_known, with_synthetic
 from dragoman.apps.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
-from dragoman.apps.backtranslation.settings import BackTranslationConfig
 from dragoman.core.claims import claimed
 from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError, SavedError
@@ -33,7 +33,7 @@ _LOCK = ".lock"
 
 
 @dataclass(frozen=True)
-class Plan:
+class BackTranslationPlan:
     """All that the work depends on."""
 
     directory: Path
@@ -71,7 +71,7 @@ def is_begun(directory: Path) -> bool:
 @contextmanager
 def opened(
     directory: Path, recipe: ExperimentConfig | None, given: Mapping[str, Any]
-) -> Iterator[Plan]:
+) -> Iterator[BackTranslationPlan]:
     """Begin in a new directory, or resume; locked for this process within the block.
 
     Args:
@@ -98,7 +98,9 @@ def opened(
         yield _begin(directory, recipe, parse(BackTranslationConfig, dict(given), "backtranslate"))
 
 
-def _begin(directory: Path, recipe: ExperimentConfig, settings: BackTranslationConfig) -> Plan:
+def _begin(
+    directory: Path, recipe: ExperimentConfig, settings: BackTranslationConfig
+) -> BackTranslationPlan:
     direction = direction_of(recipe)
     reverse: ExperimentConfig | None = None
     if settings.reverse_model is not None:
@@ -107,22 +109,24 @@ def _begin(directory: Path, recipe: ExperimentConfig, settings: BackTranslationC
         reverse = _read_reverse_recipe(settings.reverse_recipe, direction)
     elif settings.reverse_model is None or settings.rounds > 1:
         reverse = reversed_recipe(recipe)
-    plan = Plan(directory, settings, recipe, reverse)
+    plan = BackTranslationPlan(directory, settings, recipe, reverse)
     _check_learners(plan)
     return plan
 
 
-def _read(directory: Path) -> Plan:
+def _read(directory: Path) -> BackTranslationPlan:
     """The plan of a directory in which the work has begun."""
     file = directory / SETTINGS_FILE
     settings = parse(BackTranslationConfig, read_yaml(file), file)
     recipe = _read_config(directory / RECIPE_FILE)
     reverse_file = directory / REVERSE_RECIPE_FILE
     reverse = _read_config(reverse_file) if reverse_file.exists() else None
-    return Plan(directory, settings, recipe, reverse)
+    return BackTranslationPlan(directory, settings, recipe, reverse)
 
 
-def _with_given(plan: Plan, recipe: ExperimentConfig | None, given: Mapping[str, Any]) -> Plan:
+def _with_given(
+    plan: BackTranslationPlan, recipe: ExperimentConfig | None, given: Mapping[str, Any]
+) -> BackTranslationPlan:
     """The plan, possibly with more rounds.
 
     Raises:
@@ -146,12 +150,12 @@ def _with_given(plan: Plan, recipe: ExperimentConfig | None, given: Mapping[str,
     reverse = plan.reverse_recipe
     if reverse is None:
         reverse = reversed_recipe(plan.recipe)
-    wider = Plan(directory, wanted, plan.recipe, reverse)
+    wider = BackTranslationPlan(directory, wanted, plan.recipe, reverse)
     _check_learners(wider)
     return wider
 
 
-def _check_learners(plan: Plan) -> None:
+def _check_learners(plan: BackTranslationPlan) -> None:
     """Check before any work that all models can learn from synthetic pairs."""
     learners = [plan.recipe]
     if plan.settings.rounds > 1 and plan.reverse_recipe is not None:
@@ -160,7 +164,7 @@ def _check_learners(plan: Plan) -> None:
         check_tags_known(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
 
 
-def record(plan: Plan) -> None:
+def record(plan: BackTranslationPlan) -> None:
     """Write what the directory needs to be resumed; from then on, settings are fixed.
 
     Raises:
@@ -178,7 +182,7 @@ def record(plan: Plan) -> None:
         stream.write(to_yaml(plan.settings.model_dump(mode="json")))
 
 
-def _may_change(plan: Plan, name: str, value: Any) -> bool:
+def _may_change(plan: BackTranslationPlan, name: str, value: Any) -> bool:
     """Whether a setting may get this value: more rounds, and text that none has read yet."""
     if name == "rounds":
         return bool(value > plan.settings.rounds)
@@ -243,7 +247,7 @@ def reverse_settings(path: Path) -> dict[str, Path]:
     return {"reverse_recipe": file.absolute()}
 
 
-def link_model(plan: Plan, run: Path) -> Path:
+def link_model(plan: BackTranslationPlan, run: Path) -> Path:
     """Let ``model`` in the directory be the model of ``run``.
 
     Returns:

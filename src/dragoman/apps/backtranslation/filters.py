@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.apps.backtranslation.parts import held_out, synthetic_cleaning
-from dragoman.apps.backtranslation.reports import PairReport, write_report
+from dragoman.apps.backtranslation.selection_reports import PairReport, write_report
 from dragoman.core.errors import DataError
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import CleaningReport, clean

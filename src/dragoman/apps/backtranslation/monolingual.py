@@ -12,8 +12,8 @@ from random import Random
 from typing import Literal
 
 from dragoman.apps.backtranslation.parts import held_out, shared_case, synthetic_cleaning
-from dragoman.apps.backtranslation.reports import TextReport, write_report
 from dragoman.apps.backtranslation.reversal import direction_of, real_parts
+from dragoman.apps.backtranslation.selection_reports import TextReport, write_report
 from dragoman.core.errors import DataError
 from dragoman.evaluation.languages import wrong_language_share
 from dragoman.recipe import ExperimentConfig

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from dragoman.apps.backtranslation.backtranslation_config import BackTranslationConfig
 from dragoman.apps.backtranslation.reversal import direction_of, real_parts
-from dragoman.apps.backtranslation.settings import BackTranslationConfig
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.parents import parent_of

@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.apps.backtranslation.directory import Plan, link_model, record
+from dragoman.apps.backtranslation.directory import BackTranslationPlan, link_model, record
 from dragoman.apps.backtranslation.filters import filter_pairs
 from dragoman.apps.backtranslation.monolingual import ChosenLines
 from dragoman.apps.backtranslation.parts import with_synthetic
-from dragoman.apps.backtranslation.reports import PairReport, read_report
 from dragoman.apps.backtranslation.reversal import direction_of
+from dragoman.apps.backtranslation.selection_reports import PairReport, read_report
 from dragoman.apps.backtranslation.texts import (
     pairs_limit,
     prepare_texts,
@@ -57,7 +57,7 @@ class Round:
 class BackTranslation:
     """A finished back-translation."""
 
-    plan: Plan
+    plan: BackTranslationPlan
     real_pairs: int
     rounds: list[Round]
     use: Path
@@ -65,7 +65,7 @@ class BackTranslation:
 
 
 def carry_out(
-    plan: Plan, *, workers: int | None = None, shard_lines: int = SHARD_LINES
+    plan: BackTranslationPlan, *, workers: int | None = None, shard_lines: int = SHARD_LINES
 ) -> BackTranslation:
     """Do what is left of all rounds.
 
@@ -92,7 +92,7 @@ class _Work:
     """The steps of a round."""
 
     def __init__(
-        self, plan: Plan, limit: int | None, workers: int | None, shard_lines: int
+        self, plan: BackTranslationPlan, limit: int | None, workers: int | None, shard_lines: int
     ) -> None:
         self.plan, self._limit = plan, limit
         self._workers, self._shard_lines = workers, shard_lines

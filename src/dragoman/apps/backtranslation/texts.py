@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from dragoman.apps.backtranslation.directory import Plan, is_begun
+from dragoman.apps.backtranslation.directory import BackTranslationPlan, is_begun
 from dragoman.apps.backtranslation.monolingual import ChosenLines, choose_lines
 from dragoman.apps.backtranslation.parts import count_real_pairs
-from dragoman.apps.backtranslation.reports import TextReport, read_report
 from dragoman.apps.backtranslation.reversal import real_parts
+from dragoman.apps.backtranslation.selection_reports import TextReport, read_report
 from dragoman.apps.progress import counting, tell
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import atomic_directory, read_json, write_json
@@ -53,7 +53,7 @@ class _Targets:
         return (pair._replace(source="", line=number) for number, pair in enumerate(pairs, 1))
 
 
-def prepare_texts(plan: Plan) -> int:
+def prepare_texts(plan: BackTranslationPlan) -> int:
     """Count the real pairs and choose the lines to translate, if that is not done.
 
     Returns:
@@ -73,23 +73,23 @@ def prepare_texts(plan: Plan) -> int:
     return _real_pairs(plan.text)
 
 
-def target_lines(plan: Plan) -> ChosenLines:
+def target_lines(plan: BackTranslationPlan) -> ChosenLines:
     """The chosen lines in the target language, the same in all rounds."""
     return ChosenLines(plan.text / _TARGET_FILE)
 
 
-def source_lines(plan: Plan) -> ChosenLines:
+def source_lines(plan: BackTranslationPlan) -> ChosenLines:
     """The chosen lines in the source language, the same in all rounds from the second."""
     return ChosenLines(plan.text / _SOURCE_FILE)
 
 
-def pairs_limit(plan: Plan, real_pairs: int) -> int | None:
+def pairs_limit(plan: BackTranslationPlan, real_pairs: int) -> int | None:
     """The maximum number of synthetic pairs; None for no limit."""
     ratio = plan.settings.ratio
     return None if ratio is None else max(1, int(ratio * real_pairs))
 
 
-def _count(plan: Plan, folder: Path) -> None:
+def _count(plan: BackTranslationPlan, folder: Path) -> None:
     with counting("counting", "real pairs") as count:
         found = count_real_pairs(plan.recipe, count)
     if not found:
@@ -105,14 +105,14 @@ def _real_pairs(folder: Path) -> int:
         raise SavedError(f"{file}: missing or damaged; choose another --run") from error
 
 
-def _choose(plan: Plan, folder: Path) -> None:
+def _choose(plan: BackTranslationPlan, folder: Path) -> None:
     text, real_pairs = _Lines(plan.settings.monolingual), _real_pairs(folder)
     _choose_lines(plan, text, plan.recipe, folder / _TARGET_FILE, real_pairs)
     if plan.settings.rounds > 1:
         _choose_source(plan, folder, real_pairs)
 
 
-def _choose_source(plan: Plan, folder: Path, real_pairs: int) -> None:
+def _choose_source(plan: BackTranslationPlan, folder: Path, real_pairs: int) -> None:
     """Choose the lines that are translated for the second round's reverse model."""
     output = folder / _SOURCE_FILE
     if read_report(output, TextReport) is not None:
@@ -129,7 +129,7 @@ def _choose_source(plan: Plan, folder: Path, real_pairs: int) -> None:
 
 
 def _choose_lines(
-    plan: Plan,
+    plan: BackTranslationPlan,
     text: _Lines | _Targets,
     learner: ExperimentConfig,
     output: Path,

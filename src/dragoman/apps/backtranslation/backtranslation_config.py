@@ -83,7 +83,7 @@ class BackTranslationConfig(Config):
 
     def transforms(self) -> tuple[Transform, ...]:
         """What training does to synthetic sources: tag and noise."""
-        noise = NoiseConfig(drop=0.1, mask=0.1, window=3)  # Edunov et al. 2018, section 4.2
+        noise = NoiseConfig(drop=0.1, mask=0.1, window=3)  # Edunov et al. 2018, section 3
         return (
             *((TagConfig(tags=(SYNTHETIC_TAG,)),) if self.tag else ()),
             *((noise,) if self.method == "noised-beam" else ()),
