@@ -18,11 +18,13 @@ from command_line import CommandLine, call, one_error, write_experiment
 from dragoman.apps.backtranslation import filters, rounds
 from dragoman.apps.backtranslation.directory import opened, record
 from dragoman.apps.backtranslation.rounds import BackTranslation, carry_out
+from dragoman.apps.backtranslation.texts import prepare_texts, source_lines
 from dragoman.core.claims import claimed
 from dragoman.core.errors import InterruptedRunError, StorageError
 from dragoman.recipe import read_experiment
 from dragoman.run_directory import is_run
 from dragoman.saved.model import weights_digest
+from dragoman.text.corpus import read_pairs
 from dragoman.translation import synthesis
 
 QUICK = ["evaluation.metrics=[chrf]", "training.max_steps=4"]
@@ -74,6 +76,15 @@ class TestOneRound:
             assert row["method"] == "sampling, top-k 5, seed 3"
             assert row["score"] < 0
         assert len({row["line"] for row in rows}) == len(rows)
+
+    def test_only_what_is_needed_is_translated(self, finished: Path) -> None:
+        real = json.loads((finished / "text/real.json").read_text("utf-8"))["pairs"]
+        text = json.loads((finished / "text/target.json").read_text("utf-8"))
+        assert text["chosen"] == int(0.2 * real) < text["fit"] == 90
+        origin = json.loads(
+            (finished / "round-1/synthetic/translated/origin.json").read_text("utf-8")
+        )
+        assert origin["input"]["lines"] == text["chosen"]
 
     def test_models_learn_from_what_they_should(self, finished: Path) -> None:
         reverse = read_experiment(finished / "round-1/reverse/config.yaml")
@@ -155,6 +166,30 @@ class TestMoreRounds:
         assert (directory / "model").readlink() == Path("round-2/forward/model")
         line = one_error(dragoman("backtranslate", directory, "--rounds", 1), 2)
         assert "began with rounds 2, not 1" in line
+
+    def test_read_text_in_the_source_language(
+        self, finished: Path, mono: Path, config: Path, tmp_path: Path
+    ) -> None:
+        """It may come later, as long as no round has read any."""
+        english = tmp_path / "mono.en"
+        english.write_text("one two three\nfour\n", encoding="utf-8")
+        directory = tmp_path / "work"
+        shutil.copytree(finished, directory, symlinks=True)
+        with opened(directory, None, {"rounds": 2, "monolingual_source": english}) as plan:
+            prepare_texts(plan)
+            assert [line.text for line in source_lines(plan)] == ["one two three", "four"]
+
+    def test_without_it_read_the_sources_of_real_pairs(
+        self, mono: Path, config: Path, tmp_path: Path
+    ) -> None:
+        recipe = read_experiment(config, QUICK)
+        given = {"rounds": 2, "monolingual": mono, "ratio": 9}
+        with opened(tmp_path / "work", recipe, given) as plan:
+            prepare_texts(plan)
+            pairs = [pair for part in recipe.train_parts() for pair in read_pairs(part)]
+            sources = {line.number: line.text for line in source_lines(plan)}
+            assert len(sources) > 200
+            assert all(pairs[number - 1].source == text for number, text in sources.items())
 
 
 class TestInterrupted:

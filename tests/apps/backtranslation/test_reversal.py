@@ -70,14 +70,15 @@ def test_a_tag_names_the_new_target_and_case_follows_its_language(
     train["tags"] = ["<2de>", "<ui>"]
     train["transforms"] = [
         {"kind": "case", "to": "lower", "sides": "source"},
+        {"kind": "tag", "tags": ["<2de>", "<x>"]},
         {"kind": "tag"},
         {"kind": "noise"},
         {"kind": "case", "to": "upper", "sides": "source", "share": 0.5},
     ]
     (part,) = real_parts(reversed_recipe(recipe(values)))
     assert part.tags == ("<2en>", "<ui>")
-    assert list(part.symbols()) == ["<2en>", "<ui>", "<2en>"]
-    lower, _, noise, upper = part.transforms
+    assert list(part.symbols()) == ["<2en>", "<ui>", "<2en>", "<x>", "<2en>"]
+    lower, _, _, noise, upper = part.transforms
     assert (lower.kind, getattr(lower, "sides", None)) == ("case", "target")
     assert noise.kind == "noise"
     assert getattr(upper, "sides", None) == "source"  # noise of the input stays there
