@@ -249,6 +249,20 @@ class TestInterrupted:
         line = one_error(call(*arguments), 143)
         assert "round-1/reverse: stopped; everything is saved; repeat the command" in line
 
+    def test_ctrl_c_while_translating_says_how_to_go_on(
+        self, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        directory = tmp_path / "work"
+        shutil.copytree(finished, directory, symlinks=True)
+        (directory / "round-1/synthetic/pairs.json").unlink()
+
+        def stop(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(rounds, "translate_corpus", stop)
+        line = one_error(call("backtranslate", directory), 130)
+        assert f"{directory}: stopped; what is finished is saved; repeat the command" in line
+
     def test_one_process_at_a_time(self, finished: Path, dragoman: CommandLine) -> None:
         with claimed(finished / ".lock", "it"):
             line = one_error(dragoman("backtranslate", finished), 4)

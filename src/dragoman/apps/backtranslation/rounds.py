@@ -82,9 +82,14 @@ def carry_out(
     record(plan)  # only now, so that a mistake in the texts can be corrected
     work = _Work(plan, pairs_limit(plan, real_pairs), workers, shard_lines)
     rounds = []
-    for number in range(1, plan.settings.rounds + 1):
-        rounds.append(work.carry_out(number))
-        use = link_model(plan, rounds[-1].forward)
+    try:
+        for number in range(1, plan.settings.rounds + 1):
+            rounds.append(work.carry_out(number))
+            use = link_model(plan, rounds[-1].forward)
+    except KeyboardInterrupt:  # outside of training, which handles signals itself
+        raise InterruptedRunError(
+            f"{plan.directory}: stopped; what is finished is saved; repeat the command to continue"
+        ) from None
     return BackTranslation(plan, real_pairs, rounds, use)
 
 
