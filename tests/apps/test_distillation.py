@@ -53,9 +53,9 @@ class TestACommand:
     ) -> None:
         run = tmp_path / "run"
         teachers = [teacher(tmp_path / f"teacher-{seed}", "de", seed=seed) for seed in (1, 2)]
-        options = [word for path in teachers for word in ("--teacher", path)]
+        options: list[object] = [word for path in teachers for word in ("--teacher", path)]
         options += ["--beam", 1, "--run", run, "--keep-references", 2]
-        command = ["distill", student(text, tmp_path), *options]
+        command: list[object] = ["distill", student(text, tmp_path), *options]
 
         def interrupted(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
