@@ -12,7 +12,7 @@ import pytest
 from command_line import CommandLine, Outcome, call, experiment, one_error, write_experiment
 
 from dragoman.apps.cli.inspection_commands import LEVELS
-from dragoman.apps.doctor import languages, machine, pieces, text_checks
+from dragoman.apps.doctor import declared_languages, machine, pieces, text_checks
 from dragoman.core import device
 from dragoman.evaluation import tokenizers
 from dragoman.experiment import Experiment
@@ -135,7 +135,7 @@ def test_languages_that_cannot_be_checked(
     patient: Patient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reason = "language tlh: unknown here; it knows de, en"
-    monkeypatch.setattr(languages, "why_not_judged", lambda language: reason)
+    monkeypatch.setattr(declared_languages, "why_not_judged", lambda language: reason)
     found = [one for one in patient.as_json() if one["topic"] == "language"]
     text = "not checked: language tlh: unknown here"
     assert found == [{"level": "ok", "topic": "language", "text": text}]
