@@ -540,9 +540,9 @@ class TestStart:
         shutil.copytree(parent, tmp_path / "parent")
         train(self.child(corpus, tmp_path / "whole", tmp_path / "parent"))
         experiment = self.child(corpus, tmp_path / "run", tmp_path / "parent")
-        experiment.prepare()
+        prepared = experiment.prepare()
         vocabulary = (tmp_path / "run" / "vocabulary.model").read_bytes()
-        experiment._decide_start(CPU)
+        experiment._decide_start(CPU, prepared.vocabularies)
         digest = experiment.config.training.start_from
         assert digest is not None
         assert digest.digest == weights_digest(parent / "model")
