@@ -586,7 +586,7 @@ class TestStart:
 
         def work(world: World) -> None:
             one = Experiment(experiment.config, tmp_path)
-            one._decide_start(world)
+            one._decide_start(world, prepared.vocabularies)
             one._train(prepared, world, lambda step: [])
 
         for future in together(2, work):
