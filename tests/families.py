@@ -202,11 +202,6 @@ VARIATIONS: dict[str, ModelConfig] = {
     "recurrent_lm, source reversed": RecurrentLMConfig(
         **_RECURRENT_LM, source="reversed", source_layers="own"
     ),
-    "deep_fusion": DeepFusionConfig(
-        translation=TransformerConfig(**_SMALL),
-        language_model=RecurrentLMConfig(**_RECURRENT_LM),
-        dropout=0.0,
-    ),
     "deep_fusion, the translation model learns": DeepFusionConfig(
         translation=RecurrentConfig(**_RECURRENT),
         language_model=TransformerLMConfig(**_SMALL_LM, positions="learned"),
@@ -222,6 +217,11 @@ VARIATIONS: dict[str, ModelConfig] = {
         translation=ByteNetConfig(**_SMALL_BYTENET),
         language_model=TransformerLMConfig(**_SMALL_LM),
         train="translation",
+        dropout=0.0,
+    ),
+    "deep_fusion": DeepFusionConfig(
+        translation=TransformerConfig(**_SMALL),
+        language_model=RecurrentLMConfig(**_RECURRENT_LM),
         dropout=0.0,
     ),
 }

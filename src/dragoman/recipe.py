@@ -24,7 +24,7 @@ from dragoman.text.corpus import CorpusPart, Direction, relocate_part
 from dragoman.text.tags import is_tag, language_tag, missing_tags
 from dragoman.text.targets import asks_for_its_target, wanted_tags
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
-from dragoman.training.components import unfit_components
+from dragoman.training.components import named_components, unfit_components
 from dragoman.training.named_models import component_paths, relocate_models
 from dragoman.training.settings import TrainingConfig
 
@@ -129,8 +129,13 @@ class ExperimentConfig(Config):
         for problem in self.training.objective.unfit(self.model):
             yield f"training.objective: {problem}"
         if start is None:
-            for problem in unfit_components(self.training.components, self.model):
-                yield f"training.{problem}"
+            yield from unfit_components(self.training.components, self.model)
+            trained = self.training.components or named_components(self.model)
+            if trained and self.vocabulary.of is None:
+                yield (
+                    "vocabulary.of: a model composed of trained ones has their vocabulary; name "
+                    "one of them here"
+                )
         yield from self._unread_alignments()
         yield from self._sides_that_do_not_fit()
         yield from self._languages_that_do_not_fit()

@@ -127,6 +127,10 @@ class Components(Families):
         """See :meth:`OneOf.find`."""
         return NamedModelConfig if name == "named" else super().find(name)
 
+    def at_hand(self) -> Sequence[type[FamilyConfig]]:
+        """See :meth:`OneOf.at_hand`; without those that are composed themselves: no circle."""
+        return [kind for kind in super().at_hand() if not kind.components]
+
     def validate(self, values: Any) -> BaseModel:
         """See :meth:`OneOf.validate`; a path alone names a model."""
         return (

@@ -64,12 +64,15 @@ def unfit_components(taken: TakenComponents, model: FamilyConfig) -> Iterator[st
         model: composed of them.
     """
     for name in taken.keys() - set(model.components):
-        yield f"components: {name} is no component of model.family: {model.family}; remove it"
+        yield (
+            f"training.components: {name} is no component of model.family: {model.family}; "
+            "remove it"
+        )
     for name in model.frozen_components:
         if name not in taken and name not in named_components(model):
             yield (
-                f"components: model.{name} does not learn, so it needs trained weights; write the "
-                f"path of a model or run there, as in {name}: runs/my"
+                f"model.{name} does not learn, so it needs trained weights; write the path of a "
+                f"model or run there, as in {name}: runs/my"
             )
 
 
