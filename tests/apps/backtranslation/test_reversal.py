@@ -169,6 +169,7 @@ def test_a_model_composed_of_others_is_not_turned_round(values: dict[str, Any]) 
         "language_model": "/language-model",
         "train": "translation",
     }
+    values["vocabulary"] = {"of": "/language-model"}
     with pytest.raises(ConfigError, match=r"deep_fusion is composed of models .*--reverse"):
         reversed_recipe(recipe(values))
 
