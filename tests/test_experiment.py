@@ -540,9 +540,9 @@ class TestStart:
         shutil.copytree(parent, tmp_path / "parent")
         train(self.child(corpus, tmp_path / "whole", tmp_path / "parent"))
         experiment = self.child(corpus, tmp_path / "run", tmp_path / "parent")
-        experiment.prepare()
+        prepared = experiment.prepare()
         vocabulary = (tmp_path / "run" / "vocabulary.model").read_bytes()
-        experiment._decide_start(CPU)
+        experiment._decide_start(CPU, prepared.vocabularies)
         digest = experiment.config.training.start_from
         assert digest is not None
         assert digest.digest == weights_digest(parent / "model")
@@ -586,7 +586,7 @@ class TestStart:
 
         def work(world: World) -> None:
             one = Experiment(experiment.config, tmp_path)
-            one._decide_start(world)
+            one._decide_start(world, prepared.vocabularies)
             one._train(prepared, world, lambda step: [])
 
         for future in together(2, work):

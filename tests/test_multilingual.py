@@ -160,6 +160,41 @@ def test_a_language_that_is_asked_for_is_its_tag(
     assert Translator.load(trained, device="cpu", target_language="de").translate(lines) == german
 
 
+def test_a_direction_never_trained_directly_and_through_a_pivot(
+    trained: Path, corpus: Path, tmp_path: Path
+) -> None:
+    """German to French, of which training had neither pair."""
+    lines = texts(corpus)["de"]
+    text = "".join(f"{line}\n" for line in lines).encode()
+    system = tmp_path / "system.yaml"
+
+    def translated(*options: object) -> list[str]:
+        model = [] if "--system" in options else [trained]
+        found = call("translate", *model, *options, "--beam", 2, stdin=text)
+        assert found.code == 0, found.err
+        return found.out.splitlines()
+
+    zero_shot = translated("--from", "de", "--to", "fr")
+    assert zero_shot == translated("--to", "fr") == translated("--tag", "<2fr>")
+    through = ("--from", "de", "--via", "en", "--to", "fr")
+    pivot = translated(*through, "--via-nbest", 2, "--write-system", system)
+    assert pivot != zero_shot
+    assert translated("--system", system) == pivot
+    best = (*through, "--via-nbest", 1)
+    english = load_model_and_translate(trained, lines, "en", nbest=1)
+    assert translated(*best) == load_model_and_translate(trained, english, "fr", beam=2)
+    found = call("translate", trained, *through, "--json", stdin=text)
+    values = [json.loads(line) for line in found.out.splitlines()]
+    assert [one["source"] for one in values] == lines
+    assert all(isinstance(one["pivot"], str) for one in values)
+
+
+def load_model_and_translate(
+    run: Path, lines: list[str], language: str, **options: int
+) -> list[str]:
+    return Translator.load(run, device="cpu", target_language=language).translate(lines, **options)
+
+
 def test_scores_come_by_direction(trained: Path) -> None:
     scores = read_scores(trained)
     names = [f"{source}-{target}" for source, target in FOUR]

@@ -133,11 +133,27 @@ class TestBudget:
             (one,) = plan({"a": found}, tmp_path, Budget(), prepare_run)
             return one
 
-        experiment = planned().experiment
-        experiment._decide_start(World.alone())
+        begun = planned()
+        experiment = begun.experiment
+        experiment._decide_start(World.alone(), begun.vocabularies)
         assert planned().experiment.config == experiment.config
         with pytest.raises(ConfigError, match="its recipe changed since it was begun"):
             planned(digest="0" * 64)
+
+    def test_so_is_the_vocabulary_that_it_took(
+        self, trained: Path, config: Path, tmp_path: Path
+    ) -> None:
+        def planned(*more: str) -> Planned:
+            settings = [f"vocabulary={{of: {trained}}}", *more]
+            (one,) = plan({"a": read_experiment(config, settings)}, tmp_path, Budget(), prepare_run)
+            return one
+
+        begun = planned()
+        experiment = begun.experiment
+        experiment._decide_start(World.alone(), begun.vocabularies)
+        assert planned().experiment.config == experiment.config
+        with pytest.raises(ConfigError, match="its recipe changed since it was begun"):
+            planned(f"vocabulary.digest={'a' * 64}")
 
     @pytest.mark.parametrize("budget", [Budget(), Budget(flops=FLOPS)])
     def test_the_precision_that_a_run_decided_is_its_recipes_auto(

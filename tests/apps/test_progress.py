@@ -107,15 +107,30 @@ class TestWithoutATerminal:
                 clock.seconds += 20
                 count(done)
         assert capsys.readouterr().err.splitlines() == [
-            "dragoman: translating: 2,000 of 5,000 lines, 60 seconds left",
-            "dragoman: translating: 5,000 of 5,000 lines",
+            "dragoman: translating: 2,000 of 5,000 lines, 50 lines/s, 60 seconds left",
+            "dragoman: translating: 5,000 of 5,000 lines, 83 lines/s",
         ]
+
+    def test_what_was_done_before_does_not_count_for_the_speed(
+        self, clock: Clock, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with counting("translating", "lines", 5000, start=3000) as count:
+            clock.seconds += 40
+            count(4000)
+        said = "4,000 of 5,000 lines, 25 lines/s, 40 seconds left"
+        assert capsys.readouterr().err == f"dragoman: translating: {said}\n"
+
+    def test_slow_work_has_no_speed(self, clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+        with counting("measuring", "turns", 9) as count:
+            clock.seconds += 40
+            count(3)
+        assert capsys.readouterr().err == "dragoman: measuring: 3 of 9 turns, 80 seconds left\n"
 
     def test_no_end_is_known(self, clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
         with counting("preparing", "pairs") as count:
             clock.seconds += 31
             count(4096)
-        assert capsys.readouterr().err == "dragoman: preparing: 4,096 pairs\n"
+        assert capsys.readouterr().err == "dragoman: preparing: 4,096 pairs, 132 pairs/s\n"
 
     def test_validations_and_warnings_are_lines(
         self, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture

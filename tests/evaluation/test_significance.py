@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 from sacrebleu.significance import PairedTest
 
 from dragoman.core.errors import DataError
-from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
-from dragoman.evaluation.significance import SignificanceConfig, compare_systems
+from dragoman.evaluation.metrics import (
+    HIGHER_IS_BETTER,
+    EvaluationConfig,
+    MetricName,
+    score_corpus,
+)
+from dragoman.evaluation.significance import (
+    SignificanceConfig,
+    compare_systems,
+    difference_interval,
+)
 from dragoman.text.public_corpora import corpora_folder
 
 WMT22 = corpora_folder() / "wmt22"
@@ -130,6 +139,27 @@ def test_the_result_is_json_and_says_how_it_was_found() -> None:
     assert "bs:300" in values["signature"]
     assert "seed:12345" in values["signature"]
     assert str(result).startswith("other: BLEU")
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
+def test_the_interval_of_a_difference_holds_the_difference(metric: MetricName) -> None:
+    references = corpus(200, seed=1)
+    worse, better = corrupted(references, 0.4, seed=2), corrupted(references, 0.3, seed=3)
+    low, high = difference_interval(worse, better, [references], metric=metric, samples=200)
+    ours = EvaluationConfig(metrics=(metric,))
+    before, after = (score_corpus(one, [references], ours)[0].value for one in (worse, better))
+    assert low < after - before < high
+    assert (low > 0) == HIGHER_IS_BETTER[metric], "such a difference is no chance"
+    turned = difference_interval(better, worse, [references], metric=metric, samples=200)
+    assert turned == pytest.approx((-high, -low))
+
+
+def test_the_interval_of_no_difference_is_empty() -> None:
+    references = corpus(20, seed=1)
+    worse = corrupted(references, 0.4, seed=2)
+    assert difference_interval(worse, worse, [references], samples=20) == (0, 0)
+    with pytest.raises(DataError, match="system"):
+        difference_interval(worse, worse[1:], [references])
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -8,7 +8,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
-from dragoman.saved.directions import tags_for
+from dragoman.saved.directions import check_source, tags_for
 from dragoman.saved.model import SavedConfig
 from dragoman.text.corpus import Direction
 from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
@@ -111,3 +111,29 @@ def test_a_language_model_has_no_source_for_tags(vocabulary: Vocabulary) -> None
 def test_a_model_of_one_language_of_before_needs_no_tag() -> None:
     plain = train_vocabularies([("a b c", "c b a")] * 9, VocabularyConfig(size=8), seed=1)[0]
     assert tags_for(saved(), plain, "de") == ()
+
+
+@pytest.mark.parametrize(
+    ("directions", "language", "known"),
+    [
+        (["en-de", "fr-de"], "fr", True),
+        (["en-de", "fr-de"], "de", False),
+        (["en-de", "de-de <ui>"], "de", False),  # copied text
+        (["en-de", "de-en", "de-de"], "de", True),
+        ([], "en", True),  # models of before
+        ([], "fr", False),
+        (["source-target"], "fr", True),  # nobody said
+    ],
+)
+def test_languages_to_translate_from(directions: list[str], language: str, known: bool) -> None:
+    if known:
+        check_source(saved(*directions), language)
+        return
+    there = ", ".join(name.split()[0] for name in directions) or "en-de"
+    with pytest.raises(ConfigError, match=f"translate from {language}; directions there: {there}$"):
+        check_source(saved(*directions), language)
+
+
+def test_a_language_model_translates_from_no_language() -> None:
+    with pytest.raises(ConfigError, match="translates from no language"):
+        check_source(saved(model=TransformerLMConfig()), "en")

@@ -22,6 +22,14 @@ WHOLE: dict[str, Any] = {
     "tags": ["<ui>"],
     "prefix": "Das \u2028",
     "search": {"beam": 7, "sampling": None},
+    "source_language": "fr",
+    "pivot": {
+        "language": "en",
+        "models": ["models/c"],
+        "language_model": {"path": "../lm-en"},
+        "tags": [],
+        "nbest": 7,
+    },
     "precision": "bfloat16",
     "device": "cpu",
     "workers": 3,
@@ -37,11 +45,13 @@ def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
     inside = {
         "models": [str(tmp_path / "models/a"), str(tmp_path.parent / "b")],
         "language_model": {"path": str(tmp_path / "lm"), "weight": 0.5},
+        "pivot": {"language": "en", "models": [str(tmp_path / "models/c")], "search": {"beam": 2}},
     }
     system = described(**{**WHOLE, **inside})
     write_system(path, system)
     assert read_system(path) == system
     assert "- models/a\n" in path.read_text(encoding="utf-8")
+    assert "  - models/c\n" in path.read_text(encoding="utf-8")
     moved = tmp_path / "elsewhere" / "system.yaml"
     moved.parent.mkdir()
     path.rename(moved)
@@ -64,6 +74,8 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
     path.write_text(json.dumps(WHOLE), encoding="utf-8")  # JSON is YAML
     system = read_system(path)
     assert [p.resolve() for p in system.directories()] == [
+        tmp_path / "models/c",
+        tmp_path.parent / "lm-en",
         tmp_path / "models/a",
         tmp_path.parent / "b",
         tmp_path / "lm",
@@ -104,6 +116,29 @@ def test_plain_values_make_the_same_description(
         ({"engine": "ctranslate2", "prefix": "a"}, "no forced prefix"),
         ({"engine": "ctranslate2", "language_model": {"path": "lm"}}, "no language model"),
         ({"engine": "ctranslate2", "device": "cuda"}, "runs on the cpu"),
+        ({"pivot": {}}, "missing key 'pivot.language'; add it"),
+        ({"pivot": {"language": "en"}}, r"so name target_language \(--to\); or name the models"),
+        (
+            {"pivot": {"language": "en"}, "target_language": "en"},
+            "pivot.language en is the target language itself; choose a third language",
+        ),
+        (
+            {"pivot": {"language": "en"}, "target_language": "de", "source_language": "en"},
+            "pivot.language en is the source language itself",
+        ),
+        (
+            {"pivot": {"language": "en", "weights": [1]}, "target_language": "de"},
+            "pivot.weights: .* is not read without models of its own",
+        ),
+        (
+            {"pivot": {"language": "en", "models": ["a", "b"], "weights": [1]}},
+            "pivot: weights: expected one for each of the 2 models, found 1",
+        ),
+        (
+            {"pivot": {"language": "en", "models": ["a", "b"]}, "engine": "ctranslate2"},
+            "pivot: engine ctranslate2 does not support ensembles",
+        ),
+        ({"pivot": {"language": "en", "models": ["a"], "nbest": 0}}, "pivot.nbest: .* found 0"),
     ],
 )
 def test_what_makes_no_sense_is_told(values: dict[str, Any], message: str) -> None:
@@ -115,3 +150,39 @@ def test_kinds_of_an_ensemble_are_those_of_the_scorer() -> None:
     assert TranslationSystem.model_fields["ensemble"].annotation is not None
     kinds = get_args(TranslationSystem.model_fields["ensemble"].annotation)
     assert kinds == get_args(EnsembleKind)
+
+
+def test_without_a_pivot_there_is_one_leg() -> None:
+    system = described(target_language="de")
+    assert system.legs() == [system]
+
+
+def test_legs_of_one_model() -> None:
+    system = described(
+        source_language="de",
+        target_language="fr",
+        tags=["<ui>"],
+        prefix="Le",
+        search={"beam": 9},
+        workers=2,
+        language_model={"path": "lm"},
+        pivot={"language": "en", "search": {"beam": 3}},
+    )
+    first, second = system.legs()
+    expected = {"source_language": "de", "target_language": "en", "tags": ["<ui>"], "workers": 2}
+    assert first == described(**expected, search={"beam": 3, "nbest": 4})
+    assert second == system.model_copy(update={"source_language": "en", "pivot": None})
+    assert not first.searches_like(second), "a language model of the target has its own scorer"
+    alone = system.model_copy(update={"language_model": None})
+    assert alone.legs()[0].searches_like(alone.legs()[1])
+
+
+def test_legs_of_two_models() -> None:
+    pivot = {"language": "en", "models": ["b", "c"], "weights": [1, 2], "nbest": 5}
+    system = described(tags=["<ui>"], pivot=pivot)
+    first, second = system.legs()
+    values = {"models": ["b", "c"], "weights": [1, 2], "target_language": "en"}
+    assert first == described(**values, search={"nbest": 5}), "without the tags of other models"
+    assert second == described(tags=["<ui>"], source_language="en")
+    tagged = described(pivot={**pivot, "tags": ["<talk>"]})
+    assert tagged.legs()[0].tags == ("<talk>",)

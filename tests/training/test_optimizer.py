@@ -12,7 +12,7 @@ from dragoman.core.errors import SavedError
 from dragoman.training.optimizer import AVERAGE, FlatOptimizer, OptimizerConfig
 
 
-def network() -> nn.Module:
+def network() -> nn.Sequential:
     torch.manual_seed(3)
     return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Tanh(), nn.Linear(7, 2, bias=False))
 
@@ -208,3 +208,62 @@ def test_what_is_never_learned_is_restored_exactly() -> None:
     other.restore(saved.weights(), {})
     torch.testing.assert_close(other.weights()["features"], exact, rtol=0, atol=0)
     torch.testing.assert_close(second.features, first.features, rtol=0, atol=0)
+
+
+class TestFrozen:
+    """Parameters that require no gradient."""
+
+    def frozen(self) -> nn.Sequential:
+        model = network()
+        model[0].requires_grad_(False)
+        return model
+
+    @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+    def test_they_stay_as_they_are_and_have_no_moments(self, precision: torch.dtype) -> None:
+        """Even with decay, and to the last bit of float32, whatever the model computes in."""
+        model = self.frozen()
+        before = {name: p.detach().clone() for name, p in model.named_parameters()}
+        config = OptimizerConfig(weight_decay=0.1)
+        flat = FlatOptimizer(model, config, precision, ema_decay=0.9)
+        assert {p.dtype for p in model.parameters()} == {precision}
+        for step in range(3):
+            backward(model, step)
+            flat.collect()
+            flat.step(0.01)
+        learned = {"1.weight", "1.bias", "3.weight"}
+        assert len(flat.master) == sum(before[name].numel() for name in learned)
+        for name, tensor in flat.weights().items():
+            assert torch.equal(tensor, before[name]) == (name not in learned)
+        assert {name.partition(".")[2] for name in flat.moments() if name != "step"} == learned
+
+    def test_those_that_learn_do_as_ever(self) -> None:
+        model, reference = self.frozen(), self.frozen()
+        flat = FlatOptimizer(model, OptimizerConfig(), torch.float32)
+        adam = torch.optim.Adam(
+            [p for p in reference.parameters() if p.requires_grad],
+            lr=0.01,
+            betas=(0.9, 0.98),
+            eps=1e-9,
+        )
+        for step in range(3):
+            backward(model, step)
+            flat.collect()
+            flat.step(0.01)
+            adam.zero_grad()
+            backward(reference, step)
+            adam.step()
+        for a, b in zip(model.parameters(), reference.parameters(), strict=True):
+            torch.testing.assert_close(a, b)
+
+    def test_they_are_restored(self) -> None:
+        """From the checkpoint alone: the model that they came from is not needed."""
+        model = self.frozen()
+        flat = FlatOptimizer(model, OptimizerConfig(), torch.bfloat16)
+        saved = {name: tensor.clone() for name, tensor in flat.weights().items()}
+        again = self.frozen()
+        with torch.no_grad():
+            again.get_parameter("0.weight").zero_()
+        other = FlatOptimizer(again, OptimizerConfig(), torch.bfloat16)
+        other.restore(saved, {})
+        assert all(torch.equal(tensor, saved[name]) for name, tensor in other.weights().items())
+        assert torch.equal(again.get_parameter("0.weight"), saved["0.weight"].bfloat16())

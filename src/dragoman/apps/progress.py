@@ -27,6 +27,7 @@ _FIGURES = {
     "bleu": "BLEU {:.2f}",
     "chrf": "chrF {:.2f}",
     "ter": "TER {:.2f}",
+    "wrong_language": "wrong language {:.2f} %",
 }
 
 
@@ -113,6 +114,7 @@ class Lines:
         total: the amount of work, if known.
         start: the amount done before.
         at_once: print a line as soon as there is something to show.
+        unit: what the speed is in, such as ``lines``; without it, no speed is shown.
     """
 
     def __init__(
@@ -122,8 +124,9 @@ class Lines:
         start: int = 0,
         *,
         at_once: bool = False,
+        unit: str | None = None,
     ) -> None:
-        self._sentence, self._total, self._start = sentence, total, start
+        self._sentence, self._total, self._start, self._unit = sentence, total, start, unit
         self._begun = monotonic()
         self._told = self._begun - INTERVAL_SECONDS if at_once else self._begun
         self._untold: tuple[int, Sequence[str]] | None = None
@@ -140,8 +143,10 @@ class Lines:
         tell(", ".join([self._sentence(count), *details, *self._rest(done)]))
 
     def _rest(self, done: int) -> Iterator[str]:
-        """The time left, if it can be estimated."""
+        """The speed, if it is above one per second, and the time left, if it can be estimated."""
         passed, taken = done - self._start, monotonic() - self._begun
+        if self._unit is not None and passed > taken > 0:
+            yield f"{passed / taken:,.0f} {self._unit}/s"
         if self._total is not None and passed > 0 and self._total > done and taken > 0:
             yield f"{duration((self._total - done) * taken / passed)} left"
 
@@ -158,20 +163,30 @@ def _display(bar: Callable[[], Display], lines: Callable[[], Display]) -> Displa
 
 
 @contextmanager
-def counting(what: str, unit: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+def counting(
+    what: str, unit: str, total: int | None = None, start: int = 0
+) -> Iterator[Callable[[int], None]]:
     """Show how much of some work is done while the block lasts.
 
     Args:
         what: the work, such as ``translating``.
         unit: of the count, in the plural.
         total: how many there will be, if known.
+        start: how many were done before.
 
     Yields:
         A function to call with the number done so far.
     """
     shown = _display(
-        lambda: _Bar(desc=what, unit=f" {unit}", total=total, delay=_SOON_SECONDS, leave=False),
-        lambda: Lines(lambda count: f"{what}: {count} {unit}", total),
+        lambda: _Bar(
+            desc=what,
+            unit=f" {unit}",
+            total=total,
+            initial=start,
+            delay=_SOON_SECONDS,
+            leave=False,
+        ),
+        lambda: Lines(lambda count: f"{what}: {count} {unit}", total, start, unit=unit),
     )
     try:
         yield shown.show

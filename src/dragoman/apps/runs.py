@@ -99,7 +99,8 @@ def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False
     observe = _observers(experiment, tensorboard and world.is_leader)
 
     def prepared_by_leader() -> Prepared:
-        check_installed(experiment.config.evaluation)  # otherwise this would fail hours later
+        for evaluation in experiment.config.evaluations():
+            check_installed(evaluation)  # otherwise this would fail hours later
         return prepare_run(experiment)
 
     prepared = world.leader_first(
@@ -114,8 +115,16 @@ def conclude_run(
     more_scores: Mapping[str, float] | None = None,
     *,
     as_json: bool = False,
+    more_values: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print scores and paths, and write the report if its packages are installed."""
+    """Print scores and paths, and write the report if its packages are installed.
+
+    Args:
+        experiment: the finished run.
+        more_scores: further scores for the report.
+        as_json: print all values as JSON instead.
+        more_values: further values of that JSON.
+    """
     report = None
     try:  # before printing, which may fail
         from dragoman.apps.reports.run_report import write_report
@@ -124,7 +133,7 @@ def conclude_run(
     except MissingExtraError as error:
         log.warning("no report was written: %s", error)
     if as_json:
-        print_json(run_values(experiment, report))
+        print_json({**run_values(experiment, report), **(more_values or {})})
         return
     click.echo(scores_table(read_scores(experiment.run)))
     if report is not None:

@@ -35,6 +35,13 @@ class Cost:
     """One pass over source and target, per target token."""
     flops_per_target_token: float
     """The same including the backward pass: the cost of training."""
+    frozen_parameters: int = 0
+    """Number of the parameters that do not learn; they are also in :attr:`parameters`."""
+
+    @property
+    def learned_parameters(self) -> int:
+        """Number of parameters that learn."""
+        return self.total_parameters - self.frozen_parameters
 
     @property
     def total_parameters(self) -> int:
@@ -70,6 +77,7 @@ def cost(
     for name, parameter in model.named_parameters():
         part = name.split(".")[0]
         parameters[part] = parameters.get(part, 0) + parameter.numel()
+    frozen = sum(p.numel() for p in model.parameters() if not p.requires_grad)
     _forget_normalisation(model)
     with torch.device("meta"):
         source = torch.zeros(_SENTENCES, source_length, dtype=torch.int64)
@@ -82,7 +90,7 @@ def cost(
         forward = counter.get_total_flops()
         scores.sum().backward()
     tokens = _SENTENCES * target_length
-    return Cost(parameters, forward / tokens, counter.get_total_flops() / tokens)
+    return Cost(parameters, forward / tokens, counter.get_total_flops() / tokens, frozen)
 
 
 def _forget_normalisation(model: nn.Module) -> None:

@@ -450,3 +450,76 @@ class TestSystems:
         file.write_text(f"models: [{trained}]\nsearch: {{beem: 3}}\n", encoding="utf-8")
         line = one_error(dragoman("translate", "--system", file), 2)
         assert f"{file}: search: unknown key 'beem'; did you mean 'beam'" in line
+
+
+@pytest.fixture(scope="module")
+def legs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model, and two of another vocabulary that can translate what comes out of it."""
+    folder = tmp_path_factory.mktemp("models")
+    save_tiny_model(folder / "into", seed=4, tags=("<ui>",))
+    save_tiny_model(folder / "onward", ["a b c", "d c", "e b d"] * 9, seed=7)
+    save_tiny_model(folder / "other", ["a b c", "d c", "e b d"] * 9, seed=8)
+    return folder
+
+
+class TestPivot:
+    def test_two_models_with_options_of_their_own(
+        self, legs: Path, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "system.yaml"
+        path = (legs / "into", legs / "into", "--via", "target", "--then", legs / "onward")
+        options = ("--weight", 1, "--weight", 2, "--then", legs / "other", "--beam", 3)
+        tags = ("--tag", "<ui>", "--via-nbest", 2, "--prefix", "a", "--write-system", file)
+        found = dragoman("translate", *path, *options, *tags, stdin=b"a b\nc\n")
+        assert found.code == 0, found.err
+        system = read_system(file)
+        assert system.pivot is not None
+        assert [path.name for path in system.pivot.models or ()] == ["into", "into"]
+        assert (system.pivot.weights, system.pivot.tags) == ((1, 2), ("<ui>",))
+        assert (system.pivot.language, system.pivot.nbest) == ("target", 2)
+        assert [path.name for path in system.models] == ["onward", "other"]
+        assert (system.weights, system.tags, system.prefix) == (None, (), "a")
+        assert system.search == {"beam": 3}
+        again = dragoman("translate", "--system", file, stdin=b"a b\nc\n")
+        assert again.out == found.out
+
+    def test_the_text_in_between_is_in_json_alone(self, legs: Path, dragoman: CommandLine) -> None:
+        path = (legs / "into", "--via", "target", "--then", legs / "onward", "--nbest", 2)
+        found = dragoman("translate", *path, "--json", stdin=b"a b c\n")
+        values = json.loads(found.out)
+        assert values["source"] == "a b c"
+        (pivots,) = load(legs / "into", device="cpu").translate_nbest(["a b c"], nbest=4)
+        assert values["pivot"] in [one.text for one in pivots]
+        assert "pivot" in values["alternatives"][0]
+        assert len(dragoman("translate", *path, stdin=b"a\n").out.splitlines()) == 2
+        plain = dragoman("translate", legs / "into", "--json", stdin=b"a\n")
+        assert "pivot" not in json.loads(plain.out)
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            (("--via", "target"), "name the models of either leg (--then names those of the"),
+            (("--then", "onward"), "--then needs the language in between; name it with --via"),
+            (("--via-nbest", 2), "--via-nbest needs the language in between"),
+            (("--via", "target", "--then-tag", "<ui>"), "--then-tag needs models of their own"),
+            (("--via", "target", "--then", "onward", "--then-tag", "<x>"), "has no tag <x>"),
+            (("--via", "target", "--then", "onward", "--sample"), "sampling: through a pivot"),
+            (("--via", "fr", "--to", "fr"), "pivot.language fr is the target language itself"),
+        ],
+    )
+    def test_options_that_make_no_path(
+        self, options: tuple[object, ...], problem: str, legs: Path, dragoman: CommandLine
+    ) -> None:
+        given = [legs / "onward" if one == "onward" else one for one in options]
+        line = one_error(dragoman("translate", legs / "into", *given, stdin=b"a\n"), 2)
+        assert problem in line
+
+    def test_the_second_model_comes_with_the_first(
+        self, legs: Path, dragoman: CommandLine, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "system.yaml"
+        file.write_text(f"models: [{legs / 'into'}]\n", encoding="utf-8")
+        options = ("--system", file, "--via", "target", "--then", legs / "onward")
+        assert "--then names models, as --system FILE does" in one_error(
+            dragoman("translate", *options), 2
+        )

@@ -19,9 +19,11 @@ from dataclasses import dataclass
 import click
 
 import dragoman
+from dragoman.apps.cli.backtranslation_command import backtranslate
 from dragoman.apps.cli.comparison_commands import compare
 from dragoman.apps.cli.convert_command import convert
 from dragoman.apps.cli.corpora_command import corpora
+from dragoman.apps.cli.distill_command import distill
 from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
@@ -83,7 +85,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, show, cost, recipes, corpora),
+    *(distill, backtranslate, compare, show, cost, recipes, corpora),
 ):
     commands.add_command(_command)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.apps.doctor import machine, pieces, scores, text_checks
+from dragoman.apps.doctor import declared_languages, machine, pieces, scores, text_checks
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.core.errors import DragomanError
+from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import check_usable
 
@@ -25,12 +26,18 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
         check_usable(run)
     except DragomanError as problem:
         yield error("run", str(problem))
+    try:
+        config = completed(config)
+    except DragomanError as problem:
+        yield error("model", str(problem))
+        return
     texts = text_checks.Texts()
     yield from text_checks.check_evaluation(config, texts)
     yield from scores.check_scores(config, texts)
     yield from text_checks.check_training(config, texts)
     if config.model.reads_source:
         yield from text_checks.check_sides(texts)
+    yield from declared_languages.check_languages(texts, reads_source=config.model.reads_source)
     yield from _check_schedule(config)
     if not texts.train:
         return

@@ -23,7 +23,7 @@ from dragoman.core.device import (
     is_emulated,
 )
 from dragoman.data.batches import Batch, make_batch
-from dragoman.models.cost import cost
+from dragoman.models.cost import Cost, cost
 from dragoman.recipe import ExperimentConfig
 from dragoman.training.objectives.chunks import CHUNK_SCORES
 from dragoman.training.objectives.cross_entropy import CACHED_SCORES
@@ -42,12 +42,11 @@ def check_machine(
     """Check the size of the model, then disk, memory and time."""
     assert encoded.vocabularies is not None
     sizes = cost(config.model, len(encoded.vocabularies.source), len(encoded.vocabularies.target))
-    parameters = sizes.total_parameters
-    yield _check_size(config, parameters, _epoch_tokens(texts, encoded))
-    yield _check_disk(config, parameters, run)
+    yield _check_size(config, sizes, _epoch_tokens(texts, encoded))
+    yield _check_disk(config, sizes, run)
     device = best_device()
     yield from _check_precision(config, device)
-    static = _static_memory(parameters)
+    static = _static_memory(sizes)
     available = available_memory(device)
     if static > available:
         yield error("memory", f"weights and moments alone take {_size(static)}, {_of(available)}")
@@ -63,15 +62,17 @@ def _epoch_tokens(texts: Texts, encoded: Encoded) -> float:
     return sampled * texts.kept / len(texts.train)
 
 
-def _check_size(config: ExperimentConfig, parameters: int, epoch: float) -> Finding:
-    text = f"{parameters:,} parameters"
-    if parameters > _MOST_PARAMETERS_PER_TOKEN * epoch:
+def _check_size(config: ExperimentConfig, sizes: Cost, epoch: float) -> Finding:
+    text = f"{sizes.total_parameters:,} parameters"
+    if sizes.frozen_parameters:
+        text += f", of which {sizes.learned_parameters:,} learn,"
+    if sizes.learned_parameters > _MOST_PARAMETERS_PER_TOKEN * epoch:
         return warning(
             "model",
             f"{text} are far too many for {epoch:,.0f} target tokens of text: the model will "
             f"memorise them; {_smaller(config)}",
         )
-    return ok("model", text)
+    return ok("model", text.removesuffix(","))
 
 
 def _smaller(config: ExperimentConfig) -> str:
@@ -91,13 +92,13 @@ def _init_command(config: ExperimentConfig) -> str:
     return " ".join(["dragoman init", *files, *options])
 
 
-def _check_disk(config: ExperimentConfig, parameters: int, run: Path) -> Finding:
+def _check_disk(config: ExperimentConfig, sizes: Cost, run: Path) -> Finding:
     home = next(path for path in (run.absolute(), *run.absolute().parents) if path.exists())
     if not os.access(home, os.W_OK):
         return error("disk", f"{home} cannot be written to; choose another place with --run")
     # Weights and two moments in float32; those kept, the best, and one being written.
-    checkpoint = 12 * parameters
-    needed = checkpoint * (config.training.keep_checkpoints + 2) + 4 * parameters
+    checkpoint = 4 * sizes.total_parameters + 8 * sizes.learned_parameters
+    needed = checkpoint * (config.training.keep_checkpoints + 2) + 4 * sizes.total_parameters
     free = shutil.disk_usage(home).free
     text = f"checkpoints take {_size(needed)}, {_size(free)} are free at {home}"
     if needed > free:
@@ -114,10 +115,14 @@ def _check_precision(config: ExperimentConfig, device: torch.device) -> Iterator
         )
 
 
-def _static_memory(parameters: int) -> float:
-    """Weights, gradient and two moments in float32; PyTorch; one chunk of the loss."""
+def _static_memory(sizes: Cost) -> float:
+    """Weights, gradient and two moments in float32; PyTorch; one chunk of the loss.
+
+    Of weights that do not learn there are two copies, see :class:`FlatOptimizer`.
+    """
     # Per chunk: the scores and their gradient, and the probabilities of a part of them.
-    return 16 * parameters + _LIBRARIES + 8 * CHUNK_SCORES + 4 * CACHED_SCORES
+    weights = 16 * sizes.learned_parameters + 8 * sizes.frozen_parameters
+    return weights + _LIBRARIES + 8 * CHUNK_SCORES + 4 * CACHED_SCORES
 
 
 def _check_memory(

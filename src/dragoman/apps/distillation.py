@@ -1,0 +1,263 @@
+"""Sequence-level knowledge distillation (Kim & Rush 2016, arXiv:1606.07947).
+
+A teacher, which may be an ensemble, translates every source of a student's training text; the
+student is then trained on these translations.  With several translations per source, the student
+gets the one closest to the reference (their section 4.3).
+
+Everything is in the student's run directory: the synthetic text in ``synthetic/``, with its
+origin.  The same command resumes a student that was interrupted at any point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dragoman.apps.progress import counting, tell
+from dragoman.apps.runs import conclude_run, train_run
+from dragoman.core.errors import ConfigError, InterruptedRunError
+from dragoman.evaluation.closest import Similarity
+from dragoman.experiment import Experiment
+from dragoman.recipe import ExperimentConfig
+from dragoman.revision import changed_keys, ended_by, plain_values
+from dragoman.run_directory import begin
+from dragoman.saved.model import (
+    CONFIG_FILE,
+    SavedConfig,
+    has_model,
+    home_of,
+    model_directory,
+    read_config,
+)
+from dragoman.saved.system import TranslationSystem
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.examples import Direction
+from dragoman.text.tags import language_tag
+from dragoman.training.distributed import World
+from dragoman.translation.synthesis import GivenText, SyntheticCorpus, translate_corpus
+
+SYNTHETIC_DIRECTORY = "synthetic"
+_UNNAMED = {"source", "target"}  # the languages of models and recipes that do not name theirs
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """A student's recipe and its teacher."""
+
+    student: ExperimentConfig
+    teacher: TranslationSystem
+    """What translates, without target language and tags, which each part of the text decides."""
+    run: Path
+    """Directory of the student's run."""
+    closest: Similarity | None = None
+    """Of ``nbest`` translations, choose the one closest to the reference by this metric."""
+    references: float | None = None
+    """Also train on the real pairs, each seen this many times as often as its translation."""
+
+    def carry_out(self, *, tensorboard: bool = False, as_json: bool = False) -> None:
+        """Translate and train what is not finished, then print scores.
+
+        Raises:
+            ConfigError: the teacher does not fit the student's text, or the run was begun with
+                other settings.
+            InterruptedRunError: a signal came; the same command resumes.
+            DragomanError: the errors of translation and training.
+        """
+        check(self.student, self.teacher)
+        with begin(self.run):
+            corpora = self._translated()
+            config = self.recipe(corpora)
+            experiment = self._begun(config)
+            if not _is_finished(experiment):
+                self._train(experiment, tensorboard)
+            conclude_run(experiment, as_json=as_json, more_values=self._values(corpora))
+
+    def _train(self, experiment: Experiment, tensorboard: bool) -> None:
+        try:
+            train_run(experiment, World.join(), tensorboard=tensorboard)
+        except InterruptedRunError as error:
+            stopped = InterruptedRunError(
+                f"{self.run}: stopped; everything is saved; repeat the command to continue"
+            )
+            stopped.exit_code = error.exit_code
+            raise stopped from error
+
+    def _translated(self) -> dict[int, SyntheticCorpus]:
+        """The translations of the training parts, by their numbers."""
+        parts = dict(distilled_parts(self.student))
+        try:
+            return {number: self._translate(number, part) for number, part in parts.items()}
+        except KeyboardInterrupt:
+            raise InterruptedRunError(
+                f"{self.run}: interrupted while the teacher was translating; finished shards are "
+                "kept; repeat the command to continue"
+            ) from None
+
+    def _translate(self, number: int, part: CorpusPart) -> SyntheticCorpus:
+        tell(f"translating data.train.{number}, {part.name}, {part.direction.name}")
+        corpus = translate_corpus(
+            asked_for(self.teacher, part),
+            GivenText(part, "source"),
+            self.run / SYNTHETIC_DIRECTORY / f"train-{number}",
+            known="source",
+            closest=self.closest,
+            progress=partial(_counting, "translating"),
+        )
+        left_out = f"{corpus.refused:,} too long and {corpus.empty:,} empty lines left out"
+        tell(f"{corpus.lines:,} pairs by {corpus.origin['method']}; {left_out}")
+        return corpus
+
+    def recipe(self, corpora: dict[int, SyntheticCorpus]) -> ExperimentConfig:
+        """The student's recipe with the teacher's translations as its training text."""
+        train: list[CorpusPart] = []
+        for number, part in enumerate(self.student.data.train):
+            if (corpus := corpora.get(number)) is None:
+                train.append(part)
+                continue
+            train.append(synthetic_part(part, corpus))
+            if self.references is not None:
+                weight = part.weight * self.references
+                train.append(part.model_copy(update={"weight": weight}))
+        data = self.student.data.model_copy(update={"train": tuple(train)})
+        return self.student.model_copy(update={"data": data})
+
+    def _begun(self, config: ExperimentConfig) -> Experiment:
+        """The student's run: new, or as it was begun."""
+        if not (self.run / CONFIG_FILE).is_file():
+            return Experiment.create(config, self.run)
+        experiment = Experiment.open(self.run)
+        found = experiment.config
+        if changed := list(changed_keys(plain_values(found), _as_begun(config, found))):
+            raise ConfigError(
+                f"{self.run}: was begun with other settings ({', '.join(changed)}); continue it "
+                f"with 'dragoman resume {self.run}', or choose another directory with --run"
+            )
+        return experiment
+
+    def _values(self, corpora: dict[int, SyntheticCorpus]) -> dict[str, Any]:
+        """What the student learned from, for JSON."""
+        synthetic = [
+            {**asdict(corpus), "part": f"data.train.{number}", "path": str(corpus.path)}
+            for number, corpus in corpora.items()
+        ]
+        return {"teachers": [str(path) for path in self.teacher.models], "synthetic": synthetic}
+
+
+def _counting(what: str, start: int, total: int) -> AbstractContextManager[Any]:
+    return counting(what, "lines", total, start)
+
+
+def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
+    """Check before any work is done that the teacher fits the student's text.
+
+    Raises:
+        ConfigError: it does not.
+        SavedError: a model is missing or damaged.
+    """
+    if not student.model.reads_source:
+        raise ConfigError(
+            f"the student is a language model (model.family: {student.model.family}); a teacher's "
+            "translations are for a model that translates"
+        )
+    if student.training.objective.reads_alignments:
+        raise ConfigError(
+            f"training.objective: {student.training.objective.kind} needs word alignments, which "
+            "a teacher's translations lack; choose another objective"
+        )
+    parts = list(distilled_parts(student))
+    if not parts:
+        raise ConfigError("data.train: no part has sources for a teacher to translate; add one")
+    for path in teacher.models:
+        config = _config_of(path)
+        if not config.model.reads_source:
+            raise ConfigError(f"{path}: a language model; a teacher is a model that translates")
+        for number, part in parts:
+            _check_direction(config, path, number, part)
+
+
+def _check_direction(config: SavedConfig, path: Path, number: int, part: CorpusPart) -> None:
+    wanted = part.direction
+    known = _directions(config)
+    if _UNNAMED & {wanted.source_language, wanted.target_language}:
+        return
+    names = {one.name for one in known}
+    if wanted.name not in names and not any(_is_unnamed(one) for one in known):
+        raise ConfigError(
+            f"data.train.{number} is {wanted.name}, and {path} was trained for "
+            f"{', '.join(sorted(names))}; choose a teacher of the student's directions"
+        )
+
+
+def _directions(config: SavedConfig) -> list[Direction]:
+    own = Direction(source_language=config.source_language, target_language=config.target_language)
+    return list(config.directions) or [own]
+
+
+def _is_unnamed(direction: Direction) -> bool:
+    return bool(_UNNAMED & {direction.source_language, direction.target_language})
+
+
+def _config_of(path: Path) -> SavedConfig:
+    return read_config(home_of(model_directory(path)) / CONFIG_FILE)
+
+
+def distilled_parts(student: ExperimentConfig) -> Iterator[tuple[int, CorpusPart]]:
+    """The training parts with sources, by number and with languages; others stay as they are."""
+    for number, part in enumerate(student.train_parts()):
+        if part.has_source:
+            yield number, part
+
+
+def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem:
+    """The teacher, told to translate into the language and with the tags of ``part``.
+
+    Its own tags tell it the target language, whichever the student has for that.
+    """
+    config = _config_of(teacher.models[0])
+    direction = part.prepared_direction
+    language = direction.target_language
+    if not any(one.target_language == language for one in _directions(config)):
+        tags = (*teacher.tags, *direction.tags)  # languages without names
+        return teacher.model_copy(update={"tags": tuple(dict.fromkeys(tags))})
+    others = (tag for tag in direction.tags if tag != language_tag(language))
+    tags = tuple(dict.fromkeys([*teacher.tags, *others]))
+    return teacher.model_copy(update={"target_language": language, "tags": tags})
+
+
+def synthetic_part(part: CorpusPart, corpus: SyntheticCorpus) -> CorpusPart:
+    """``part`` with the teacher's translations for targets.
+
+    Filters have run already: the lines that they number are other ones now.
+    """
+    return part.model_copy(
+        update={
+            "path": str(corpus.path.absolute()),
+            "source": "source",
+            "target": "target",
+            "format": None,
+            "alignments": None,
+            "transforms": tuple(one for one in part.transforms if one.kind != "filter"),
+        }
+    )
+
+
+def _as_begun(config: ExperimentConfig, found: ExperimentConfig) -> dict[str, Any]:
+    """The plain values of ``config`` with what training decides taken from ``found``."""
+    training, begun = config.training, found.training
+    decided: dict[str, Any] = {}
+    if training.precision == "auto":
+        decided["precision"] = begun.precision
+    if training.start_from is not None and begun.start_from is not None:
+        digest = training.start_from.digest or begun.start_from.digest
+        decided["start_from"] = training.start_from.model_copy(update={"digest": digest})
+    return plain_values(config.model_copy(update={"training": training.model_copy(update=decided)}))
+
+
+def _is_finished(experiment: Experiment) -> bool:
+    """Whether nothing is left but to print the scores."""
+    # The model is written after the scores.
+    return has_model(experiment.run) and ended_by(experiment.config, experiment.run) is not None

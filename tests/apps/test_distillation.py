@@ -1,0 +1,254 @@
+"""A student learns from its teacher's translations, wherever the work was interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command_line import CommandLine, experiment, one_error, part, write_experiment
+from tiny_model import TINY_LM, save_tiny_model
+
+from dragoman.apps.distillation import Distillation, asked_for, check, synthetic_part
+from dragoman.core.errors import ConfigError, InterruptedRunError
+from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.saved.system import TranslationSystem
+from dragoman.text.corpus import CorpusPart, kept_pairs, read_pairs
+from dragoman.translation.synthesis import SyntheticCorpus
+from dragoman.translation.translator import Translator
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def student(text: Path, folder: Path, change: Change = lambda values: None) -> Path:
+    """A recipe of another family and size than the teacher, on the first lines of its text."""
+    values = experiment()
+    values["data"]["train"][0]["transforms"] = [{"kind": "filter", "last_line": 40}]
+    values["model"] = {"family": "recurrent", "d_model": 10}
+    values["vocabulary"] = {"size": 100}
+    values["training"] |= {"max_steps": 2, "validation_steps": 2, "checkpoint_steps": 1}
+    values["data"] |= {"cleaning": {"max_length_ratio": None}, "test": {}}
+    change(values)
+    for name in ("train", "dev", "test"):
+        if not (folder / f"{name}.tsv").exists():
+            (folder / f"{name}.tsv").symlink_to(text / f"{name}.tsv")
+    return write_experiment(folder, values)
+
+
+@pytest.fixture
+def corpus() -> SyntheticCorpus:
+    return SyntheticCorpus(Path("made/pairs.jsonl.gz"), 5, 0, 0, {})
+
+
+class TestACommand:
+    def test_from_an_ensemble_interrupted_twice(
+        self,
+        dragoman: CommandLine,
+        text: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        run = tmp_path / "run"
+        teachers = [teacher(tmp_path / f"teacher-{seed}", "de", seed=seed) for seed in (1, 2)]
+        options: list[object] = [word for path in teachers for word in ("--teacher", path)]
+        options += ["--beam", 1, "--run", run, "--keep-references", 2]
+        command: list[object] = ["distill", student(text, tmp_path), *options]
+
+        def interrupted(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        def stopped(*_: object, **__: object) -> None:
+            raise InterruptedRunError("saved")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("dragoman.apps.distillation.translate_corpus", interrupted)
+            message = one_error(dragoman(*command), 130)
+            assert "translating" in message
+            assert "repeat the command" in message
+        with monkeypatch.context() as patch:
+            patch.setattr("dragoman.apps.distillation.train_run", stopped)
+            assert "repeat the command" in one_error(dragoman(*command), 130)
+        outcome = dragoman(*command, "--json")
+        assert outcome.code == 0, outcome.err
+        found = json.loads(outcome.out)
+        (synthetic,) = found["synthetic"]
+        assert (found["steps"], synthetic["part"], synthetic["lines"]) == (2, "data.train.0", 39)
+        assert found["teachers"] == [str(path) for path in teachers]
+        assert len(set(synthetic["origin"]["models"])) == 2
+        self.check_what_it_learned_from(run, synthetic, teachers)
+        self.check_a_repetition(run, command, dragoman)
+
+    def check_what_it_learned_from(
+        self, run: Path, synthetic: dict[str, Any], teachers: list[Path]
+    ) -> None:
+        first, second = read_experiment(run / "config.yaml").data.train
+        assert first.path == synthetic["path"] == str(run / "synthetic/train-0/pairs.jsonl.gz")
+        assert (first.weight, first.transforms) == (1, ())
+        assert second.weight == 2
+        with Translator.load(*teachers, device="cpu") as translator:
+            sources = [pair.source for pair in kept_pairs(second)]
+            expected = translator.translate(sources, beam=1)
+        assert [pair.source for pair in read_pairs(first)] == sources
+        assert [pair.target for pair in read_pairs(first)] == expected
+
+    def check_a_repetition(self, run: Path, command: list[object], dragoman: CommandLine) -> None:
+        """It translates and trains nothing, and refuses other settings."""
+        changed = (run / "model" / "model.safetensors").stat().st_mtime_ns
+        again = dragoman(*command)
+        assert again.code == 0, again.err
+        assert str(run / "model") in again.out
+        assert (run / "model" / "model.safetensors").stat().st_mtime_ns == changed
+        other = one_error(dragoman(*command, "--set", "seed=2", "--set", "model.d_model=12"), 2)
+        assert "begun with other settings (seed, model.d_model)" in other
+        assert "other settings (method, search" in one_error(dragoman(*command, "--beam", 2), 2)
+
+    def test_from_a_description_the_closest_of_several(
+        self, dragoman: CommandLine, text: Path, tmp_path: Path
+    ) -> None:
+        description = tmp_path / "teacher.yaml"
+        values = {
+            "models": [str(teacher(tmp_path / "one", "de"))],
+            "search": {"beam": 3, "minimum_length": 2},
+        }
+        description.write_text(yaml.safe_dump(values), encoding="utf-8")
+        command = ["--system", description, "--nbest", 2, "--closest", "chrf"]
+        run = tmp_path / "run"
+        outcome = dragoman("distill", student(text, tmp_path), *command, "--run", run)
+        assert outcome.code == 0, outcome.err
+        origin = run / "synthetic" / "train-0" / "origin.json"
+        found = json.loads(origin.read_text(encoding="utf-8"))
+        assert found["method"] == "beam 3, closest of 2 by chrf"
+        assert found["search"]["minimum_length"] == 2
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "message"),
+        [
+            ([], 2, "--teacher MODEL or --system FILE"),
+            (["--teacher", "absent"], 4, "absent: no such model or run"),
+            (["--teacher", "lm"], 2, "lm: a language model; a teacher is"),
+            (["--teacher", "fr"], 2, "data.train.0 is en-de, and fr was trained for en-fr"),
+            (["--teacher", "fr", "--closest", "bleu"], 2, "add --nbest"),
+        ],
+    )
+    def test_what_is_refused(
+        self,
+        dragoman: CommandLine,
+        text: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: list[str],
+        code: int,
+        message: str,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        save_tiny_model(Path("lm"), config=TINY_LM)
+        teacher(Path("fr"), "fr")
+        outcome = dragoman("distill", student(text, tmp_path), *arguments)
+        assert message in one_error(outcome, code)
+        assert not Path("runs").exists()
+
+
+def teacher(path: Path, *languages: str, tags: tuple[str, ...] = (), seed: int = 1) -> Path:
+    """An untrained model of English into ``languages``, with tags of languages if several."""
+    save_tiny_model(path, tags=(*tags, *(f"<2{one}>" for one in languages)), seed=seed)
+    several = len(languages) > 1
+    directions = [
+        {
+            "source_language": "en",
+            "target_language": one,
+            "tags": [f"<2{one}>"] if several else [],
+        }
+        for one in languages
+    ]
+    values = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
+    values |= {"source_language": "en", "target_language": languages[0], "directions": directions}
+    (path / "config.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+    return path
+
+
+def recipe(*parts: dict[str, Any], **values: Any) -> ExperimentConfig:
+    whole = experiment()
+    whole["data"]["train"] = list(parts)
+    return ExperimentConfig.model_validate({**whole, **values})
+
+
+class TestATeacher:
+    def test_of_several_languages_is_asked_for_the_students(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(teacher(tmp_path / "many", "de", "fr"),))
+        (plain,) = recipe(part("train")).train_parts()
+        asked = asked_for(system, plain)
+        assert (asked.target_language, asked.tags) == ("de", ())
+        with Translator.of(asked) as translator:
+            assert translator.tags == ("<2de>",)
+
+    def test_of_one_language_needs_no_tag_of_the_student(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(teacher(tmp_path / "one", "de", tags=("<ui>",)),))
+        tags = {"tags": ["<ui>"], "transforms": [{"kind": "tag"}]}
+        (tagged,) = recipe({**part("train"), **tags}).train_parts()
+        asked = asked_for(system, tagged)
+        assert asked.tags == ("<ui>",), "what is no language, it must know"
+        with Translator.of(asked) as translator:
+            assert translator.tags == ("<ui>",)
+
+    def test_whose_languages_have_no_names(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(save_tiny_model(tmp_path / "old"),))
+        config = recipe(part("train"))
+        check(config, system)
+        (plain,) = config.train_parts()
+        assert asked_for(system, plain) == system
+
+
+class TestAPart:
+    def test_keeps_what_its_translations_need(self, corpus: SyntheticCorpus) -> None:
+        transforms = [
+            {"kind": "filter", "first_line": 7},
+            {"kind": "tag"},
+            {"kind": "noise", "drop": 0.1},
+        ]
+        given = {**part("train"), "weight": 3, "tags": ["<ui>"], "transforms": transforms}
+        (before,) = recipe(given).train_parts()
+        made = synthetic_part(before, corpus)
+        assert CorpusPart.model_validate(made.model_dump()) == made
+        assert made.path == str(corpus.path.absolute())
+        assert (made.source, made.target, made.weight) == ("source", "target", 3)
+        assert [one.kind for one in made.transforms] == ["tag", "noise"]
+        assert made.direction == before.direction
+
+    def test_without_sources_stays(self, corpus: SyntheticCorpus, tmp_path: Path) -> None:
+        copied = {"target": "mono.de", "transforms": [{"kind": "copy"}, {"kind": "tag"}]}
+        values = {**part("train"), "transforms": [{"kind": "tag"}]}
+        dev = {**part("dev"), "transforms": [{"kind": "tag"}]}
+        whole = experiment()
+        whole["data"] |= {"train": [copied, values], "dev": dev, "test": {}}
+        config = ExperimentConfig.model_validate(whole)
+        distillation = Distillation(config, TranslationSystem(models=(tmp_path,)), tmp_path)
+        first, second = distillation.recipe({1: corpus}).data.train
+        assert first == config.data.train[0]
+        assert second.path == str(corpus.path.absolute())
+
+
+class TestAStudent:
+    def test_must_translate(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
+        alone = {"path": "train.tsv", "target": "de"}
+        whole = experiment()
+        whole["data"] = {"train": [alone], "dev": alone}
+        whole |= {"model": {"family": "transformer_lm"}, "evaluation": {"metrics": []}}
+        with pytest.raises(ConfigError, match="the student is a language model"):
+            check(ExperimentConfig.model_validate(whole), system)
+
+    def test_cannot_learn_alignments(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
+        values = experiment()["training"] | {"objective": {"kind": "guided_alignment"}}
+        config = recipe({**part("train"), "alignments": "links"}, training=values)
+        with pytest.raises(ConfigError, match="guided_alignment needs word alignments"):
+            check(config, system)
+
+    def test_needs_sources(self, tmp_path: Path) -> None:
+        system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))
+        copied = {"target": "mono.de", "transforms": [{"kind": "copy"}]}
+        with pytest.raises(ConfigError, match="no part has sources"):
+            check(recipe(copied), system)
