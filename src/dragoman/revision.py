@@ -57,9 +57,9 @@ def revised(config: ExperimentConfig, settings: Sequence[str], run: Path) -> Exp
         SavedError: the newest checkpoint is damaged.
     """
     where = run / CONFIG_FILE
-    before = _plain(config)
+    before = plain_values(config)
     after = parse(ExperimentConfig, override(before, list(settings)), where)
-    changed = list(_changed(before, _plain(after)))
+    changed = list(changed_keys(before, plain_values(after)))
     if refused := [key for key in changed if not _may_change(key)]:
         raise ConfigError(
             f"{run}: {', '.join(refused)} cannot change in a run that has begun; start another "
@@ -94,17 +94,18 @@ def ended_by(config: ExperimentConfig, run: Path) -> str | None:
     return None if name is None else f"training.{name}: {getattr(config.training, name)}"
 
 
-def _plain(config: ExperimentConfig) -> dict[str, Any]:
+def plain_values(config: ExperimentConfig) -> dict[str, Any]:
+    """All values of a configuration as JSON has them."""
     values: dict[str, Any] = json.loads(config.model_dump_json())
     return values
 
 
-def _changed(before: Any, after: Any, key: str = "") -> Iterator[str]:
+def changed_keys(before: Any, after: Any, key: str = "") -> Iterator[str]:
     """The keys whose values differ."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in dict.fromkeys([*before, *after]):
             place = f"{key}.{name}" if key else name
-            yield from _changed(before.get(name), after.get(name), place)
+            yield from changed_keys(before.get(name), after.get(name), place)
     elif before != after:
         yield key
 

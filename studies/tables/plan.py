@@ -32,7 +32,7 @@ HERE, CORPORA = "here", "corpora"
 OWN_NAMES = {"logs", "records", "text", "translations", HERE, CORPORA, "table"}
 """What the output directory holds besides stages, and places that are none."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _PLACE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -182,7 +182,7 @@ class TableConfig(Config):
         for kind, names in (("tests", self.tests), ("stages", self.stages), ("rows", rows)):
             for name in names:
                 if not _NAME.fullmatch(name):
-                    yield f"{kind}: {name!r:.80} has other signs than letters, digits, '.', _ and -"
+                    yield f"{kind}: {name!r:.80} is not made of letters, digits, _ and -"
         for name in sorted(OWN_NAMES & self.stages.keys()):
             yield f"stages.{name}: this name is taken; choose another"
         for name in sorted({name for name in rows if rows.count(name) > 1}):
