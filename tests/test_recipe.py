@@ -236,3 +236,25 @@ class TestBase:
             read_experiment(path)
         with pytest.raises(ConfigError, match=r"base: expected the name of a file, found 3"):
             read_experiment(self.based(corpus, tmp_path, "base: 3"))
+
+
+def test_each_set_is_scored_by_its_own_language(corpus: Path) -> None:
+    path = configuration(corpus)
+    config = read_experiment(path)
+    assert config.evaluations() == [config.evaluation] * 2, "not asked for"
+    metrics = "evaluation.metrics=[bleu, wrong_language]"
+    (part,) = read_experiment(path).data.train
+    french = {**part.model_dump(), "target_language": "fr", "tags": ["<2fr>"]}
+    german = {**part.model_dump(), "tags": ["<2de>"]}
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    values["data"]["train"] = [french, german]
+    values["data"]["dev"] |= {"target_language": "fr", "tags": ["<2fr>"]}
+    values["data"]["test"]["news"] |= {"tags": ["<2de>"]}
+    path.write_text(to_yaml(values), encoding="utf-8")
+    dev, test = read_experiment(path, [metrics]).evaluations()
+    assert (dev.language, test.language) == ("fr", "de")
+    assert set(dev.candidate_languages) == set(test.candidate_languages) == {"en", "de", "fr"}
+    chosen = read_experiment(path, [metrics, "evaluation.candidate_languages=[de, nl]"])
+    assert chosen.evaluations()[0].candidate_languages == ("de", "nl")
+    with pytest.raises(ConfigError, match=r"evaluation\.language: each set is scored by its own"):
+        read_experiment(path, [metrics, "evaluation.language=de"])

@@ -124,3 +124,19 @@ def test_a_share_that_fails_ends_all(
     first, second = together(2, report)
     assert isinstance(second.exception(), DataError)
     assert isinstance(first.exception(), WorkerError)
+
+
+def test_the_rate_of_output_in_the_wrong_language(
+    part: CorpusPart,
+    vocabularies: Vocabularies,
+    model: TranslationModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("py3langid", exc_type=ImportError)
+    english = ["The old dog is looking at the cat in the garden."] * (SENTENCES - 2)
+    german = ["Der alte Hund sieht die Katze im Garten."] * 2
+    monkeypatch.setattr(Translator, "translate", lambda *_: english + german)
+    metrics = {"metrics": ["wrong_language"], "candidate_languages": ["en", "de"]}
+    for language, rate in (("en", 25.0), ("de", 75.0)):
+        validation = make(part, vocabularies, ALONE, language=language, **metrics)
+        assert figures(validation.report(model))["wrong_language"] == rate

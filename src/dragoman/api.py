@@ -107,7 +107,8 @@ def train(
     elif settings:
         raise UsageError("this recipe has been read already; give settings to read_recipe")
     observers: list[Observer] = [] if observe is None else [_Told(observe)]
-    check_installed(recipe.evaluation)  # otherwise this would fail hours later
+    for evaluation in recipe.evaluations():
+        check_installed(evaluation)  # otherwise this would fail hours later
     with begin(directory):
         experiment = Experiment.create(recipe, directory)
         experiment.train(experiment.prepare(), World.alone(), lambda step: observers)
@@ -125,7 +126,8 @@ def evaluate(
     Args:
         hypotheses: the translations, one per sentence.
         references: a reference for each of them, or several such lists.
-        metrics: ``bleu``, ``chrf`` and ``ter``.
+        metrics: ``bleu``, ``chrf``, ``ter`` and, with ``language="de"`` or another,
+            ``wrong_language``.
         options: of the ``evaluation`` section of a recipe, such as ``confidence_samples=1000``.
 
     Returns:
@@ -133,8 +135,9 @@ def evaluate(
 
     Raises:
         DataError: there are no lines, or their numbers differ.
-        ConfigError: a metric or an option does not exist.
-        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+        ConfigError: a metric or an option does not exist, or the language is unknown.
+        MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
+            not installed.
         UsageError: a line is not a string, or ``metrics`` is no list of names.
     """
     from dragoman.core.arguments import check_lines, check_list

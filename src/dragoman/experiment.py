@@ -353,7 +353,8 @@ class Experiment:
         return [Task("translation", stream, objective)]
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
-        return Validation(part, vocabularies, self.config.search, self.config.evaluation, world)
+        evaluation = self.config.evaluation_of(part)
+        return Validation(part, vocabularies, self.config.search, evaluation, world)
 
     def finish(
         self,

@@ -123,6 +123,8 @@ class ExperimentConfig(Config):
                 f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
                 "set training.best_metric: loss"
             )
+        if self.evaluation.language is not None:
+            yield "evaluation.language: each set is scored by its own target_language; remove it"
         for problem in self.training.objective.unfit(self.model):
             yield f"training.objective: {problem}"
         yield from self._unread_alignments()
@@ -196,6 +198,25 @@ class ExperimentConfig(Config):
         """The distinct translation directions and their tags, in the order of the parts."""
         found = [part.direction for part in self.train_parts()]
         return [one for number, one in enumerate(found) if one not in found[:number]]
+
+    def evaluation_of(self, part: CorpusPart) -> EvaluationConfig:
+        """How translations of a dev or test set are scored, with the language they should be in."""
+        if "wrong_language" not in self.evaluation.metrics:
+            return self.evaluation
+        languages = (
+            language
+            for one in self.directions()
+            for language in (one.source_language, one.target_language)
+        )
+        language = part.direction.target_language
+        candidates = self.evaluation.candidate_languages or (*dict.fromkeys(languages), language)
+        return self.evaluation.model_copy(
+            update={"language": language, "candidate_languages": candidates}
+        )
+
+    def evaluations(self) -> list[EvaluationConfig]:
+        """How the dev and test sets are scored: one by one, in their order."""
+        return [self.evaluation_of(part) for part in self.sets_by_key().values()]
 
     @property
     def has_opposite_directions(self) -> bool:

@@ -277,7 +277,10 @@ def test_chrf_of_sentences_is_that_of_a_corpus_of_one() -> None:
         assert sentence_chrf(hypotheses, references, config) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("metric", "sign"), [("bleu", 1), ("chrf", 1), ("ter", -1), ("loss", -1)])
+@pytest.mark.parametrize(
+    ("metric", "sign"),
+    [("bleu", 1), ("chrf", 1), ("ter", -1), ("wrong_language", -1), ("loss", -1)],
+)
 def test_which_way_is_better(metric: str, sign: int) -> None:
     assert is_better(metric, 10.0 + sign, 10.0)
     assert not is_better(metric, 10.0 - sign, 10.0)

@@ -27,6 +27,7 @@ _FIGURES = {
     "bleu": "BLEU {:.2f}",
     "chrf": "chrF {:.2f}",
     "ter": "TER {:.2f}",
+    "wrong_language": "wrong language {:.2f} %",
 }
 
 

@@ -99,7 +99,8 @@ def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False
     observe = _observers(experiment, tensorboard and world.is_leader)
 
     def prepared_by_leader() -> Prepared:
-        check_installed(experiment.config.evaluation)  # otherwise this would fail hours later
+        for evaluation in experiment.config.evaluations():
+            check_installed(evaluation)  # otherwise this would fail hours later
         return prepare_run(experiment)
 
     prepared = world.leader_first(

@@ -1,7 +1,8 @@
 """Corpus scores by sacrebleu, each with the signature that makes it comparable (Post, 2018).
 
-BLEU is Papineni et al. (2002), chrF Popović (2015), TER Snover et al. (2006).  sacrebleu is
-imported only when a score is requested, so that ``--help`` need not load it.
+BLEU is Papineni et al. (2002), chrF Popović (2015), TER Snover et al. (2006); the rate of
+translations in the wrong language is :mod:`dragoman.evaluation.languages`.  sacrebleu is imported
+only when a score is requested, so that ``--help`` need not load it.
 """
 
 from __future__ import annotations
@@ -15,16 +16,27 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from dragoman.core.config import Config
-from dragoman.core.errors import DataError, MissingExtraError, install_command
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError, install_command
+from dragoman.evaluation.languages import (
+    ExpectedLanguage,
+    check_identifier,
+    wrong_language_metric,
+)
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-MetricName = Literal["bleu", "chrf", "ter"]
+MetricName = Literal["bleu", "chrf", "ter", "wrong_language"]
 BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
 
-HIGHER_IS_BETTER = {"bleu": True, "chrf": True, "ter": False, "loss": False}
-"""Whether higher is better, for every figure that a model can be chosen by."""
+HIGHER_IS_BETTER = {
+    "bleu": True,
+    "chrf": True,
+    "ter": False,
+    "wrong_language": False,
+    "loss": False,
+}
+"""Whether higher is better, for every metric and the loss."""
 
 
 def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> bool:
@@ -52,6 +64,14 @@ class EvaluationConfig(Config):
     chrf_word_order: int = Field(default=0, ge=0, le=4)
     """Maximum length of word n-grams that chrF counts in addition to characters; 2 is chrF++."""
 
+    language: str | None = None
+    """Language that translations should be in, for wrong_language. In a run each dev and test set
+    has its own, so leave it out."""
+
+    candidate_languages: tuple[str, ...] = ()
+    """Languages that wrong_language chooses from. By default all that the identifier knows; in a
+    run, those of data.train."""
+
     confidence_samples: int = Field(default=0, ge=0, le=100_000)
     """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 disables intervals."""
 
@@ -68,8 +88,8 @@ class Confidence:
 class Score:
     """A corpus score.
 
-    ``value`` is a percentage; higher is better (for TER, lower).  ``signature`` is sacrebleu's and
-    states everything that must be equal for two scores to be comparable.
+    ``value`` is a percentage; ``HIGHER_IS_BETTER`` says which way is better.  ``signature`` is
+    sacrebleu's and states everything that must be equal for two scores to be comparable.
     """
 
     name: str
@@ -115,7 +135,9 @@ def score_corpus(
 
     Raises:
         DataError: there are no hypotheses or references, or their numbers differ.
-        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+        ConfigError: wrong_language lacks the language, or its identifier does not know it.
+        MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
+            not installed.
     """
     config = config or EvaluationConfig()
     check_parallel(hypotheses, references)
@@ -155,11 +177,19 @@ def sentence_chrf(
 
 
 def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
-    """The sacrebleu metric of that name.
+    """The metric of that name, with sacrebleu's interface.
 
     Raises:
-        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+        ConfigError: wrong_language lacks the language, or its identifier does not know it.
+        MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
+            not installed.
     """
+    if name == "wrong_language":
+        if config.language is None:
+            raise ConfigError("wrong_language: name the language that translations should be in")
+        return wrong_language_metric(
+            ExpectedLanguage.of(config.language, config.candidate_languages)
+        )
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
@@ -196,10 +226,15 @@ def check_installed(config: EvaluationConfig) -> None:
     """Check that all of ``config.metrics`` can be computed here, before they are needed.
 
     Raises:
-        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+        ConfigError: wrong_language does not know ``config.language``.
+        MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
+            not installed.
     """
     for name in config.metrics:
-        build_metric(name, config)
+        if name == "wrong_language" and config.language is None:
+            check_identifier()
+        else:
+            build_metric(name, config)
 
 
 def check_parallel(

@@ -158,3 +158,25 @@ def test_unequal_lengths(files: dict[str, Path], dragoman: CommandLine, tmp_path
 def test_missing_file(files: dict[str, Path], dragoman: CommandLine, tmp_path: Path) -> None:
     line = one_error(dragoman("evaluate", tmp_path / "none", files["reference"]), 3)
     assert "none" in line
+
+
+def test_the_rate_of_lines_in_another_language(
+    files: dict[str, Path], dragoman: CommandLine
+) -> None:
+    pytest.importorskip("py3langid", exc_type=ImportError)
+    english = "The old dog is looking at the cat in the garden."
+    text = "\n".join([*GOOD[:30], *[english] * 10]) + "\n"
+    files["good"].write_text(text, encoding="utf-8")
+    evaluate = ("evaluate", files["good"], files["reference"])
+    told = ("--language", "de", "--among", "en, fr")
+    found = json.loads(dragoman(*evaluate, *told, "--json").out)["scores"]
+    assert [score["name"] for score in found] == ["BLEU", "chrF2", "wrong language"]
+    assert found[2]["value"] == 25
+    assert "among:de+en+fr" in found[2]["signature"]
+    only = dragoman(*evaluate, "--metric", "wrong_language", *told, "--confidence", "50")
+    assert only.out.startswith("wrong language = 25.00 (μ = ")
+    assert "among:all" in dragoman(*evaluate, "--language", "de").out
+    assert "tlh" in one_error(dragoman(*evaluate, "--language", "tlh"), 2)
+    for option in (("--metric", "wrong_language"), ("--among", "de")):
+        line = one_error(dragoman(*evaluate, *option), 2)
+        assert "needs --language, the one that HYPOTHESES should be in; add it" in line

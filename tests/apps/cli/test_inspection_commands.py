@@ -12,7 +12,7 @@ import pytest
 from command_line import CommandLine, Outcome, call, experiment, one_error, write_experiment
 
 from dragoman.apps.cli.inspection_commands import LEVELS
-from dragoman.apps.doctor import machine, pieces, text_checks
+from dragoman.apps.doctor import languages, machine, pieces, text_checks
 from dragoman.core import device
 from dragoman.evaluation import tokenizers
 from dragoman.experiment import Experiment
@@ -115,6 +115,30 @@ def test_unreadable_text(name: str, content: bytes, said: str, patient: Patient)
     found = patient.findings("error", 3)
     assert name in found
     assert said in found
+
+
+@pytest.mark.parametrize(("foreign", "level"), [(0, "ok"), (4, "ok"), (12, "warning")])
+def test_text_in_another_language(foreign: int, level: str, patient: Patient) -> None:
+    pytest.importorskip("py3langid", exc_type=ImportError)
+    german = ["Zwei junge Männer spielen im Park Fußball", "Die Kinder laufen heute zum Strand"]
+    english = ["Two young men are playing football today", "The children are running to the beach"]
+    lines = [f"{german[n % 2]} {n}." for n in range(200)]
+    lines[:foreign] = [f"{english[n % 2]} {n}." for n in range(foreign)]
+    patient.write("train.de", "".join(line + "\n" for line in lines))
+    found = {(one["level"], one["text"]) for one in patient.as_json() if one["topic"] == "language"}
+    assert ("ok", "the text is in the languages declared: en" + ", de" * (level == "ok")) in found
+    told = "the target lines declared as de are in another language; remove them, or correct"
+    assert (("warning", f"6% of {told} target_language") in found) == (level == "warning")
+
+
+def test_languages_that_cannot_be_checked(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = "language tlh: unknown here; it knows de, en"
+    monkeypatch.setattr(languages, "why_not_judged", lambda language: reason)
+    found = [one for one in patient.as_json() if one["topic"] == "language"]
+    text = "not checked: language tlh: unknown here"
+    assert found == [{"level": "ok", "topic": "language", "text": text}]
 
 
 def test_missing_file_and_column(patient: Patient) -> None:
@@ -392,9 +416,8 @@ def test_a_tokenizer_that_is_not_installed(korean: Patient, dragoman: CommandLin
 @pytest.mark.parametrize("metric", ["blue", "comet"])
 def test_a_metric_that_there_is_not(metric: str, patient: Patient) -> None:
     line = one_error(patient.examine("--set", f"evaluation.metrics=[chrf, {metric}]"), 2)
-    assert (
-        f"evaluation.metrics.1: Input should be 'bleu', 'chrf' or 'ter', found '{metric}'" in line
-    )
+    names = "'bleu', 'chrf', 'ter' or 'wrong_language'"
+    assert f"evaluation.metrics.1: Input should be {names}, found '{metric}'" in line
 
 
 def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dragoman.evaluation.significance import SignificanceTest
 
 # As in EvaluationConfig, which --help must not import; a test checks that they are equal.
-METRICS = ("bleu", "chrf", "ter")
+METRICS = ("bleu", "chrf", "ter", "wrong_language")
 TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
 TESTS = ("bootstrap", "randomization")
 
@@ -42,6 +42,17 @@ TESTS = ("bootstrap", "randomization")
     help="Tokeniser of BLEU; none for text that is already tokenised.",
 )
 @click.option("--lowercase", is_flag=True, help="Ignore case.")
+@click.option(
+    "--language",
+    metavar="LANGUAGE",
+    help="Also report the percentage of HYPOTHESES in another language than this, such as fr.",
+)
+@click.option(
+    "--among",
+    metavar="LANGUAGE,...",
+    help="With --language: languages to choose from, such as de,en,fr.  [default: all that the "
+    "identifier knows]",
+)
 @click.option(
     "--confidence",
     metavar="N",
@@ -132,8 +143,18 @@ def evaluate(
 
 
 def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
+    metrics, language, among = options["metrics"], options["language"], options["among"]
+    if language is not None:
+        metrics = (*metrics, "wrong_language")
+    elif "wrong_language" in metrics or among is not None:
+        needing = "--metric wrong_language" if among is None else "--among"
+        raise click.UsageError(
+            f"{needing} needs --language, the one that HYPOTHESES should be in; add it"
+        )
     return {
-        "metrics": list(dict.fromkeys(options["metrics"])),
+        "metrics": list(dict.fromkeys(metrics)),
+        "language": language,
+        "candidate_languages": [name.strip() for name in (among or "").split(",") if name.strip()],
         "bleu_tokenize": options["tokenize"],
         "lowercase": options["lowercase"],
         "confidence_samples": options["confidence"],

@@ -197,7 +197,9 @@ def _compare(
         name: _translate(name, members, output, sources[name], test)
         for name, members in runs.items()
     }
-    evaluation = next(iter(runs.values()))[0].config.evaluation
+    config = next(iter(runs.values()))[0].config
+    part = {**config.dev_sets(), **config.test_sets()}[test.name]
+    evaluation = config.evaluation_of(part)
     judged = _judge({name: one.hypotheses for name, one in found.items()}, test, evaluation)
     precisions = [precision_of(one.config) for members in runs.values() for one in members]
     tell("measuring the machine, and in turns the speed of training and translation")

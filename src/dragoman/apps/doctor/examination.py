@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.apps.doctor import machine, pieces, scores, text_checks
+from dragoman.apps.doctor import languages, machine, pieces, scores, text_checks
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.core.errors import DragomanError
 from dragoman.recipe import ExperimentConfig
@@ -31,6 +31,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
     yield from text_checks.check_training(config, texts)
     if config.model.reads_source:
         yield from text_checks.check_sides(texts)
+    yield from languages.check_languages(texts, reads_source=config.model.reads_source)
     yield from _check_schedule(config)
     if not texts.train:
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.apps.doctor.text_checks import Texts
-from dragoman.core.errors import MissingExtraError
+from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.evaluation.metrics import check_installed, installing
 from dragoman.evaluation.tokenizers import best_tokenizer, suitable_tokenizers
 from dragoman.recipe import ExperimentConfig
@@ -19,8 +19,9 @@ _BY_SPACES = {"13a", "intl"}
 def check_scores(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Check that packages for scores are installed, and that BLEU finds words in the target."""
     try:
-        check_installed(config.evaluation)
-    except MissingExtraError as problem:
+        for evaluation in config.evaluations():
+            check_installed(evaluation)
+    except (ConfigError, MissingExtraError) as problem:
         yield error("evaluation", str(problem))
     tokenizer = config.evaluation.bleu_tokenize
     if "bleu" not in config.evaluation.metrics or tokenizer not in _BY_SPACES:

@@ -24,7 +24,12 @@ except ImportError as error:
 log = logging.getLogger(__name__)
 
 TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
-_METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+_METRICS = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "ter": "TER",
+    "wrong_language": "wrong language, %",
+}
 
 Records = Sequence[dict[str, Any]]
 
@@ -97,7 +102,7 @@ def draw_loss(axes: Axes, records: Records) -> None:
 
 def draw_scores(axes: Axes, records: Records) -> None:
     """Every metric that the run recorded on the dev set."""
-    colors = iter((VALIDATION, "#27795c", "#7d5ba6"))
+    colors = iter((VALIDATION, "#27795c", "#7d5ba6", "#b8860b"))
     for metric, label in _METRICS.items():
         if any(metric in record for record in records):
             series = ("validation", metric)

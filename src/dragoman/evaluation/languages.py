@@ -1,0 +1,215 @@
+"""Which language a line is in: translations in the wrong one, and text in another than declared.
+
+A model of many languages may answer in the wrong one, above all where a direction was never trained
+(Zhang et al. 2020, arXiv:2004.11867, call it off-target translation), and text of one language from
+the web has lines in others.  py3langid (Lui and Baldwin 2012, "langid.py") tells languages apart by
+naive Bayes over n-grams of bytes; it is an optional extra and imported only when it is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from dragoman.core.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+
+_PACKAGE = "py3langid"
+_NO_LANGUAGE = "zxx"  # of ISO 639-2: numbers, identifiers and the like
+_OTHER_NAMES = {"cmn": "zh", "fil": "tl", "in": "id", "iw": "he", "nb": "no"}
+_SAMPLE_LINES = 2_000  # to twice as many: enough to tell shares of a few percent
+_MARGIN = 1.5
+"""How much more likely another language must be before a line of a text counts as foreign, in nats
+per square root of the line's bytes.  On the short lines of a user interface it lowers the false
+alarms from as many as 10 % to at most 1 %, and still finds 97 % of lines in another language."""
+
+
+@dataclass(frozen=True)
+class ExpectedLanguage:
+    """The language that lines should be in, and those that they may be taken for."""
+
+    code: str
+    """As the identifier writes it."""
+
+    candidates: frozenset[str]
+    """Codes of the languages to choose from, ``code`` among them; empty: all that it knows."""
+
+    @classmethod
+    def of(cls, language: str, among: Sequence[str] = ()) -> ExpectedLanguage:
+        """The language of that name.
+
+        Args:
+            language: such as ``de`` or ``zh-Hans``, whose script or region makes no difference.
+            among: the languages to choose from; those that the identifier does not know are left
+                out.  By default all that it knows.
+
+        Raises:
+            ConfigError: the identifier does not know ``language``, or ``among`` leaves it nothing
+                to choose from.
+            MissingExtraError: the identifier is not installed.
+        """
+        known = set(_identifier().labels) - {_NO_LANGUAGE}
+        if (code := _code(language)) not in known:
+            raise ConfigError(
+                f"language {language}: the identifier {_PACKAGE} does not know it; it knows "
+                f"{', '.join(sorted(known))}"
+            )
+        candidates = frozenset(map(_code, among)) & known | ({code} if among else set())
+        if len(candidates) == 1:
+            raise ConfigError(
+                f"language {language}: there is nothing that it could be taken for among "
+                f"{', '.join(among)}; name at least two languages that {_PACKAGE} knows"
+            )
+        return cls(code, candidates)
+
+    def misses(self, line: str, margin: float = 0.0) -> bool | None:
+        """Whether a line is in another language; None for one without letters.
+
+        Text that is in no language, such as a list of identifiers, is not in another one.
+
+        Args:
+            line: the text.
+            margin: how much more likely another language must be, in nats per square root of the
+                line's bytes.
+        """
+        if not any(map(str.isalpha, line)):
+            return None
+        scores = dict(_identifier().rank(line))
+        if self.candidates:
+            scores = {code: scores[code] for code in self.candidates}
+        best = max(scores, key=lambda code: (scores[code], code == self.code))
+        if best in {self.code, _NO_LANGUAGE}:
+            return False
+        lead = scores[best] - scores[self.code]
+        return bool(lead > margin * math.sqrt(len(line.encode("utf-8", "surrogatepass"))))
+
+
+def wrong_language_share(
+    lines: Iterable[str], language: str, among: Sequence[str] = ()
+) -> float | None:
+    """The share of a text's lines, 0 to 1, that are clearly in another language than declared.
+
+    Only a sample of some thousand lines from all over the text is judged, which takes less than a
+    second.  Lines without letters do not count, and a line counts as foreign only by a clear
+    margin, since short lines in the right language often look like those of a relative.
+
+    Args:
+        lines: the text; a line is a sentence or so.
+        language: that it is declared to be in, such as ``de``.
+        among: the languages to choose from; by default all that the identifier knows.
+
+    Returns:
+        The share; None where it cannot be judged: see :func:`why_not_judged`, or no line has a
+        letter.
+    """
+    if why_not_judged(language, among) is not None:
+        return None
+    expected = ExpectedLanguage.of(language, among)
+    judged = [expected.misses(line, _MARGIN) for line in _sample(lines)]
+    found = [one for one in judged if one is not None]
+    return sum(found) / len(found) if found else None
+
+
+def why_not_judged(language: str, among: Sequence[str] = ()) -> str | None:
+    """Why text in this language cannot be judged here, and what to do; None if it can."""
+    try:
+        ExpectedLanguage.of(language, among)
+    except (ConfigError, MissingExtraError) as error:
+        return str(error)
+    return None
+
+
+def check_identifier() -> None:
+    """Check that languages can be identified here.
+
+    Raises:
+        MissingExtraError: the identifier is not installed.
+    """
+    _identifier()
+
+
+def wrong_language_metric(expected: ExpectedLanguage) -> Metric:
+    """The percentage of translations in another language, as a metric that reads no reference.
+
+    It has sacrebleu's interface, so that confidence intervals and tests of significance are those
+    of the other metrics.  Translations without letters do not count.
+    """
+    from sacrebleu.metrics.base import Metric, Score, Signature
+
+    class WrongLanguageSignature(Signature):
+        """What must be equal for two rates to be comparable."""
+
+        def __init__(self, args: dict[str, Any]) -> None:
+            super().__init__(args)
+            self.info["nrefs"] = None  # it reads none
+            self.update("language", expected.code)
+            self.update("among", "+".join(sorted(expected.candidates)) or "all")
+            self.update("identifier", f"{_PACKAGE}-{version(_PACKAGE)}")
+
+    class WrongLanguage(Metric):
+        """Counts lines in another language, and lines that can be judged."""
+
+        _SIGNATURE_TYPE = WrongLanguageSignature
+
+        def _preprocess_segment(self, sent: str) -> str:
+            return sent
+
+        def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
+            return {}
+
+        def _compute_segment_statistics(
+            self, hypothesis: str, ref_kwargs: dict[str, Any]
+        ) -> list[int]:
+            missed = expected.misses(hypothesis)
+            return [int(missed is True), int(missed is not None)]
+
+        def _compute_score_from_stats(self, stats: Sequence[int]) -> Score:
+            wrong, judged = map(int, stats)
+            return Score("wrong language", 100 * wrong / judged if judged else 0.0)
+
+        def _aggregate_and_compute(self, stats: list[list[int]]) -> Score:
+            return self._compute_score_from_stats(
+                [sum(column) for column in zip(*stats, strict=True)]
+            )
+
+    return WrongLanguage()  # type: ignore[no-untyped-call]  # sacrebleu's constructor
+
+
+@cache
+def _identifier() -> Any:
+    """The identifier, which is never changed: it may serve several threads.
+
+    Raises:
+        MissingExtraError: it is not installed, or only a release whose model is a pickle.
+    """
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+        return LanguageIdentifier.from_model_file(MODEL_FILE)
+    except (ImportError, AttributeError) as error:
+        raise MissingExtraError.of(_PACKAGE, f"{_PACKAGE}>=0.4") from error
+
+
+def _code(language: str) -> str:
+    """The identifier's code of a language: without script and region."""
+    first = language.replace("_", "-").partition("-")[0].lower()
+    return _OTHER_NAMES.get(first, first)
+
+
+def _sample(lines: Iterable[str]) -> list[str]:
+    """Lines at even distances: all of a short text, else once to twice ``_SAMPLE_LINES``."""
+    kept: list[str] = []
+    distance = 1
+    for number, line in enumerate(lines):
+        if number % distance:
+            continue
+        kept.append(line)
+        if len(kept) == 2 * _SAMPLE_LINES:
+            kept, distance = kept[::2], 2 * distance
+    return kept
