@@ -86,12 +86,14 @@ def _chosen(place: Workplace, only: tuple[str, ...]) -> list[str]:
 
 
 def _carry_out(place: Workplace, rows: list[str], minutes: float | None) -> None:
+    from dragoman.evaluation.metrics import check_installed
     from dragoman.training.interruption import Interruption
     from studies.tables.page import page
     from studies.tables.result import write_result
     from studies.tables.running import CommandRunner, StoppedError
     from studies.tables.work import Work
 
+    check_installed(place.table.evaluation)  # otherwise this would fail hours later
     interruption = Interruption()
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     work = Work(place, CommandRunner(interruption, deadline), tell)

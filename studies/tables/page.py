@@ -73,12 +73,8 @@ def _cost(line: Line) -> list[str]:
     cost = line.cost
     if cost is None:
         return []
-    return [
-        f"{cost.steps:,}",
-        f"{cost.target_tokens / 1e6:.2f} M",
-        f"{cost.seconds / 60:.1f}",
-        f"{cost.seconds_in_all / 60:.1f}",
-    ]
+    own = [f"{cost.steps:,}", f"{cost.target_tokens / 1e6:.2f} M", f"{cost.seconds / 60:.1f}"]
+    return [*(own if cost.steps else [""] * 3), f"{cost.seconds_in_all / 60:.1f}"]
 
 
 def _explained(table: TableConfig, lines: Sequence[Line]) -> str:

@@ -17,6 +17,8 @@ from studies.tables.workplace import shell
 
 _PATIENCE = 300.0
 """Seconds for a command to save its work once it was told to stop."""
+ERROR = "dragoman: error: "
+"""How the command line begins an error."""
 _GLANCE = 0.1
 """Seconds between two looks at the time."""
 
@@ -40,6 +42,8 @@ class CommandRunner:
     deadline: float | None = None
     """When to stop, by ``clock``."""
     clock: Callable[[], float] = time.monotonic
+    program: Sequence[str] = (sys.executable, "-m", "dragoman")
+    """What runs the commands."""
 
     def check(self) -> None:
         """Raise :class:`StoppedError` if no more work should begin."""
@@ -65,7 +69,7 @@ class CommandRunner:
             stream.flush()
             start = stream.tell()
             process = subprocess.Popen(
-                [sys.executable, "-m", "dragoman", *arguments],
+                [*self.program, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
@@ -104,4 +108,5 @@ def _last_line(log: Path, start: int) -> str:
     with log.open("rb") as stream:
         stream.seek(start)
         lines = stream.read().decode("utf-8", "replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return last.removeprefix(ERROR)

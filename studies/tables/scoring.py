@@ -32,7 +32,7 @@ class Cost:
     """What training took."""
 
     steps: int
-    """Steps of the models that translate."""
+    """Steps of the models that translate; 0 if none of them has its checkpoints."""
     target_tokens: int
     """Target tokens that they learned from, padding excluded."""
     seconds: float
@@ -61,6 +61,7 @@ class Line:
     """The first metric's difference from the baseline; None for the baseline, or before it is
     translated."""
     cost: Cost | None = None
+    """None if there are no scores."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -148,21 +149,18 @@ def _scored(place: Workplace, cell: Cell, baseline: Cell | None) -> dict[str, An
 
 
 def _evaluation(place: Workplace, test: str) -> EvaluationConfig:
-    tokenize = place.table.tests[test].bleu_tokenize
-    evaluation = place.table.evaluation
-    if tokenize is None:
-        return evaluation
-    return evaluation.model_copy(update={"bleu_tokenize": tokenize})
+    """The scores of a test: in its language, tokenised as it asks."""
+    part, evaluation = place.table.tests[test], place.table.evaluation
+    known = {"language": part.target_language, "bleu_tokenize": part.bleu_tokenize}
+    given = {key: value for key, value in known.items() if value is not None}
+    return evaluation.model_copy(update=given)
 
 
-def _cost(place: Workplace, cell: Cell) -> Cost | None:
-    """What training took; None if what translates has no checkpoints."""
+def _cost(place: Workplace, cell: Cell) -> Cost:
     progress = [
         read_progress(checkpoints(run)[-1])
         for run in _runs(translation_command(place, cell, text_of(place, cell.test)))
     ]
-    if not progress:
-        return None
     return Cost(
         sum(one.step for one in progress),
         sum(one.target_tokens for one in progress),

@@ -140,10 +140,7 @@ class Workplace:
         if stage.command is None:
             return  # its run has the whole configuration
         before = self.record(STAGES, name) if self.places[name].exists() else {}
-        recipes = {
-            recipe: plain_values(config)
-            for recipe, config in self._recipes(stage).items()
-        }
+        recipes = {recipe: plain_values(config) for recipe, config in self._recipes(stage).items()}
         record = {
             "command": stage.command,
             "needs": self._digests(stage),
