@@ -155,6 +155,26 @@ def test_a_copy_is_taken_and_verified(packed: bool, folder: Path, tmp_path: Path
     assert not (folder / "tiny").exists()
 
 
+def test_what_no_address_has_can_only_be_copied(
+    folder: Path, tmp_path: Path, web: Web, corpora: Any
+) -> None:
+    values, write = corpora
+    file = {"path": "train.tsv.gz", **text_facts(ENGLISH)}
+    kept = ("about", "languages", "licence", "terms", "home")
+    told = {key: values["tiny"][key] for key in kept}
+    values["made"] = {**told, "made_from": "the package numbers", "files": [file]}
+    write()
+    error = get("made", code=DownloadError.exit_code)
+    assert "made from the package numbers" in error
+    assert "--from" in error
+    assert not (folder / "made").exists()
+    assert "from copy" in call("corpora", "list").out.splitlines()[4]
+    (tmp_path / "train.tsv").write_bytes(ENGLISH)
+    get("made", "--from", tmp_path)
+    assert read(folder / "made/train.tsv.gz") == ENGLISH
+    assert not web.asked
+
+
 def test_archives_may_be_the_copy(folder: Path, tmp_path: Path, web: Web) -> None:
     (tmp_path / "x.tgz").write_bytes(web.files["x.tgz"])
     get("joined", "--from", tmp_path)

@@ -75,6 +75,12 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
     with _made(folder, left):
         if source is not None:
             texts |= _from_copy(one, left, folder, source, say)
+        elif one.made_from is not None:
+            raise DownloadError(
+                f"{folder.name} cannot be downloaded: its files were made from {one.made_from}, and "
+                "no command repeats that; name a folder that has them with --from, or use text of "
+                "your own"
+            )
         else:
             _announce(one, folder, say)
             texts |= _from_web(one, left, folder, downloads, say)
@@ -268,7 +274,7 @@ def listing() -> list[dict[str, Any]]:
             "name": name,
             "about": one.about,
             "languages": list(one.languages),
-            "download_bytes": one.download_bytes,
+            "download_bytes": one.download_bytes if one.made_from is None else None,
             "licence": one.licence,
             "home": one.home,
             "folder": str(corpora_folder() / name),

@@ -85,12 +85,14 @@ class Corpus(Config):
     """Its terms in full sentences, shown before anything is downloaded."""
     home: str
     """The page about it."""
-    address: str
+    address: str = ""
     """Prefix of the addresses of its files."""
     archives: tuple[Archive, ...] = ()
     """The archives from which its files are made."""
     derivation: Literal["homeassistant"] | None = None
     """The program that makes its files, if they are neither downloaded nor joined."""
+    made_from: str | None = None
+    """What its files were made from, if no program here can repeat that: they can only be copied."""
     files: tuple[CorpusFile, ...] = Field(min_length=1)
     """The resulting files."""
 
@@ -98,7 +100,9 @@ class Corpus(Config):
         """Files that come from nowhere."""
         archives = {archive.name for archive in self.archives}
         for file in self.files:
-            if file.url is None and not file.parts and self.derivation is None:
+            if self.made_from is not None and (file.url is not None or file.sha256 is None):
+                yield f"{file.path}: a file that can only be copied has a digest and no url"
+            if not (file.url or file.parts or self.derivation or self.made_from):
                 yield f"{file.path} has neither url nor parts, and nothing derives it"
             for part in file.parts:
                 if part.archive not in archives:
