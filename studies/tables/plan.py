@@ -55,7 +55,8 @@ class Stage(Config):
     """One command of Dragoman, and the file that shows that it is done."""
 
     train: str | None = None
-    """A recipe to train, relative to the file of the table; `dragoman resume` continues it."""
+    """A recipe to train, relative to the file of the table, or the `config.yaml` of another stage;
+    `dragoman resume` continues it."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings that override the recipe's, such as `{seed: 2}`."""
     command: str | None = None

@@ -106,8 +106,7 @@ class Workplace:
         Raises:
             ConfigError: the recipe or a setting is wrong.
         """
-        assert stage.train is not None
-        return read_experiment(self.file.parent / stage.train, self._settings(stage))
+        return read_experiment(self._recipe_file(stage), self._settings(stage))
 
     def command(self, name: str) -> list[str]:
         """What is left to do of a stage, as arguments of ``dragoman``."""
@@ -117,7 +116,7 @@ class Workplace:
         if checkpoints(place) or has_model(place):
             return ["resume", str(place)]
         settings = [part for one in self._settings(stage) for part in ("--set", one)]
-        return ["train", str(self.file.parent / str(stage.train)), "--run", str(place), *settings]
+        return ["train", str(self._recipe_file(stage)), "--run", str(place), *settings]
 
     def stages_of(self, arguments: str) -> list[str]:
         """The stages that arguments need, each after those that it needs itself."""
@@ -212,6 +211,11 @@ class Workplace:
     def _digests(self, stage: Stage) -> dict[str, str]:
         named = " ".join(f"{{{name}}}" for name in stage.names())
         return self.digests(named)
+
+    def _recipe_file(self, stage: Stage) -> Path:
+        assert stage.train is not None
+        path = Path(expanded(stage.train, self.places))
+        return path if named_places(stage.train) else self.file.parent / path
 
     def _settings(self, stage: Stage) -> list[str]:
         return [
