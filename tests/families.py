@@ -12,6 +12,7 @@ from dragoman.models import (
     FAMILIES,
     ByteNetConfig,
     ConvS2SConfig,
+    DeepFusionConfig,
     ModelConfig,
     RecurrentConfig,
     RecurrentLMConfig,
@@ -200,6 +201,28 @@ VARIATIONS: dict[str, ModelConfig] = {
     ),
     "recurrent_lm, source reversed": RecurrentLMConfig(
         **_RECURRENT_LM, source="reversed", source_layers="own"
+    ),
+    "deep_fusion": DeepFusionConfig(
+        translation=TransformerConfig(**_SMALL),
+        language_model=RecurrentLMConfig(**_RECURRENT_LM),
+        dropout=0.0,
+    ),
+    "deep_fusion, the translation model learns": DeepFusionConfig(
+        translation=RecurrentConfig(**_RECURRENT),
+        language_model=TransformerLMConfig(**_SMALL_LM, positions="learned"),
+        train="translation",
+        dropout=0.0,
+    ),
+    "deep_fusion, convolutions": DeepFusionConfig(
+        translation=ConvS2SConfig(**_SMALL_CONVS2S, embeddings="shared"),
+        language_model=RecurrentLMConfig(**_RECURRENT_LM, cell="gru"),
+        dropout=0.0,
+    ),
+    "deep_fusion, without attention": DeepFusionConfig(
+        translation=ByteNetConfig(**_SMALL_BYTENET),
+        language_model=TransformerLMConfig(**_SMALL_LM),
+        train="translation",
+        dropout=0.0,
     ),
 }
 

@@ -25,6 +25,8 @@ from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.evaluation.metrics import is_better
+from dragoman.models.interface import TranslationModel
+from dragoman.parents import check_parents, completed, parent_of
 from dragoman.recipe import ExperimentConfig
 from dragoman.revision import revised
 from dragoman.run_directory import begin, claim
@@ -50,12 +52,18 @@ from dragoman.training.checkpoint import (
     read_progress,
     step_of,
 )
+from dragoman.training.components import (
+    check_components,
+    digests_of,
+    story_of,
+    take_components,
+)
 from dragoman.training.distributed import World
 from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.observers import MetricsFile, Observer
 from dragoman.training.tasks import Stream, Task
 from dragoman.training.trainer import Trainer
-from dragoman.training.warm_start import check_start, digest_of, parent_vocabularies, take_over
+from dragoman.training.warm_start import check_start, digest_of, take_over
 from dragoman.validation import (
     MeanValidation,
     Report,
@@ -106,7 +114,8 @@ class Experiment:
                 )
             if has_model(run):
                 raise ConfigError(f"{run}: contains a finished run; choose another one with --run")
-            check_start(config.training.start_from, config.model)
+            config = completed(config)
+            check_parents(config)
             experiment = cls(config, run)
             experiment._write_config()
         return experiment
@@ -210,7 +219,7 @@ class Experiment:
             seed=self.config.seed,
             inputs=inputs,
             held_out=held_out,
-            parent=parent_vocabularies(self.config.training.start_from),
+            parent=parent_of(self.config),
             sets=self.config.sets_by_key(),
         )
 
@@ -241,7 +250,7 @@ class Experiment:
         """
         with claim(self.run):
             self._decide_precision(world)
-            self._decide_start(world)
+            self._decide_start(world, prepared.vocabularies)
             self._train(prepared, world, observe)
             self.finish(prepared.vocabularies, world, tell)
 
@@ -252,9 +261,8 @@ class Experiment:
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
-        if config.training.start_from is not None and self._begins(world):
-            check_start(config.training.start_from, config.model)
-            take_over(model, prepared.vocabularies, config.training.start_from)
+        if self._begins(world):
+            self._take_weights(model, prepared.vocabularies)
         dev_sets = {
             name: self._validation(part, prepared.vocabularies, world)
             for name, part in config.dev_sets().items()
@@ -285,22 +293,41 @@ class Experiment:
         world.broadcast(attach_observers)  # a failure ends all processes
         trainer.train()
 
+    def _take_weights(self, model: TranslationModel, vocabularies: Vocabularies) -> None:
+        """Take the weights of other models, where the configuration names some."""
+        training = self.config.training
+        if training.start_from is not None:
+            check_start(training.start_from, self.config.model)
+            take_over(model, vocabularies, training.start_from)
+        check_components(training.components, self.config.model, vocabularies)
+        take_components(training.components, model, vocabularies)
+
     def _begins(self, world: World) -> bool:
         """Whether there is no checkpoint to resume from."""
         return bool(world.broadcast(lambda: not checkpoints(self.run)))
 
-    def _decide_start(self, world: World) -> None:
-        """Record which weights training begins with: a repeated start must have the same."""
-        training = self.config.training
-        start = training.start_from
-        if start is None or start.digest is not None or not self._begins(world):
+    def _decide_start(self, world: World, vocabularies: Vocabularies) -> None:
+        """Record what training begins with, of other runs: a repeated start must have the same."""
+        if not self._begins(world):
             return
-        digest = world.broadcast(lambda: digest_of(start))
-        training = training.model_copy(
-            update={"start_from": start.model_copy(update={"digest": digest})}
+        training, vocabulary = self.config.training, self.config.vocabulary
+        start, components = training.start_from, training.components
+        digest, digests = world.broadcast(
+            lambda: [None if start is None else digest_of(start), digests_of(components)]
         )
-        self.config = self.config.model_copy(update={"training": training})
-        world.broadcast(self._write_config)
+        if start is not None:
+            start = start.model_copy(update={"digest": digest})
+        taken = {
+            name: component.model_copy(update={"digest": digests[name]})
+            for name, component in components.items()
+        }
+        if vocabulary.of is not None:
+            vocabulary = vocabulary.model_copy(update={"digest": vocabularies.digest})
+        training = training.model_copy(update={"start_from": start, "components": taken})
+        decided = {"training": training, "vocabulary": vocabulary}
+        if (config := self.config.model_copy(update=decided)) != self.config:
+            self.config = config
+            world.broadcast(self._write_config)
 
     def _check_model(self, resumed: bool) -> None:
         """Refuse now, rather than at the end, a model that could not be written."""
@@ -400,14 +427,14 @@ class Experiment:
             for name, report in reports.items()
             for metric, figure in figures(report).items()
         }
-        start = self.config.training.start_from
+        start, components = self.config.training.start_from, self.config.training.components
         save_model(
             self.run / MODEL_DIRECTORY,
             self.saved_config(),
             vocabularies,
             weights,
             card,
-            origin="" if start is None else start.story(),
+            origin=story_of(components) if start is None else start.story(),
         )
         return reports
 

@@ -13,18 +13,19 @@ from pydantic import Discriminator, Field, Tag
 
 from dragoman.core.config import Config, on_base, override, parse, read_yaml
 from dragoman.core.errors import ConfigError
-from dragoman.core.files import absolute
 from dragoman.core.problems import listed
 from dragoman.core.recipe_library import found_recipe
 from dragoman.evaluation.metrics import EvaluationConfig
-from dragoman.models import FAMILIES, ModelConfig
+from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
 from dragoman.text.tags import is_tag, language_tag, missing_tags
 from dragoman.text.targets import asks_for_its_target, wanted_tags
-from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
+from dragoman.training.components import unfit_components
+from dragoman.training.named_models import component_paths, relocate_models
 from dragoman.training.settings import TrainingConfig
 
 _ONE, _SEVERAL = "one set", "sets by name"
@@ -103,14 +104,14 @@ class ExperimentConfig(Config):
     def conflicts(self) -> Iterator[str]:
         """Parts of the run that contradict one another."""
         start = self.training.start_from
-        if start is not None and self._uses_vocabulary_of_another:
+        if start is not None and start.vocabulary != "new":
             yield from self._unread_of_vocabulary(start.vocabulary)
         elif self.model.needs_joint_vocabulary and not self.vocabulary.joint:
             yield (
                 "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
                 "target"
             )
-        if self.search.coverage_penalty and not FAMILIES[self.model.family].has_attention():
+        if self.search.coverage_penalty and not self.model.attention_layers:
             yield (
                 "search.coverage_penalty needs attention over the source, which model.family: "
                 f"{self.model.family} lacks; set it to 0"
@@ -127,6 +128,9 @@ class ExperimentConfig(Config):
             yield "evaluation.language: each set is scored by its own target_language; remove it"
         for problem in self.training.objective.unfit(self.model):
             yield f"training.objective: {problem}"
+        if start is None:
+            for problem in unfit_components(self.training.components, self.model):
+                yield f"training.{problem}"
         yield from self._unread_alignments()
         yield from self._cut_off_while_sending()
         yield from self._sides_that_do_not_fit()
@@ -159,9 +163,10 @@ class ExperimentConfig(Config):
 
     @property
     def _uses_vocabulary_of_another(self) -> bool:
-        """Whether another model's vocabulary is kept or extended, with tags unknown here."""
+        """Whether another model's vocabulary is kept, extended or taken, with tags unknown here."""
         start = self.training.start_from
-        return start is not None and start.vocabulary != "new"
+        kept = start is not None and start.vocabulary != "new"
+        return kept or self.vocabulary.of is not None
 
     def _unread_of_vocabulary(self, choice: str) -> Iterator[str]:
         """Settings that another model's vocabulary, kept or extended, decides."""
@@ -245,7 +250,7 @@ class ExperimentConfig(Config):
         """Tags not in training, sets that change between epochs, and ambiguous targets."""
         for name, part in self.parts_by_key().items():
             yield from self._languages_without_tag(name, part)
-        ambiguous = list(self._targets_without_tag())
+        ambiguous = list(self._targets_without_tag()) if self.model.reads_source else []
         known = set(self.full_vocabulary().tags)
         for name, part in self.sets_by_key().items():
             if part.epoch_transforms:
@@ -346,10 +351,9 @@ def _may_be_known(tag: str) -> bool:
     return is_tag(tag) and tag not in _UNNAMED
 
 
-_OF_THE_KIND = ("kind", "joint", "byte_fallback", "normalization")
 _DECIDED_BY_PARENT = {
-    "keep": (*_OF_THE_KIND, "size", "character_coverage", "tags", "balance", "training_pairs"),
-    "extend": _OF_THE_KIND,
+    "keep": (*DECIDED_ELSEWHERE, "of", "digest"),
+    "extend": (*OF_THE_KIND, "of", "digest"),
 }
 """Vocabulary settings that are ignored, by ``training.start_from.vocabulary``."""
 
@@ -375,9 +379,9 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         replaced=("data.dev", "data.test", "training.objective"),
         families={"model": "transformer"},
     )
-    # The file's own start is absolute by now; --set is relative to the current directory.
-    _forget_inherited(whole, own, override(whole, list(settings)))
-    values = _relocate_start(override(whole, list(settings)), Path.cwd())
+    # The file's own models are absolute by now; --set is relative to the current directory.
+    _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
+    values = _with_implied_vocabulary(relocate_models(override(whole, list(settings)), Path.cwd()))
     values = _relocate(values, Path(os.path.realpath(path)).parent)
     config = parse(ExperimentConfig, values, path)
     if problems := list(_unfit_files(config)):
@@ -401,7 +405,7 @@ def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
 
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make relative paths absolute; ``parse`` reports misplaced values."""
-    values = _relocate_start(values, folder)
+    values = relocate_models(values, folder)
     data = values.get("data")
     if not isinstance(data, dict):
         return values
@@ -428,21 +432,23 @@ def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[st
     training, said = final.get("training"), own.get("vocabulary")
     start = training.get("start_from") if isinstance(training, dict) else None
     choice = start.get("vocabulary", "keep") if isinstance(start, dict) else start and "keep"
-    inherited = whole.get("vocabulary")
-    if isinstance(choice, str) and isinstance(inherited, dict):
-        for name in _DECIDED_BY_PARENT.get(choice, ()):
+    inherited, wanted = whole.get("vocabulary"), final.get("vocabulary")
+    decided: tuple[str, ...] = ()
+    if choice in _DECIDED_BY_PARENT:
+        decided = _DECIDED_BY_PARENT[choice]
+    elif isinstance(wanted, dict) and wanted.get("of") is not None:
+        decided = DECIDED_ELSEWHERE
+    if isinstance(inherited, dict):
+        for name in decided:
             if not (isinstance(said, dict) and name in said):
                 inherited.pop(name, None)
 
 
-def _relocate_start(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the path of the model to start from absolute."""
-    training = values.get("training")
-    start = training.get("start_from") if isinstance(training, dict) else None
-    if isinstance(start, str):
-        start = str(absolute(start, folder))
-    elif isinstance(start, dict) and isinstance(start.get("model"), str):
-        start = {**start, "model": str(absolute(start["model"], folder))}
-    else:
-        return dict(values)
-    return {**values, "training": {**values["training"], "start_from": start}}
+def _with_implied_vocabulary(values: dict[str, Any]) -> dict[str, Any]:
+    """A model composed of trained ones has their vocabulary, unless ``values`` say otherwise."""
+    training, vocabulary = values.get("training"), values.get("vocabulary") or {}
+    components = component_paths(values.get("model"))
+    starts = isinstance(training, dict) and training.get("start_from") is not None
+    if starts or not components or not isinstance(vocabulary, dict) or "of" in vocabulary:
+        return values
+    return {**values, "vocabulary": {**vocabulary, "of": next(iter(components.values()))}}

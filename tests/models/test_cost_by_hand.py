@@ -17,6 +17,7 @@ from families import VARIATIONS, VOCABULARY, build
 from dragoman.models import (
     ByteNetConfig,
     ConvS2SConfig,
+    DeepFusionConfig,
     ModelConfig,
     RecurrentConfig,
     RecurrentLMConfig,
@@ -206,6 +207,20 @@ def bytenet(config: ByteNetConfig) -> Products:
     return Products(config.columns(SOURCE) * encoder + TARGET * (decoder + last))
 
 
+def deep_fusion(config: DeepFusionConfig) -> Products:
+    """A model that does not learn has no backward pass, except through its output projection."""
+    d, other = config.d_model, config.language_model.d_model
+    own = FORMULAS[config.translation.family](config.translation)
+    beside = FORMULAS[config.language_model.family](config.language_model)
+    unread = TARGET * other * VOCABULARY  # the projection of the language model
+    gate, joining = TARGET * other, TARGET * ((d + other) * d + d * d)
+    forward = own.forward + beside.forward - unread + gate + joining
+    spared = own.spared
+    if config.train == "fusion":
+        spared = 2 * (own.forward - TARGET * d * VOCABULARY)
+    return Products(forward, spared + 2 * (beside.forward - unread) + gate)
+
+
 FORMULAS: dict[str, Callable[[Any], Products]] = {
     "transformer": transformer,
     "recurrent": recurrent,
@@ -213,6 +228,7 @@ FORMULAS: dict[str, Callable[[Any], Products]] = {
     "bytenet": bytenet,
     "transformer_lm": transformer_lm,
     "recurrent_lm": recurrent_lm,
+    "deep_fusion": deep_fusion,
 }
 
 

@@ -199,9 +199,13 @@ def test_a_family_of_this_package_is_nobody_elses(tmp_path: Path) -> None:
         assert len(FAMILIES) == len(registry._BUILT_IN)
 
 
+COMPONENTS = {"deep_fusion": {"translation": "recurrent", "language_model": "recurrent_lm"}}
+
+
 @pytest.mark.parametrize("name", registry._BUILT_IN)
 def test_every_family_of_this_package_has_its_name_and_configuration(name: str) -> None:
     model = FAMILIES[name]
     assert issubclass(model, TranslationModel)
     assert model.Config.model_fields["family"].default == name
-    assert type(read({"family": name})) is model.Config
+    needed = {part: {"family": family} for part, family in COMPONENTS.get(name, {}).items()}
+    assert type(read({"family": name, **needed})) is model.Config

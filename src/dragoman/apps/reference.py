@@ -35,7 +35,8 @@ value of the wrong type is an error that names the key, and all errors are repor
 settings are checked against one another once each is valid by itself.
 Numbers must be finite, and whole numbers fit into 64 bits; YAML's anchors and merge keys work, up
 to 100,000 values and 50 levels. Relative paths are relative to the file's own folder; only a model
-named by `--set training.start_from=runs/parent` is relative to the current directory.
+named by `--set`, such as `--set training.start_from=runs/parent`, is relative to the current
+directory.
 
 With `base: other.yaml` a file contains only the differences from another one; a section that names
 another `family`, `data.dev`, `data.test`, `training.objective` and lists replace those of the base,
@@ -153,6 +154,9 @@ def _sections() -> list[_Section]:
 def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
     yield key, kind
     for name, field in keys_of(kind).items():
+        choice = choice_of(field)
+        if choice is not None and choice.told:
+            continue
         for part in members(field, Config):
             yield from _walk(part, f"{key}.{name}" if key else name)
 
@@ -201,7 +205,9 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
     """The possible values in plain words, with their range."""
-    if choice_of(field) is not None:
+    if (choice := choice_of(field)) is not None:
+        if choice.told:
+            return choice.told
         return " or ".join(links[kind] for kind in members(field, Config))
     words = _type(field.annotation, links)
     if field.examples:

@@ -146,11 +146,15 @@ def _hint(place: Place, meant: Place | None) -> str:
 
 
 def _keys(
-    kind: type[BaseModel], values: Any, section: Place = ()
+    kind: type[BaseModel],
+    values: Any,
+    section: Place = (),
+    around: tuple[type[BaseModel], ...] = (),
 ) -> Iterator[tuple[Place, FieldInfo | None]]:
     """All keys and their fields; for one of several sections, those of the one ``values`` choose.
 
-    The key that chooses is repeated, without a field.
+    The key that chooses is repeated, without a field.  A class that may contain itself, and is
+    among those ``around``, is read only as deep as ``values`` go.
     """
     for name, field in keys_of(kind).items():
         yield (*section, name), field
@@ -162,4 +166,5 @@ def _keys(
         else:
             parts = configs_in(field.annotation, BaseModel)
         for part in parts:
-            yield from _keys(part, inside, (*section, name))
+            if part not in around or isinstance(inside, dict):
+                yield from _keys(part, inside, (*section, name), (*around, part))

@@ -88,6 +88,8 @@ class OneOf(ABC):
     """The one chosen if a file has no such key."""
     question: str = ""
     """What else may be wrong if one is unknown."""
+    told: str = ""
+    """What the reference says of such a field if it does not list them all."""
 
     @abstractmethod
     def find(self, name: str) -> type[BaseModel]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
@@ -30,13 +30,15 @@ ORIGIN_FILE = "vocabulary.json"
 
 @dataclass(frozen=True)
 class Parent:
-    """The model that a run starts from, as far as vocabularies go."""
+    """The model that a run starts from, or takes the vocabulary of, as far as vocabularies go."""
 
     vocabularies: Vocabularies
     where: str
     """Its name in messages."""
     extended: bool
     """Whether its vocabulary is extended by pieces of the new text."""
+    setting: Literal["training.start_from", "vocabulary.of"] = "training.start_from"
+    """The setting that names it."""
 
 
 class VocabularyOrigin(Config):
@@ -116,7 +118,7 @@ def _settings(
 ) -> str:
     """Digest of everything that vocabularies depend on, apart from the content of the files."""
     later = {"balance"} if config.balance is None else set()  # or older ones would be retrained
-    trained = config.model_dump(mode="json", exclude={"sampling"} | later)
+    trained = config.model_dump(mode="json", exclude={"sampling", "of", "digest"} | later)
     values = {"vocabulary": trained, "seed": seed, **text}
     if parent is not None:
         values |= {"parent": list(parent.vocabularies.fingerprints), "extended": parent.extended}
@@ -166,7 +168,9 @@ def _check_known(
     is_taught = set(tags) <= set(config.tags)
     if parent is not None and not parent.extended:
         where = f"{parent.where}: its vocabulary, which is kept,"
-        remedy = "Set training.start_from.vocabulary: extend"
+        remedy = "Remove vocabulary.of, so that one with the tag is trained"
+        if parent.setting == "training.start_from":
+            remedy = "Set training.start_from.vocabulary: extend"
         remedy += ", or remove it" if is_taught else " and use the tag in data.train, or remove it"
     elif is_taught:  # the vocabulary was not made from this configuration
         remedy = "Remove it, so that one with the tag is trained here, or remove the tag"
@@ -193,9 +197,11 @@ def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path) 
         if not (
             same or (parent.extended and ours.pieces(range(len(ours)))[: len(pieces)] == pieces)
         ):
+            story = "the run starts from; remove it, or set training.start_from.vocabulary: new"
+            if parent.setting == "vocabulary.of":
+                story = "vocabulary.of names; remove one of the two"
             raise ConfigError(
-                f"{directory}: the vocabulary here is not that of {parent.where}, which the run "
-                "starts from; remove it, or set training.start_from.vocabulary: new"
+                f"{directory}: the vocabulary here is not that of {parent.where}, which {story}"
             )
 
 

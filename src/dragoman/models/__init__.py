@@ -1,5 +1,6 @@
 """Tensors to scores: the families of translation models, under one interface."""
 
+from dragoman.models.deep_fusion import DeepFusionConfig
 from dragoman.models.families.bytenet import ByteNetConfig
 from dragoman.models.families.convs2s import ConvS2SConfig
 from dragoman.models.families.recurrent import RecurrentConfig
@@ -12,6 +13,7 @@ __all__ = [
     "FAMILIES",
     "ByteNetConfig",
     "ConvS2SConfig",
+    "DeepFusionConfig",
     "ModelConfig",
     "RecurrentConfig",
     "RecurrentLMConfig",

@@ -58,6 +58,14 @@ class FamilyConfig(ComposedConfig):
         """
         return getattr(self, "embeddings", None) == "shared"
 
+    components: ClassVar[tuple[str, ...]] = ()
+    """Fields that hold the configurations of other models, which this one is composed of."""
+
+    @property
+    def frozen_components(self) -> tuple[str, ...]:
+        """Those of :attr:`components` that do not learn, so that their weights must be given."""
+        return ()
+
     def check_vocabularies(self, source: int, target: int) -> None:
         """Check that vocabularies of these sizes fit this model.
 
@@ -102,12 +110,14 @@ class State:
 
 
 def fixed_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """A model's persistent buffers, which are saved with its parameters but never learned."""
+    """What is saved with a model but never learned: persistent buffers and frozen parameters."""
     saved = model.state_dict().keys()
-    return {name: buffer for name, buffer in model.named_buffers() if name in saved}
+    buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
+    return buffers | {n: p for n, p in model.named_parameters() if not p.requires_grad}
 
 
 Selectable = TypeVar("Selectable")
+ModelType = TypeVar("ModelType", bound="TranslationModel")
 
 
 def select(state: Selectable, rows: Tensor) -> Selectable:
@@ -144,6 +154,9 @@ class TranslationModel(nn.Module, ABC):
 
     reads_source: bool = True
     """False for a language model, whose :meth:`encode` uses only the number of sentences."""
+
+    frozen: tuple[str, ...] = ()
+    """Modules that :meth:`freeze` has frozen, such as ``language_model``."""
 
     parts: ClassVar[Mapping[str, Part]] = {
         "source_embedding": "embeddings",
@@ -185,13 +198,32 @@ class TranslationModel(nn.Module, ABC):
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores before the softmax: ``(..., d_model)`` to ``(..., target_vocabulary)``."""
 
-    @classmethod
-    def part_of(cls, name: str) -> Part:
-        """The part that the weight ``name`` belongs to: a parameter or a persistent buffer."""
-        return cls.parts[name.partition(".")[0]]
+    def freeze(self, *modules: str) -> None:
+        """Keep the weights of some modules as they are: training does not change them.
 
-    @staticmethod
-    def side_of(name: str) -> Side | None:
+        Their parameters require no gradient, which is how an optimizer knows them; they are saved
+        with the others.  The modules stay in evaluation mode, where there is no dropout.
+
+        Args:
+            modules: their names, as for :meth:`torch.nn.Module.get_submodule`.
+        """
+        self.frozen = modules
+        for name in modules:
+            self.get_submodule(name).requires_grad_(False)
+        self.train(self.training)
+
+    def train(self: ModelType, mode: bool = True) -> ModelType:
+        """Set training mode, except in frozen modules; see :meth:`torch.nn.Module.train`."""
+        super().train(mode)
+        for name in self.frozen:
+            self.get_submodule(name).eval()
+        return self
+
+    def part_of(self, name: str) -> Part:
+        """The part that the weight ``name`` belongs to: a parameter or a persistent buffer."""
+        return self.parts[name.partition(".")[0]]
+
+    def side_of(self, name: str) -> Side | None:
         """The side whose pieces the rows of the weight ``name`` stand for, if any."""
         if name == "source_embedding.weight":
             return "source"
@@ -228,10 +260,9 @@ class TranslationModel(nn.Module, ABC):
         """
         return None
 
-    @classmethod
-    def has_attention(cls) -> bool:
+    def has_attention(self) -> bool:
         """Whether there is attention over the source, which :meth:`decode_attending` returns."""
-        return cls.decode_attending is not TranslationModel.decode_attending
+        return type(self).decode_attending is not TranslationModel.decode_attending
 
     def attention_weights(self, target: Tensor, memory: Memory) -> Tensor:
         """Where each target position looks: ``(batch, layers, heads, target, source)``.

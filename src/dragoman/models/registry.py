@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
-from typing import Annotated
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.plugins import installed, load_class
 from dragoman.core.sections import OneOf
-from dragoman.models.interface import FamilyConfig, TranslationModel
+from dragoman.models.interface import MAX_LAYERS, FamilyConfig, TranslationModel
 
 GROUP = "dragoman.families"
 """The group of entry points by which other packages add families."""
@@ -26,6 +28,7 @@ _BUILT_IN = {
     "bytenet": "dragoman.models.families.bytenet:ByteNet",
     "transformer_lm": "dragoman.models.families.transformer_lm:TransformerLM",
     "recurrent_lm": "dragoman.models.families.recurrent_lm:RecurrentLM",
+    "deep_fusion": "dragoman.models.deep_fusion:DeepFusion",
 }
 
 
@@ -96,3 +99,42 @@ FAMILIES = Families()
 
 ModelConfig = Annotated[FamilyConfig, FAMILIES]
 """The configuration of any family, chosen by its key ``family``; a Transformer's without it."""
+
+
+class NamedModelConfig(FamilyConfig):
+    """A model or run on disk, in place of a configuration that is yet to be read from it.
+
+    It has the properties that no check objects to: the configuration is checked once it is read.
+    """
+
+    family: Literal["named"] = "named"
+    """No family."""
+    path: str
+    """A model, a finished run, or a checkpoint of a run."""
+
+    @property
+    def attention_layers(self) -> int:
+        """More than any model has."""
+        return MAX_LAYERS + 1
+
+
+class Components(Families):
+    """Every family by name, or the path of a model: what a model may be composed of."""
+
+    told = "the path of a model or run, or a section like `model`"
+
+    def find(self, name: str) -> type[FamilyConfig]:
+        """See :meth:`OneOf.find`."""
+        return NamedModelConfig if name == "named" else super().find(name)
+
+    def validate(self, values: Any) -> BaseModel:
+        """See :meth:`OneOf.validate`; a path alone names a model."""
+        return (
+            NamedModelConfig(path=values) if isinstance(values, str) else super().validate(values)
+        )
+
+
+COMPONENTS = Components()
+
+ComponentConfig = Annotated[FamilyConfig, COMPONENTS]
+"""The configuration of any family, or of the model that a path names."""

@@ -52,9 +52,10 @@ def check_size(config: ModelConfig, source_vocabulary: int, target_vocabulary: i
 
 
 def _rough_size(values: dict[str, Any]) -> float:
-    numbers = dict(_whole_numbers(values))
-    layers = sum(number for name, number in numbers.items() if name.endswith("layers"))
-    return float(layers) * numbers.get("experts", 1) * float(max(numbers.values())) ** 2
+    numbers = list(_whole_numbers(values))
+    layers = sum(number for name, number in numbers if name.endswith("layers"))
+    experts = max((number for name, number in numbers if name == "experts"), default=1)
+    return float(layers) * experts * float(max(number for _, number in numbers)) ** 2
 
 
 def _whole_numbers(values: dict[str, Any]) -> Iterator[tuple[str, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -39,6 +39,15 @@ _DIGEST_BYTES = 32
 # Protobuf: what comes after a model overrides it, here add_dummy_prefix and
 # remove_extra_whitespaces of its normalizer.
 _AS_IT_STANDS = b"\x1a\x04\x18\x00\x20\x00"
+
+
+OF_THE_KIND = ("kind", "joint", "byte_fallback", "normalization")
+"""Settings that an existing vocabulary decides, even one that is extended."""
+DECIDED_ELSEWHERE = (
+    *OF_THE_KIND,
+    *("size", "character_coverage", "tags", "balance", "training_pairs"),
+)
+"""Settings that the vocabulary of another run decides if it is taken as it is."""
 
 
 class VocabularyConfig(Config):
@@ -71,6 +80,21 @@ class VocabularyConfig(Config):
     training_pairs: int = Field(default=2_000_000, gt=0)
     """Maximum pairs to train a vocabulary on, after cleaning; a larger corpus is sampled at
     random."""
+    of: str | None = None
+    """A run or model whose vocabulary is taken as it is, without its weights. Of the other settings
+    here only `sampling` is then read. Where there are two vocabularies, each language keeps its
+    own: a language model takes that of the target, or of its own language if that is the source,
+    and a model of the opposite direction swaps them."""
+    digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    """Digest of the vocabulary that was taken, written to the run when training begins; another one
+    is refused from then on. No need to set it."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Settings of a vocabulary that is taken as it is, and a digest of none."""
+        if self.of is None:
+            yield from self.unread("without of", "digest")
+        else:
+            yield from self.unread("with vocabulary.of", *DECIDED_ELSEWHERE)
 
     @field_validator("tags")
     @classmethod
@@ -306,6 +330,11 @@ class Vocabularies(NamedTuple):
     def fingerprints(self) -> tuple[str, str]:
         """Fingerprints of the source and the target side, which identify the vocabularies."""
         return self.source.fingerprint, self.target.fingerprint
+
+    @property
+    def digest(self) -> str:
+        """64 hexadecimal digits that identify the two together (SHA-256)."""
+        return hashlib.sha256(" ".join(self.fingerprints).encode()).hexdigest()
 
     def save(self, directory: Path | str) -> None:
         """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.

@@ -101,7 +101,7 @@ class Optimizer(Protocol):
         """Use the average of the weights, if there is one, within a block."""
 
     def weights(self) -> dict[str, Tensor]:
-        """All parameters in float32 and the saved buffers, by name."""
+        """All parameters in float32, frozen ones too, and the saved buffers, by name."""
 
     def moments(self) -> dict[str, Tensor]:
         """The optimizer state by name; empty before the first step."""
@@ -118,7 +118,8 @@ class FlatOptimizer:
     """An :class:`Optimizer` with which every process keeps and updates everything.
 
     Args:
-        model: its parameters become views of this object's vectors; buffers are converted.
+        model: those of its parameters that require a gradient become views of this object's
+            vectors; others and buffers are converted and never changed.
         config: hyperparameters of Adam.
         precision: in which the model computes, float32 or bfloat16.
         ema_decay: of an exponential moving average of the weights; None for none.
@@ -133,7 +134,7 @@ class FlatOptimizer:
     ) -> None:
         self.config = config
         self._ema_decay = ema_decay
-        named = list(model.named_parameters())
+        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
         # Decayed parameters come first, so that each kind is one slice.
         named.sort(key=lambda item: not _is_matrix(item[1]))
         self._names = [name for name, _ in named]
@@ -155,9 +156,11 @@ class FlatOptimizer:
             parameter.grad = gradient
         self._fixed = fixed_tensors(model)
         self._exact = {name: buffer.clone() for name, buffer in self._fixed.items()}
-        for buffer in model.buffers():  # position tables, which must not promote activations
-            if buffer.is_floating_point():
-                buffer.data = buffer.to(precision)
+        # Position tables, which must not promote activations, and weights that do not learn.
+        frozen = (p for p in model.parameters() if not p.requires_grad)
+        for tensor in (*model.buffers(), *frozen):
+            if tensor.is_floating_point():
+                tensor.data = tensor.data.to(precision)
         decayed = sum(p.numel() for _, p in named if _is_matrix(p))
         slices = [
             nn.Parameter(part) for part in self.master.split([decayed, len(self.master) - decayed])

@@ -74,7 +74,7 @@ class OverlappingOptimizer(FlatOptimizer):
         if world.size > 1:
             part_of = {name: i for i, part in enumerate(self._parts) for name in part.names}
             for name, parameter in model.named_parameters():
-                if self._parts[part_of[name]].turn < _HELD:
+                if name in part_of and self._parts[part_of[name]].turn < _HELD:
                     parameter.register_post_accumulate_grad_hook(
                         partial(self._arrived, name, part_of[name])
                     )

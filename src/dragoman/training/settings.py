@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from dragoman.core.config import Config
 from dragoman.core.device import Precision
+from dragoman.training.components import TakenComponent
 from dragoman.training.objectives.choice import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
 from dragoman.training.optimizer import OptimizerConfig
@@ -37,6 +38,9 @@ class TrainingConfig(Config):
     start_from: OptionalStart = None
     """A model whose weights initialise this one: its path, or a section that says which of them to
     take. By default weights are drawn at random."""
+    components: dict[str, TakenComponent] = Field(default_factory=dict)
+    """Trained models that a model is composed of, by their key in `model`; written to the run from
+    the paths there. No need to set it."""
     precision: Precision = "auto"
     """Number type of the model's computations; auto is bfloat16 where the hardware has it, decided
     when training begins and written to the run."""
@@ -87,7 +91,9 @@ class TrainingConfig(Config):
         return {"objective": {"kind": "r_drop", "alpha": alpha}, **values}
 
     def conflicts(self) -> Iterator[str]:
-        """A schedule without its end, and averaging checkpoints that are not kept."""
+        """A schedule without its end, averaging lost checkpoints, and weights from two places."""
+        if self.start_from is not None and self.components:
+            yield "start_from takes all weights, those of components, too; remove one of the two"
         if self.max_steps is None and self.schedule.decay in {"linear", "cosine"}:
             yield f"schedule.decay: {self.schedule.decay} needs max_steps"
         if self.average_checkpoints > self.keep_checkpoints:

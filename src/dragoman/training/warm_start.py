@@ -25,8 +25,9 @@ from dragoman.saved.model import (
     weights_of,
 )
 from dragoman.text.extension import lineage
-from dragoman.text.vocabulary import Vocabularies, Vocabulary
+from dragoman.text.vocabulary import FILE_NAMES, Vocabularies, Vocabulary, VocabularyConfig
 
+_KEY = "training.start_from"
 _ALL: tuple[Part, ...] = ("encoder", "decoder", "embeddings")
 # Settings that change how a model learns, but not what its weights mean.
 _OF_TRAINING = frozenset(
@@ -51,9 +52,9 @@ class StartConfig(Config):
     with the output projection and learned positions."""
     vocabulary: Literal["keep", "extend", "new"] = "keep"
     """Keep the other model's vocabulary; or extend it with pieces of the new text up to
-    `vocabulary.size`; or train a new one. The embedding of a piece that the other model lacks is
-    initialised with the mean of the pieces into which its vocabulary splits it (Gee et al. 2022),
-    and at random where that lacks a character."""
+    `vocabulary.size`; or train a new one, or take that of `vocabulary.of`. The embedding of a piece
+    that the other model lacks is initialised with the mean of the pieces into which its vocabulary
+    splits it (Gee et al. 2022), and at random where that lacks a character."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
     """Digest of its weights, written to the run when training begins; from then on other weights
     are refused. No need to set it."""
@@ -84,8 +85,12 @@ OptionalStart = Annotated[StartConfig | None, BeforeValidator(_named_alone)]
 """A model's path, a section, or nothing."""
 
 
-def digest_of(config: StartConfig) -> str:
+def digest_of(config: StartConfig, key: str = _KEY) -> str:
     """A digest that identifies the weights that training is to begin with.
+
+    Args:
+        config: whose weights are to be taken.
+        key: its section of the configuration, for messages.
 
     Raises:
         SavedError: there is no such model, or it is not the one that training began with.
@@ -94,30 +99,76 @@ def digest_of(config: StartConfig) -> str:
     if config.digest not in {None, found}:
         raise SavedError(
             f"{config.model}: its weights are not those with which this run began (see "
-            "training.start_from.digest); restore them, or begin another run"
+            f"{key}.digest); restore them, or begin another run"
         )
     return found
 
 
-def parent_vocabularies(config: StartConfig | None) -> Parent | None:
-    """The vocabularies to keep or extend, if any.
+def parent_vocabularies(
+    start: StartConfig | None,
+    config: VocabularyConfig,
+    model: FamilyConfig,
+    languages: tuple[str, str],
+) -> Parent | None:
+    """The vocabularies of another run that are kept, extended or taken, if any.
+
+    Args:
+        start: the model that training starts from.
+        config: the section ``vocabulary``.
+        model: which they must fit.
+        languages: of the source and the target.
 
     Raises:
-        SavedError: the other model is missing or damaged, or not the one that training began with.
+        ConfigError: the model needs a joint vocabulary, and the other run has two.
+        SavedError: the other run is missing or damaged, or not the one that training began with.
     """
-    if config is None or config.vocabulary == "new":
+    if start is not None and start.vocabulary != "new":
+        digest_of(start)
+        vocabularies = Vocabularies.load(home_of(model_directory(Path(start.model))))
+        return Parent(vocabularies, start.model, start.vocabulary == "extend")
+    if config.of is None:
         return None
-    digest_of(config)
-    vocabularies = Vocabularies.load(home_of(model_directory(Path(config.model))))
-    return Parent(vocabularies, config.model, config.vocabulary == "extend")
+    found = _vocabularies_of(config.of, model, languages)
+    if config.digest not in {None, found.digest}:
+        raise SavedError(
+            f"{config.of}: its vocabulary is not the one with which this run began (see "
+            "vocabulary.digest); restore it, or begin another run"
+        )
+    if model.needs_joint_vocabulary and not found.joint:
+        raise ConfigError(
+            f"model.embeddings: shared needs a joint vocabulary, and {config.of} (vocabulary.of) "
+            "has one for each side; set model.embeddings: target"
+        )
+    return Parent(found, config.of, extended=False, setting="vocabulary.of")
 
 
-def check_start(config: StartConfig | None, model: FamilyConfig) -> None:
+def _vocabularies_of(path: str, model: FamilyConfig, languages: tuple[str, str]) -> Vocabularies:
+    """The vocabularies of a run or model, each for the side of its language.
+
+    A run has them from its preparation on, before there is a model.
+    """
+    here = Path(path)
+    prepared = any((here / name).is_file() for name in FILE_NAMES)
+    home = here if prepared else home_of(model_directory(here))
+    found = Vocabularies.load(home)
+    their = read_config(home / CONFIG_FILE)
+    source, target = languages
+    differ = their.source_language != their.target_language
+    if not model.reads_source:
+        is_source = differ and target == their.source_language
+        own = found.source if is_source else found.target
+        return Vocabularies(own, own)
+    opposite = (target, source) == (their.source_language, their.target_language)
+    return Vocabularies(found.target, found.source) if differ and opposite else found
+
+
+def check_start(config: StartConfig | None, model: FamilyConfig, key: str = _KEY) -> None:
     """Check before any work is done that the weights exist and fit the model.
 
     Args:
         config: whose weights are to be taken, and which of them; None for no other model.
         model: which they must fit.
+        key: its section of the configuration, for messages.
 
     Raises:
         ConfigError: the other model is of another kind; the message names all differences.
@@ -125,31 +176,34 @@ def check_start(config: StartConfig | None, model: FamilyConfig) -> None:
     """
     if config is None:
         return
-    digest_of(config)
+    digest_of(config, key)
     described = home_of(model_directory(Path(config.model))) / CONFIG_FILE
     parent = read_config(described).model
     if differences := list(_differences(parent, model, config.parts)):
         raise ConfigError(
-            f"training.start_from: {config.model} is another kind of model: "
+            f"{key}: {config.model} is another kind of model: "
             f"{'; '.join(differences)}; set model as {described} says, or take fewer parts"
         )
 
 
-def take_over(model: TranslationModel, vocabularies: Vocabularies, config: StartConfig) -> None:
+def take_over(
+    model: TranslationModel, vocabularies: Vocabularies, config: StartConfig, key: str = _KEY
+) -> None:
     """Give ``model`` the weights that ``config`` names and :func:`check_start` has checked.
 
     Args:
         model: with fresh weights, in float32 on the CPU.
         vocabularies: its own.
         config: whose weights, and which of them.
+        key: its section of the configuration, for messages.
 
     Raises:
         ConfigError: a weight has another shape, or the other model lacks it.
         SavedError: the other model is missing, damaged, has NaN or infinite weights, or is not the
             one that training began with.
     """
-    digest_of(config)
-    _copy(model, vocabularies, load_model(config.model, "cpu"), config)
+    digest_of(config, key)
+    _copy(model, vocabularies, load_model(config.model, "cpu"), config, key)
 
 
 def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part]) -> Iterator[str]:
@@ -197,7 +251,11 @@ def _shown(value: Any) -> str:
 
 @torch.no_grad()
 def _copy(
-    model: TranslationModel, vocabularies: Vocabularies, parent: SavedModel, config: StartConfig
+    model: TranslationModel,
+    vocabularies: Vocabularies,
+    parent: SavedModel,
+    config: StartConfig,
+    key: str,
 ) -> None:
     taken = dict(_named(parent.model))
     origins: dict[Side, list[list[int]] | None] = {
@@ -209,14 +267,12 @@ def _copy(
             continue
         found = taken.get(name)
         if found is None:
-            raise ConfigError(
-                f"training.start_from: {config.model} has no {name}; set model as there"
-            )
+            raise ConfigError(f"{key}: {config.model} has no {name}; set model as there")
         side = model.side_of(name)
         rows = origins[side] if side is not None else None
         if tensor.shape[1:] != found.shape[1:] or (rows is None and tensor.shape != found.shape):
             raise ConfigError(
-                f"training.start_from: {config.model} has {name} of shape "
+                f"{key}: {config.model} has {name} of shape "
                 f"{list(found.shape)}, here {list(tensor.shape)}; set model as there"
             )
         if rows is None:

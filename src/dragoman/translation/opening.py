@@ -158,5 +158,5 @@ def _check_fits(language_model: SavedModel, first: SavedModel) -> None:
     if language_model.vocabularies.target.fingerprint != first.vocabularies.target.fingerprint:
         raise SavedError(
             f"{path}: its vocabulary is not the target vocabulary of {first.path}; train a "
-            "language model with that vocabulary, copied into its run before preparing the data"
+            f"language model with vocabulary: {{of: {first.path}}}"
         )

@@ -116,11 +116,14 @@ def cost(
       dragoman cost my.yaml --set model.d_ff=4096
     """
     from dragoman.models.cost import cost as count
+    from dragoman.parents import completed, parent_of
     from dragoman.recipe import read_experiment
 
-    experiment = read_experiment(config, settings)
-    pieces = experiment.vocabulary.size
-    found = count(experiment.model, pieces, pieces, source_length, target_length)
+    experiment = completed(read_experiment(config, settings))
+    source_pieces = target_pieces = experiment.vocabulary.size
+    if experiment.vocabulary.of is not None and (parent := parent_of(experiment)) is not None:
+        source_pieces, target_pieces = map(len, parent.vocabularies)
+    found = count(experiment.model, source_pieces, target_pieces, source_length, target_length)
     training = experiment.training
     # Batches contain padding up to their budget, so this is an upper bound.
     step = training.step_tokens

@@ -166,7 +166,7 @@ def _check_vocabularies(systems: Mapping[str, Sequence[Planned]]) -> None:
         if len({one.vocabularies.fingerprints for one in members}) > 1:
             raise ConfigError(
                 f"--ensemble {name}: its members have different vocabularies; give the recipes the "
-                "same text, vocabulary section and seed, or the runs one vocabulary.model"
+                "same text, vocabulary section and seed, or vocabulary: {of: RUN}"
             )
 
 

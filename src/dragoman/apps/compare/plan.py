@@ -20,6 +20,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import read_json, storage_errors, write_json
 from dragoman.experiment import Experiment, Prepared
 from dragoman.models.cost import Cost, cost
+from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import begin, is_run
 from dragoman.saved.model import CONFIG_FILE
@@ -114,6 +115,7 @@ def _plan(
     name: str, config: ExperimentConfig, output: Path, budget: Budget, prepare: Prepare
 ) -> Planned:
     run = output / name
+    config = completed(config)
     if budget != Budget():
         config = _limited(config, None)
     with begin(run):
@@ -165,7 +167,16 @@ def _as_decided(wanted: ExperimentConfig, present: ExperimentConfig) -> Experime
     start, begun = wanted.training.start_from, present.training.start_from
     if start is not None and start.digest is None and begun is not None:
         decided["start_from"] = start.model_copy(update={"digest": begun.digest})
-    return wanted.model_copy(update={"training": wanted.training.model_copy(update=decided)})
+    components = {
+        part: present.training.components.get(part, one) if one.digest is None else one
+        for part, one in wanted.training.components.items()
+    }
+    decided["components"] = components
+    vocabulary = wanted.vocabulary
+    if vocabulary.of is not None and vocabulary.digest is None:
+        vocabulary = vocabulary.model_copy(update={"digest": present.vocabulary.digest})
+    training = wanted.training.model_copy(update=decided)
+    return wanted.model_copy(update={"training": training, "vocabulary": vocabulary})
 
 
 def _steps(

@@ -8,6 +8,7 @@ from pathlib import Path
 from dragoman.apps.doctor import languages, machine, pieces, scores, text_checks
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.core.errors import DragomanError
+from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import check_usable
 
@@ -25,6 +26,11 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
         check_usable(run)
     except DragomanError as problem:
         yield error("run", str(problem))
+    try:
+        config = completed(config)
+    except DragomanError as problem:
+        yield error("model", str(problem))
+        return
     texts = text_checks.Texts()
     yield from text_checks.check_evaluation(config, texts)
     yield from scores.check_scores(config, texts)

@@ -12,13 +12,13 @@ from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.text_checks import SAMPLE_PAIRS, Texts
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.data.vocabularies import Parent, check_tags
+from dragoman.parents import check_parents
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
 from dragoman.text.extension import extend_vocabularies
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
 from dragoman.text.vocabulary_training import train_weighted_vocabularies
-from dragoman.training.warm_start import check_start, parent_vocabularies
 from dragoman.validation import too_long
 
 _SHOWN_CHARACTERS = 10
@@ -37,8 +37,7 @@ class Encoded:
 def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -> Iterator[Finding]:
     """Check that the vocabulary can be made, and covers dev and test."""
     try:
-        check_start(config.training.start_from, config.model)
-        parent = parent_vocabularies(config.training.start_from)
+        parent = check_parents(config)
         check_tags(config.full_vocabulary(), parent, config.parts_by_key())
     except (ConfigError, SavedError) as problem:
         yield error("start", str(problem))

@@ -49,6 +49,11 @@ class GuidedAlignmentConfig(ObjectiveConfig):
         """Models without attention over the source, or without that layer."""
         if not model.attention_layers:
             yield "guided_alignment needs attention over the source, which this model lacks"
+        elif model.components and set(model.components) == set(model.frozen_components):
+            yield (
+                "guided_alignment needs attention that learns, and here "
+                f"{' and '.join(model.components)} do not; set model.train: translation"
+            )
         elif self.layer is not None and self.layer > model.attention_layers:
             yield (
                 f"layer {self.layer}: this model has {model.attention_layers} layers with "

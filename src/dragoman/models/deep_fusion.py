@@ -1,0 +1,292 @@
+"""Deep fusion: a translation model whose output layer also reads a language model's hidden state.
+
+Gulcehre et al. 2015, "On Using Monolingual Corpora in Neural Machine Translation"
+(arXiv:1503.03535), section 4.2.  At each position, with the hidden vector ``s`` of the translation
+model and ``l`` of the language model,
+
+    g = sigmoid(v . l + b)
+    h = s + W_o relu(W_h [s; g l] + b_h) + b_o
+
+and ``h`` takes the place of ``s`` in the translation model's projection to the vocabulary.  The
+paper's hidden layer before the softmax is a maxout layer that its decoder has anyway.  The decoders
+here have none, so it is added to ``s``: with ``W_o`` zero, as at first, scores are those of the
+translation model alone.  ``b`` begins at -1, so that the gate is 0.27 at first (section 4.2.1).
+
+Which weights learn is ``train``: as in the paper, the output alone; or the translation model too,
+which may then learn from scratch what the language model does not know already, as in Sriram et al.
+2017, "Cold Fusion" (arXiv:1708.06426), whose gate has a value per dimension, reads both models and
+whose language model gives logits instead of a hidden state.
+
+This is the one family that is composed of others, which it only knows by their interface and
+therefore finds in the registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError, PydanticKnownError
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.models.interface import (
+    FamilyConfig,
+    Memory,
+    Part,
+    Side,
+    State,
+    TranslationModel,
+)
+from dragoman.models.layers.dropout import Dropout
+from dragoman.models.registry import COMPONENTS, FAMILIES, ComponentConfig, NamedModelConfig
+
+_FIRST_GATE_BIAS = -1.0
+
+
+class DeepFusionConfig(FamilyConfig):
+    """A translation model and a language model, joined before the output layer."""
+
+    components: ClassVar[tuple[str, ...]] = ("translation", "language_model")
+
+    family: Literal["deep_fusion"] = "deep_fusion"
+    """Which family of models this is."""
+    d_model: int = Field(512, ge=1)
+    """Width of the translation model; no need to set it."""
+    translation: ComponentConfig
+    """The translation model, of any family with a source: the model or run that it starts from, or
+    its family and sizes if it learns from scratch."""
+    language_model: ComponentConfig
+    """The language model, of any family without a source: a model or run. It does not learn."""
+    train: Literal["fusion", "translation"] = "fusion"
+    """What learns: the gate, the hidden layer that joins the two and the output projection, which
+    is then a matrix of its own (fusion, Gulcehre et al. 2015); or the whole translation model, too
+    (translation)."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout on the hidden layer that joins the two. Models that do not learn have none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_width(cls, values: Any) -> Any:
+        """The width is that of the translation model, which reports its own problems."""
+        if not isinstance(values, dict) or "d_model" in values:
+            return values
+        try:
+            translation = COMPONENTS.validate(values.get("translation"))
+        except (ValidationError, PydanticCustomError, PydanticKnownError):
+            return values
+        assert isinstance(translation, FamilyConfig)
+        return {**values, "d_model": translation.d_model}
+
+    def conflicts(self) -> Iterator[str]:
+        """Models of the wrong kind, and another width than theirs."""
+        if not self.translation.reads_source:
+            yield "translation: a model that reads no source; name a translation model"
+        named = isinstance(self.language_model, NamedModelConfig)
+        if self.language_model.reads_source and not named:
+            yield "language_model: a model that reads a source; name a language model"
+        if self.d_model != self.translation.d_model:
+            yield (
+                f"d_model: {self.d_model} is not the {self.translation.d_model} of translation; "
+                "leave it out"
+            )
+
+    @property
+    def frozen_components(self) -> tuple[str, ...]:
+        """The language model, and the translation model unless it learns."""
+        return self.components if self.train == "fusion" else ("language_model",)
+
+    @property
+    def needs_joint_vocabulary(self) -> bool:
+        """Whether the translation model does."""
+        return self.translation.needs_joint_vocabulary
+
+    @property
+    def attention_layers(self) -> int:
+        """Those of the translation model."""
+        return self.translation.attention_layers
+
+    @property
+    def position_limit(self) -> int | None:
+        """The lower one of the two models."""
+        limits = [self.translation.position_limit, self.language_model.position_limit]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+
+@dataclass(frozen=True)
+class DeepFusionMemory(Memory):
+    """The translation model's memory, and that of the language model, which knows no source."""
+
+    translation: Memory
+    language_model: Memory
+
+
+@dataclass(frozen=True)
+class DeepFusionState(State):
+    """The states of the two models."""
+
+    translation: State
+    language_model: State
+
+
+class Fusion(nn.Module):
+    """Joins the hidden vectors of two models through a gate; at first it returns the first ones.
+
+    Args:
+        width: of the first vectors, and of the result.
+        other: width of the second vectors.
+        dropout: on the hidden layer.
+    """
+
+    def __init__(self, width: int, other: int, dropout: float) -> None:
+        super().__init__()
+        self.gate = nn.Linear(other, 1)
+        self.hidden = nn.Linear(width + other, width)
+        self.output = nn.Linear(width, width)
+        self.dropout = Dropout(dropout)
+        nn.init.zeros_(self.gate.weight)
+        nn.init.constant_(self.gate.bias, _FIRST_GATE_BIAS)
+        nn.init.xavier_uniform_(self.hidden.weight)
+        for parameter in (self.hidden.bias, self.output.weight, self.output.bias):
+            nn.init.zeros_(parameter)
+
+    def forward(self, own: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+        """Join ``(..., width)`` and ``(..., other)``.
+
+        Returns:
+            ``(..., width)``; and the gates, between 0 and 1, ``(...)``.
+        """
+        gate = self.gate(other).sigmoid()  # (..., 1)
+        hidden = functional.relu(self.hidden(torch.cat([own, gate * other], dim=-1)))
+        return own + self.output(self.dropout(hidden)), gate.squeeze(-1)
+
+
+class DeepFusion(TranslationModel):
+    """A translation model that also reads the hidden state of a language model.
+
+    Raises:
+        ConfigError: the vocabularies do not fit one of the two models.
+    """
+
+    Config = DeepFusionConfig
+
+    def __init__(
+        self, config: DeepFusionConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.position_limit = config.position_limit
+        own, other = config.translation, config.language_model
+        self.translation = FAMILIES[own.family](own, source_vocabulary, target_vocabulary)
+        self.language_model = FAMILIES[other.family](other, target_vocabulary, target_vocabulary)
+        self.fusion = Fusion(own.d_model, other.d_model, config.dropout)
+        self.freeze(*config.frozen_components)
+        if config.train == "fusion":
+            _learn_output(self.translation)
+        self._gates: Tensor | None = None
+        self._gate_sums: Tensor | None = None
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> DeepFusionMemory:
+        """Read the source; see :meth:`TranslationModel.encode`.
+
+        The language model only counts sentences, for which one piece of each is enough.
+        """
+        memory = self.translation.encode(source, source_mask)
+        nothing = self.language_model.encode(source[:, :1], source_mask[:, :1])
+        return DeepFusionMemory(memory.hidden, memory.source_mask, memory, nothing)
+
+    def start(self, memory: Memory, beam: int = 1) -> DeepFusionState:
+        """Both models' states, for ``beam`` rows per sentence."""
+        assert isinstance(memory, DeepFusionMemory)
+        return DeepFusionState(
+            self.translation.start(memory.translation, beam),
+            self.language_model.start(memory.language_model, beam),
+        )
+
+    def decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, DeepFusionState]:
+        """Read further target positions; see :meth:`TranslationModel.decode`."""
+        assert isinstance(memory, DeepFusionMemory)
+        assert isinstance(state, DeepFusionState)
+        own, now = self.translation.decode(target, memory.translation, state.translation)
+        other, later = self.language_model.decode(
+            target, memory.language_model, state.language_model
+        )
+        return self._joined(own, other), DeepFusionState(now, later)
+
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Weights of the translation model; see :meth:`TranslationModel.decode_attending`."""
+        assert isinstance(memory, DeepFusionMemory)
+        own, weights = self.translation.decode_attending(target, memory.translation, layer)
+        nothing = memory.language_model
+        other, _ = self.language_model.decode(target, nothing, self.language_model.start(nothing))
+        return self._joined(own, other), weights
+
+    def _joined(self, own: Tensor, other: Tensor) -> Tensor:
+        hidden, gates = self.fusion(own, other)  # (rows, target, d_model) and (rows, target)
+        if self.training:
+            self._gates = gates.detach()
+        return hidden
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return self.translation.logits(hidden)
+
+    def has_attention(self) -> bool:
+        """Whether the translation model has."""
+        return self.translation.has_attention()
+
+    def part_of(self, name: str) -> Part:
+        """What the two models say of their weights; those that join them are the decoder's."""
+        component, _, rest = name.partition(".")
+        if component not in self.config.components:
+            return "decoder"
+        found: TranslationModel = getattr(self, component)
+        return found.part_of(rest)
+
+    def side_of(self, name: str) -> Side | None:
+        """What the two models say of their weights; see :meth:`TranslationModel.side_of`."""
+        component, _, rest = name.partition(".")
+        if component not in self.config.components:
+            return None
+        found: TranslationModel = getattr(self, component)
+        return found.side_of(rest)
+
+    def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
+        """That of the translation model; see :meth:`TranslationModel.auxiliary_loss`.
+
+        Only here is known which gates are of real positions.  They are added up on their device:
+        reading the values would stall a GPU at each step.
+        """
+        if self._gates is not None:
+            gates, self._gates = self._gates[target_mask].double(), None
+            sums = torch.stack([gates.sum(), gates.new_tensor(len(gates))])
+            self._gate_sums = sums if self._gate_sums is None else self._gate_sums + sums
+        return self.translation.auxiliary_loss(source_mask, target_mask)
+
+    def figures(self) -> dict[str, float]:
+        """The mean gate, and the translation model's; see :meth:`TranslationModel.figures`."""
+        sums, self._gate_sums = self._gate_sums, None
+        own = {} if sums is None else {"fusion_gate": (sums[0] / sums[1]).item()}
+        return own | self.translation.figures()
+
+
+def _learn_output(model: TranslationModel) -> None:
+    """Let the output projection of a frozen model learn, apart from embeddings that it shares."""
+    output = getattr(model, "output", None)
+    if not isinstance(output, nn.Module):
+        return
+    own = {id(parameter) for parameter in output.parameters()}
+    others = model.named_parameters(remove_duplicate=False)
+    shared = {id(p) for name, p in others if id(p) in own and not name.startswith("output.")}
+    for module in list(output.modules()):
+        for name, parameter in list(module.named_parameters(recurse=False)):
+            if id(parameter) in shared:
+                setattr(module, name, nn.Parameter(parameter.detach().clone()))
+    output.requires_grad_(True)

@@ -1,0 +1,155 @@
+"""The models that a model is composed of, where they are given as trained ones.
+
+A recipe names them by their paths in its section ``model``.  Their configurations take the place of
+the paths when a run begins, and ``training.components`` keeps the paths for their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import Field
+
+from dragoman.core.config import Config
+from dragoman.core.errors import SavedError
+from dragoman.models.interface import FamilyConfig, TranslationModel
+from dragoman.models.registry import NamedModelConfig
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.warm_start import StartConfig, check_start, digest_of, take_over
+
+
+class TakenComponent(Config):
+    """A trained model that another one is composed of."""
+
+    model: str
+    """A model, a finished run, or a checkpoint of a run."""
+    digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    """Digest of its weights, written to the run when training begins; from then on other weights
+    are refused. No need to set it."""
+
+    def as_start(self) -> StartConfig:
+        """All of its weights, for the component."""
+        return StartConfig(model=self.model, digest=self.digest)
+
+
+TakenComponents = Mapping[str, TakenComponent]
+"""Trained models by the field of the model that holds their configuration."""
+
+
+def named_components(model: FamilyConfig) -> dict[str, str]:
+    """Paths of the components whose configuration is yet to be read, by their field."""
+    components = {name: getattr(model, name) for name in model.components}
+    return {n: one.path for n, one in components.items() if isinstance(one, NamedModelConfig)}
+
+
+def described(path: str) -> dict[str, Any]:
+    """The values of the section ``model`` of a trained model.
+
+    Raises:
+        ConfigError: its configuration is damaged.
+        SavedError: there is no such model.
+    """
+    home = home_of(model_directory(Path(path)))
+    return read_config(home / CONFIG_FILE).model.model_dump(mode="json")
+
+
+def unfit_components(taken: TakenComponents, model: FamilyConfig) -> Iterator[str]:
+    """Components that do not exist, and those that need weights and have none.
+
+    Args:
+        taken: the trained models.
+        model: composed of them.
+    """
+    for name in taken.keys() - set(model.components):
+        yield f"components: {name} is no component of model.family: {model.family}; remove it"
+    for name in model.frozen_components:
+        if name not in taken and name not in named_components(model):
+            yield (
+                f"components: model.{name} does not learn, so it needs trained weights; write the "
+                f"path of a model or run there, as in {name}: runs/my"
+            )
+
+
+def check_components(
+    taken: TakenComponents, model: FamilyConfig, vocabularies: Vocabularies | None
+) -> None:
+    """Check before any work is done that components exist and fit.
+
+    Args:
+        taken: the trained models.
+        model: composed of them.
+        vocabularies: of the run, where they are known already.
+
+    Raises:
+        ConfigError: a component is another kind of model than the configuration says.
+        SavedError: it is missing or damaged, has another vocabulary, or is not the one that
+            training began with.
+    """
+    for name, component in taken.items():
+        check_start(component.as_start(), getattr(model, name), f"training.components.{name}")
+        if vocabularies is not None:
+            _check_vocabulary(component, getattr(model, name), vocabularies)
+
+
+def take_components(
+    taken: TakenComponents, model: TranslationModel, vocabularies: Vocabularies
+) -> None:
+    """Give the components of ``model`` the weights that :func:`check_components` has checked.
+
+    Args:
+        taken: the trained models.
+        model: composed of them, with fresh weights, in float32 on the CPU.
+        vocabularies: of the run.
+
+    Raises:
+        ConfigError: a weight has another shape, or the other model lacks it.
+        SavedError: a model is missing, damaged, has NaN or infinite weights or another vocabulary,
+            or is not the one that training began with.
+    """
+    for name, component in taken.items():
+        part = cast(TranslationModel, getattr(model, name))
+        key = f"training.components.{name}"
+        take_over(part, vocabularies, component.as_start(), key)
+
+
+def digests_of(taken: TakenComponents) -> dict[str, str]:
+    """Digests that identify the weights of the components.
+
+    Raises:
+        SavedError: one is missing, or not the one that training began with.
+    """
+    return {
+        name: digest_of(component.as_start(), f"training.components.{name}")
+        for name, component in taken.items()
+    }
+
+
+def story_of(taken: TakenComponents) -> str:
+    """A sentence for the model card, without the folders of this machine; empty without any."""
+    told = [
+        f"the {name.replace('_', ' ')} {Path(one.model).name} (weights {one.digest})"
+        for name, one in taken.items()
+    ]
+    return f"Training began with {' and '.join(told)}." if told else ""
+
+
+def _check_vocabulary(
+    component: TakenComponent, config: FamilyConfig, vocabularies: Vocabularies
+) -> None:
+    """Check that a component has the vocabularies of the run.
+
+    Raises:
+        SavedError: it has others.
+    """
+    own = Vocabularies.load(home_of(model_directory(Path(component.model))))
+    sides = ("source", "target") if config.reads_source else ("target",)
+    for side in sides:
+        if getattr(own, side).fingerprint != getattr(vocabularies, side).fingerprint:
+            raise SavedError(
+                f"{component.model}: its vocabulary is not the {side} vocabulary of this run; "
+                "train it with the same one, by vocabulary: {of: RUN}, or take it here by "
+                f"vocabulary: {{of: {component.model}}}"
+            )
