@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from dragoman.core.errors import SavedError
+from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
 from dragoman.revision import changed_keys, plain_values
+from dragoman.training.components import digests_of
 from dragoman.training.warm_start import digest_of
 
 _NOT_LEARNED_FROM = (
@@ -27,17 +28,22 @@ def changes(found: ExperimentConfig, wanted: ExperimentConfig) -> list[str]:
     """The keys in which a run differs from its recipe, other than those that change no weight.
 
     Files are the same if their names and those of their folders are, so that runs and corpora may
-    move.  A run that started from other weights than the model to start from has now differs in
-    ``training.start_from.digest``.
+    move.  A run that began with other weights than the models that it names have now differs in
+    their digests.
 
     Args:
         found: the configuration that the run has.
         wanted: that of its recipe.
+
+    Raises:
+        SavedError: a model from which training begins is missing or damaged.
     """
+    wanted = completed(wanted)  # as when the run began
     before, after = _plain(found), _plain(wanted)
     if after["training"]["precision"] == "auto":  # the run has decided
         after["training"]["precision"] = before["training"]["precision"]
-    _know_the_start(before, after, wanted)
+    _know_the_parents(before["training"], after["training"], wanted)
+    _fill_digests(before, after)
     return [
         key
         for key in changed_keys(before, after)
@@ -45,16 +51,31 @@ def changes(found: ExperimentConfig, wanted: ExperimentConfig) -> list[str]:
     ]
 
 
-def _know_the_start(
-    before: dict[str, Any], after: dict[str, Any], wanted: ExperimentConfig
+def _know_the_parents(
+    ran: dict[str, Any], training: dict[str, Any], wanted: ExperimentConfig
 ) -> None:
-    start, ran = after["training"]["start_from"], before["training"]["start_from"]
-    if wanted.training.start_from is None or start["digest"] is not None or ran is None:
-        return
-    try:
-        start["digest"] = digest_of(wanted.training.start_from)
-    except SavedError:  # moved away, so that nothing says otherwise
-        start["digest"] = ran["digest"]
+    """Know the models from which training begins by their weights as they are now, not by paths."""
+    if wanted.training.start_from is not None:
+        training["start_from"]["digest"] = digest_of(wanted.training.start_from)
+        _take_path(ran["start_from"], training["start_from"])
+    for name, digest in digests_of(wanted.training.components).items():
+        training["components"][name]["digest"] = digest
+        _take_path(ran["components"].get(name), training["components"][name])
+
+
+def _take_path(before: dict[str, Any] | None, after: dict[str, Any]) -> None:
+    if before is not None:
+        after["model"] = before["model"]
+
+
+def _fill_digests(before: Any, after: Any) -> None:
+    """Take over what a run has recorded of other models, which no recipe says."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key, value in after.items():
+            if key == "digest" and value is None:
+                after[key] = before.get(key)
+            else:
+                _fill_digests(before.get(key), value)
 
 
 def _plain(config: ExperimentConfig) -> dict[str, Any]:

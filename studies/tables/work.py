@@ -127,7 +127,10 @@ class Work:
             finally:
                 taken = self.runner.clock() - begun
                 place.add_seconds(name, taken)
-            if place.state(name) is not State.DONE:
+            state = place.state(name)
+            if state is State.CHANGED:
+                raise _changed(place, name)
+            if state is not State.DONE:
                 done = place.places[name] / place.table.stages[name].done
                 raise DataError(f"the command ended without writing {done}")
             self.tell(f"{name}: done in {duration(taken)}")
