@@ -61,6 +61,7 @@ class Work:
     failures: dict[str, str] = field(default_factory=dict)
     """Errors by stage or cell."""
     _busy: set[str] = field(default_factory=set)
+    _texts: dict[str, Text] = field(default_factory=dict)
 
     def carry_out(self, rows: Iterable[str], row_done: Callable[[], object]) -> None:
         """Make everything that these rows need, in their order.
@@ -82,8 +83,7 @@ class Work:
             if not self._make_stage(stage):
                 self.problems[cell.name] = self.failures.get(stage) or BUSY.format(stage)
                 return
-        if not is_translated(self.place, cell):
-            self._attempt(cell.name, lambda: self._translate(cell))
+        self._attempt(cell.name, lambda: self._translate(cell))
         if cell.name in self.failures:
             self.problems[cell.name] = self.failures[cell.name]
 
@@ -137,15 +137,23 @@ class Work:
 
     def _translate(self, cell: Cell) -> None:
         place, output = self.place, translations(self.place, cell)
+        text = self._text(cell.test)
+        if is_translated(place, cell):
+            return
         self.runner.check()
         with place.held(TRANSLATIONS, cell.name):
-            text = write_text(place, cell.test)
             wanted = _made_from(place, cell)
             arguments = translation_command(place, cell, text)
             self.tell(f"{cell.name}: {shell(arguments)}")
             seconds = self.runner.run(arguments, place.output / "logs" / f"{cell.name}.log")
             written = {"translations": content_digest(output), "seconds": round(seconds, 3)}
             write_json(place.record_file(TRANSLATIONS, cell.name), {**wanted, **written})
+
+    def _text(self, test: str) -> Text:
+        """A test as plain files, read from its corpus once."""
+        if test not in self._texts:
+            self._texts[test] = write_text(self.place, test)
+        return self._texts[test]
 
 
 def cells(place: Workplace, row: str) -> Iterator[Cell]:
