@@ -14,7 +14,6 @@ import yaml
 from click.testing import CliRunner
 from command_line import call, experiment, write_experiment
 
-from dragoman.apps.cli.main import main
 from dragoman.core.errors import DataError
 from dragoman.core.files import content_digest, write_json
 from dragoman.run_directory import claim
@@ -231,7 +230,7 @@ def test_another_command_is_noticed_and_so_is_another_model_before_it(
 
 def test_other_options_or_other_text_are_translated_again(copied: tuple[Path, Path]) -> None:
     folder, output = copied
-    rows: dict[str, Any] = json.loads(json.dumps(TABLE["sections"]))
+    rows: list[dict[str, Any]] = json.loads(json.dumps(TABLE["sections"]))
     rows[0]["rows"]["averaged"]["translate"]["news"] = "{mean} --beam 2"
     change(folder, sections=rows, tests__dev__transforms=[{"kind": "filter", "last_line": 4}])
     work = made(folder, output, ["single", "averaged"])
@@ -317,11 +316,3 @@ class TestCommand:
         unknown = CliRunner().invoke(tables, [*given, "--only", "second"])
         assert unknown.exit_code == 2
         assert "--only second: no such row; rows are broken-row, single" in unknown.output
-
-
-def test_the_program_that_runs_is_this_one() -> None:
-    """``python -m dragoman`` is what ``dragoman`` is."""
-    import dragoman.__main__ as module
-
-    assert module.main is main
-    assert CommandRunner(Interruption()).program[1:] == ("-m", "dragoman")
