@@ -12,6 +12,7 @@ from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.saved.model import SavedConfig, build_model, save_model
+from dragoman.text.examples import Direction
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
@@ -24,6 +25,7 @@ def save_tiny_model(
     *,
     seed: int = 1,
     tags: tuple[str, ...] = (),
+    directions: tuple[Direction, ...] = (),
     config: ModelConfig = TransformerConfig(  # noqa: B008 - it is frozen
         encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2
     ),
@@ -36,7 +38,7 @@ def save_tiny_model(
     torch.manual_seed(seed)
     model = build_model(config, vocabularies)
     weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
-    saved = SavedConfig(model=config, search={"extra_length": 3, **search})
+    saved = SavedConfig(model=config, directions=directions, search={"extra_length": 3, **search})
     save_model(directory, saved, vocabularies, weights)
     return directory
 

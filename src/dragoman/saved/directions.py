@@ -43,6 +43,28 @@ def tags_for(
     return tuple(tag for tag in order if tag in own or tag in tags)
 
 
+def check_source(config: SavedConfig, language: str) -> None:
+    """Check that a model has learned to translate from a language, into any other.
+
+    A direction need not have been trained: zero-shot translation is possible.  A model whose
+    source language has no name may translate from any.
+
+    Raises:
+        ConfigError: it has not; the message lists its directions.
+    """
+    if not config.model.reads_source:
+        raise ConfigError("a language model reads no source, so it translates from no language")
+    directions = [(one.source_language, one.target_language) for one in config.directions]
+    if not directions:  # an older Dragoman wrote it
+        directions = [(config.source_language, config.target_language)]
+    if any(source == language != target or source == "source" for source, target in directions):
+        return
+    there = dict.fromkeys(f"{source}-{target}" for source, target in directions)
+    raise ConfigError(
+        f"the model does not translate from {language}; directions there: {_listed(there)}"
+    )
+
+
 def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> tuple[str, ...]:
     """The tags that ask for ``language``; none if the model knows no other language."""
     trained = _into(config, language)

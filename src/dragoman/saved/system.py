@@ -26,6 +26,7 @@ from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.files import absolute, atomic_write
 
 EngineName = Literal["pytorch", "ctranslate2"]
+Weight = Annotated[float, Field(ge=1e-9, le=1e9)]
 
 
 class LanguageModelConfig(Config):
@@ -37,17 +38,50 @@ class LanguageModelConfig(Config):
     """Factor of its log-probabilities; 0 disables it."""
 
 
+class PivotConfig(Config):
+    """The first of two legs: each line is translated into a third language, the pivot.
+
+    The system's models then translate every hypothesis of this leg, and the best joint score wins
+    (Utiyama and Isahara 2007, "A Comparison of Pivot Methods for Phrase-Based Statistical Machine
+    Translation", section 2).
+    """
+
+    language: str
+    """The pivot language, such as `en`."""
+    models: tuple[Path, ...] | None = Field(None, min_length=1)
+    """Models that translate into the pivot language; by default those of the system, which then
+    must know both directions."""
+    weights: tuple[Weight, ...] | None = None
+    """Weights of `models`, as in the system."""
+    ensemble: Literal["linear", "log-linear"] = "linear"
+    """Kind of their ensemble, as in the system."""
+    language_model: LanguageModelConfig | None = None
+    """Language model of the pivot language; none by default."""
+    tags: tuple[str, ...] | None = None
+    """Further tags in front of each line; by default those of the system if the models are its
+    own, too, or else none."""
+    search: dict[str, Any] = Field(default_factory=dict)
+    """Settings of search, which override those saved with the first of the models."""
+    nbest: int = Field(4, ge=1, le=1000)
+    """Hypotheses that are translated on; the beam is at least as wide, unless `search` has one."""
+
+
 class TranslationSystem(Config):
     """Everything that decides how a line is translated."""
 
     models: tuple[Path, ...] = Field(min_length=1)
     """Directories of models, runs or checkpoints; several translate together, as an ensemble."""
-    weights: tuple[Annotated[float, Field(ge=1e-9, le=1e9)], ...] | None = None
+    weights: tuple[Weight, ...] | None = None
     """Weights of the models of an ensemble, in their order; by default, all are equal."""
     ensemble: Literal["linear", "log-linear"] = "linear"
     """Mean of the models' probabilities, or of their log-probabilities, normalised again."""
     language_model: LanguageModelConfig | None = None
     """Language model for shallow fusion; none by default."""
+    pivot: PivotConfig | None = None
+    """Third language to translate through; by default, models translate the lines themselves."""
+    source_language: str | None = None
+    """Language of the lines, such as `de`; only checked against what the first model was trained
+    to translate from."""
     target_language: str | None = None
     """Target language, such as `de`, of a model that was trained on several: its tags are put in
     front of each line."""
@@ -69,7 +103,17 @@ class TranslationSystem(Config):
     alone."""
 
     def conflicts(self) -> Iterator[str]:
-        """Weights that do not match the models, and settings that the engine does not support."""
+        """Settings that do not fit the models or the engine, and a pivot that leads nowhere."""
+        found = list(self._conflicts())
+        yield from found
+        if self.pivot is not None:
+            yield from self._pivot_conflicts(self.pivot)
+            for problem in self._first_leg(self.pivot)._conflicts():
+                if problem not in found:
+                    yield f"pivot: {problem}"
+
+    def _conflicts(self) -> Iterator[str]:
+        """Those of a system without a pivot."""
         if len(self.models) == 1:
             yield from self.unread("by one model", "weights", "ensemble")
         elif self.weights is not None and len(self.weights) != len(self.models):
@@ -95,10 +139,61 @@ class TranslationSystem(Config):
         if self.search.get("early_end") == "exact":
             yield "early_end exact needs engine pytorch; ctranslate2 ends by its own rule"
 
+    def _pivot_conflicts(self, pivot: PivotConfig) -> Iterator[str]:
+        """Languages that make no path of two legs."""
+        for name in ("source_language", "target_language"):
+            if pivot.language == getattr(self, name):
+                yield (
+                    f"pivot.language {pivot.language} is the {name.replace('_', ' ')} itself; "
+                    "choose a third language, or leave the pivot out"
+                )
+        if pivot.models is None:
+            for problem in pivot.unread("without models of its own", "weights", "ensemble"):
+                yield f"pivot.{problem}"
+            if self.target_language is None:
+                yield (
+                    "pivot: the same models translate into and from it, so name target_language "
+                    "(--to); or name the models of either leg (--then names those of the second)"
+                )
+
+    def legs(self) -> list[TranslationSystem]:
+        """What translates in turn: the system itself or, with a pivot, two without one."""
+        if self.pivot is None:
+            return [self]
+        onward = {"pivot": None, "source_language": self.pivot.language}
+        return [self._first_leg(self.pivot), self.model_copy(update=onward)]
+
+    def _first_leg(self, pivot: PivotConfig) -> TranslationSystem:
+        own = pivot if pivot.models is not None else self
+        tags = pivot.tags
+        if tags is None:
+            tags = () if pivot.models is not None else self.tags
+        return self.model_copy(
+            update={
+                "models": own.models,
+                "weights": own.weights,
+                "ensemble": own.ensemble,
+                "language_model": pivot.language_model,
+                "pivot": None,
+                "target_language": pivot.language,
+                "tags": tags,
+                "prefix": "",
+                "search": {**pivot.search, "nbest": pivot.nbest},
+            }
+        )
+
+    def searches_like(self, other: TranslationSystem) -> bool:
+        """Whether one engine can do the searches of both: they differ in settings and tags only."""
+        names = ("models", "weights", "ensemble", "language_model", "engine", "precision")
+        return all(getattr(self, n) == getattr(other, n) for n in (*names, "device", "workers"))
+
     def directories(self) -> list[Path]:
         """All directories that are needed to build it."""
-        fused = [] if self.language_model is None else [self.language_model.path]
-        return [*self.models, *fused]
+        needed = []
+        for leg in self.legs():
+            fused = [] if leg.language_model is None else [leg.language_model.path]
+            needed += [*leg.models, *fused]
+        return list(dict.fromkeys(needed))
 
     def plain(self) -> dict[str, Any]:
         """The values that differ from their defaults, as for YAML and JSON."""
@@ -151,4 +246,6 @@ def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict
         changed["models"] = [change(name) if isinstance(name, str) else name for name in models]
     if isinstance(fused, dict) and isinstance(fused.get("path"), str):
         changed["language_model"] = {**fused, "path": change(fused["path"])}
+    if isinstance(values.get("pivot"), dict):  # has paths by the same names
+        changed["pivot"] = _with_paths(values["pivot"], change)
     return changed

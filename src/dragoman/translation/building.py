@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast, get_args
 
 from dragoman.saved.model import model_directory
 from dragoman.translation.engine import Engine, TorchEngine
 from dragoman.translation.opening import OpenSystem
 from dragoman.translation.workers import WorkerEngine
+
+
+def build_engines(legs: Sequence[OpenSystem]) -> list[Engine]:
+    """An engine for each leg; legs that differ in settings and tags only share one.
+
+    Raises:
+        DragomanError: the errors of :func:`build_engine`; engines made before are closed.
+    """
+    engines: list[Engine] = []
+    try:
+        for leg in legs:
+            if engines and leg.system.searches_like(legs[0].system):
+                engines.append(engines[0])
+            else:
+                engines.append(build_engine(leg))
+    except BaseException:
+        for engine in engines:
+            engine.close()
+        raise
+    return engines
 
 
 def build_engine(opened: OpenSystem) -> Engine:

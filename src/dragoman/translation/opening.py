@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from dragoman.core.config import parse
 from dragoman.core.device import Precision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.directions import tags_for
+from dragoman.saved.directions import check_source, tags_for
 from dragoman.saved.model import SavedModel, load_for_search
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import (
@@ -39,26 +40,67 @@ class OpenSystem:
     scorer: Scorer
     tags: tuple[str, ...]
     """Those that are put in front of each line."""
+    loaded: Mapping[Path, SavedModel]
+    """Everything that is in memory, by its path."""
 
 
-def open_system(system: TranslationSystem, where: str = "search options") -> OpenSystem:
-    """Load the models of a system and combine them into one scorer.
+def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
+    """Open a system or, if it translates through a pivot, both of its legs; see ``open_system``.
+
+    A model that both legs use is loaded once.
+
+    Raises:
+        DragomanError: the errors of :func:`open_system`; also, with a pivot, a model that does not
+            translate into the pivot language or from it.
+    """
+    if system.pivot is None:
+        return [open_system(system, where)]
+    opened: list[OpenSystem] = []
+    places = ("pivot.search", where)
+    for leg, place in zip(system.legs(), places, strict=True):
+        try:
+            loaded = opened[0].loaded if opened else {}
+            opened.append(open_system(leg, place, loaded))
+        except ConfigError as error:
+            raise ConfigError(f"pivot {system.pivot.language}: {leg.models[0]}: {error}") from error
+    for one in opened:
+        if not one.models[0].reads_source:
+            raise ConfigError(
+                f"pivot: {one.system.models[0]} is a language model; name one that translates"
+            )
+    return opened
+
+
+def open_system(
+    system: TranslationSystem,
+    where: str = "search options",
+    loaded: Mapping[Path, SavedModel] | None = None,
+) -> OpenSystem:
+    """Load the models of a system without a pivot, and combine them into one scorer.
 
     Args:
         system: the description.
         where: what errors call its section ``search``.
+        loaded: models in memory already, by path, on the same device and in the same precision.
 
     Raises:
         SavedError: a model is missing or damaged, or the vocabularies differ.
-        ConfigError: a device that does not exist, an invalid search setting or weight, a target
-            language or tag that the first model does not know, or a language model where a
-            translation model is needed, or the other way round.
+        ConfigError: a device that does not exist, an invalid search setting or weight, a language
+            or tag that the first model does not know, or a language model where a translation model
+            is needed, or the other way round.
     """
     own = system.engine == "pytorch"
     # Another engine has its own weights; these only serve forced decoding and attention.
     device = find_device(system.device if own else "cpu")
     precision = decide_precision(cast("Precision", system.precision), device) if own else "float32"
-    first, *others = saved = [load_for_search(path, device, precision) for path in system.models]
+    held = dict(loaded or {})
+
+    def load(path: Path) -> SavedModel:
+        if path not in held:
+            held[path] = load_for_search(path, device, precision)
+        return held[path]
+
+    first, *others = saved = [load(path) for path in system.models]
     for other in others:
         _check_same_vocabularies(first, other)
     search = parse(SearchConfig, first.search, f"{first.path}: search")
@@ -70,7 +112,7 @@ def open_system(system: TranslationSystem, where: str = "search options") -> Ope
         if reason := unwritable(system.prefix, target.encode(system.prefix), target):
             raise ConfigError(reason)
     if system.language_model is not None:
-        language_model = load_for_search(system.language_model.path, device, precision)
+        language_model = load(system.language_model.path)
         _check_fits(language_model, first)
         if system.language_model.weight:
             opinion = ModelScorer(language_model.model)
@@ -79,11 +121,13 @@ def open_system(system: TranslationSystem, where: str = "search options") -> Ope
     if not own:  # its end is its own: the model's setting is not read, and a call's is checked
         search = changed_search(search, {"early_end": "quick"})
     search = changed_search(search, system.search, where)
+    if system.source_language is not None:
+        check_source(first.config, system.source_language)
     tags: tuple[str, ...] = ()
     if system.target_language is not None or system.tags:
         source = first.vocabularies.source
         tags = tags_for(first.config, source, system.target_language, system.tags)
-    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags)
+    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags, held)
 
 
 def build_scorer(

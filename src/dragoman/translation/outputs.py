@@ -31,6 +31,10 @@ class Translation:
     refused: str | None = None
     """Why the line was not translated: its number, how much too long it is, and what to do."""
 
+    pivot: str | None = None
+    """The text in the pivot language that this was translated from, if there is a pivot.  Then
+    ``score`` and ``log_probability`` are sums over both legs."""
+
 
 class Scored(NamedTuple):
     """How likely a given translation is."""

@@ -8,6 +8,7 @@ lines or their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig, score_targets
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
-from dragoman.translation.building import build_engine
+from dragoman.translation.building import build_engines
 from dragoman.translation.engine import Engine, TorchEngine, evaluating
-from dragoman.translation.opening import build_scorer, changed_search, open_system
+from dragoman.translation.opening import build_scorer, changed_search, open_legs
 from dragoman.translation.outputs import Attention, Scored, Translation
+from dragoman.translation.pivot import PivotStream
 from dragoman.translation.preparation import Preparation, check_prefix, numbered, with_tags
-from dragoman.translation.streaming import LineStream, group_by_length
+from dragoman.translation.streaming import Line, LineStream, group_by_length
 
 
 class Translator:
@@ -43,6 +45,8 @@ class Translator:
             models with equal weights.
         prefix: what translations begin with, unless a call gives another.
         tags: put in front of each source, such as ``<2de>``.
+        pivot: translates each line into a third language first; the ``nbest`` hypotheses of its
+            settings are then translated by ``models``.  It is closed with this translator.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -59,6 +63,7 @@ class Translator:
         scorer: Scorer | None = None,
         prefix: str = "",
         tags: Sequence[str] = (),
+        pivot: Translator | None = None,
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
@@ -66,7 +71,10 @@ class Translator:
         self._local = TorchEngine(scorer or own, models, vocabularies.target.tags)
         self._engine = engine or self._local
         self._prefix, self._tags = prefix, tuple(tags)
-        self._closed = False
+        self._pivot, self._closed = pivot, False
+        if pivot is not None:
+            _check_ranks(pivot.search)
+            _check_ranks(self.search)
 
     @classmethod
     def load(
@@ -80,7 +88,7 @@ class Translator:
             device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
             options: other values of :class:`~dragoman.saved.system.TranslationSystem`, such as
                 ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]``,
-                ``target_language="de"`` or
+                ``target_language="de"``, ``pivot={"language": "en"}`` or
                 ``language_model={"path": "models/lm", "weight": 0.2}``.
 
         Raises:
@@ -112,16 +120,28 @@ class Translator:
                 something that the engine cannot do.
             MissingExtraError: a package that the engine needs is not installed.
         """
-        opened = open_system(system, where)
-        return cls(
-            opened.models,
-            opened.vocabularies,
-            opened.search,
-            build_engine(opened),
-            scorer=opened.scorer,
-            prefix=system.prefix,
-            tags=opened.tags,
-        )
+        legs = open_legs(system, where)
+        engines = build_engines(legs)
+
+        def built(place: int, pivot: Translator | None = None) -> Translator:
+            opened = legs[place]
+            return cls(
+                opened.models,
+                opened.vocabularies,
+                opened.search,
+                engines[place],
+                scorer=opened.scorer,
+                prefix=opened.system.prefix,
+                tags=opened.tags,
+                pivot=pivot,
+            )
+
+        try:
+            return built(0) if len(legs) == 1 else built(1, built(0))
+        except BaseException:
+            for engine in engines:
+                engine.close()
+            raise
 
     def close(self) -> None:
         """End the processes of ``workers``; afterwards this can no longer translate or score.
@@ -131,6 +151,8 @@ class Translator:
         """
         self._closed = True
         self._engine.close()
+        if self._pivot is not None:
+            self._pivot.close()
 
     def __enter__(self) -> Translator:
         self._check_open()
@@ -234,18 +256,35 @@ class Translator:
         if progress is not None:
             check_function(progress, "progress")
         config = self.configure(**options)
-        positions = self._local.scorer.position_limit
-        prepare = Preparation(self.vocabularies, config, positions, self.reads_source, self._tags)
-        stream = LineStream(self._engine, config, prepare, self._read, progress or _nobody)
+        if self._pivot is None:
+            return self._while_open(self._run(given, progress or _nobody, config))
+        shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
+        stream = PivotStream(
+            partial(self._pivot._run, config=self._pivot.configure(**shared)),
+            partial(self._run, config=config),
+            config.nbest,
+            progress or _nobody,
+        )
         return self._while_open(stream.run(given))
 
+    def _run(
+        self, lines: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
+    ) -> Iterator[list[Translation]]:
+        """Translations by the models themselves, without a pivot."""
+        positions = self._local.scorer.position_limit
+        prepare = Preparation(self.vocabularies, config, positions, self.reads_source, self._tags)
+        return LineStream(self._engine, config, prepare, self._read, progress).run(lines)
+
     def configure(self, **options: Any) -> SearchConfig:
-        """The search settings of a call with these options.
+        """The search settings of a call with these options; with a pivot, of the second leg.
 
         Raises:
-            ConfigError: an option does not exist or is out of range.
+            ConfigError: an option does not exist or is out of range; or sampling through a pivot.
         """
-        return changed_search(self.search, options)
+        config = changed_search(self.search, options)
+        if self._pivot is not None:
+            _check_ranks(config)
+        return config
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
         """How likely each target is as the translation of its source (forced decoding).
@@ -255,13 +294,15 @@ class Translator:
             targets: the translations to score.
 
         Raises:
-            ConfigError: sources for a language model, or none for a translation model.
+            ConfigError: sources for a language model, or none for a translation model; or there is
+                a pivot.
             UsageError: either is a single string or contains anything but strings, or the
                 translator is closed.
             DataError: unequal numbers of lines, or a line longer than ``max_source_pieces`` or the
                 model's positions.
         """
         self._check_open()
+        self._check_direct("scores")
         if (sources is not None) != self.reads_source:
             raise ConfigError(
                 "this model translates: give sources too"
@@ -311,12 +352,14 @@ class Translator:
             target: its translation; the model's own if not given.
 
         Raises:
-            ConfigError: this is an ensemble, or a family without attention over the source.
+            ConfigError: this is an ensemble, a family without attention over the source, or there
+                is a pivot.
             DataError: an empty source; a source or target that is longer than
                 ``max_source_pieces`` or the model's positions.
             UsageError: either is not a string, or the translator is closed.
         """
         self._check_open()
+        self._check_direct("attention")
         if len(self.models) > 1:
             raise ConfigError("attention is shown for one model, not an ensemble; load only one")
         (model,) = self.models
@@ -346,6 +389,13 @@ class Translator:
         if self._closed:
             raise UsageError("this translator is closed; load it again to go on")
 
+    def _check_direct(self, wanted: str) -> None:
+        if self._pivot is not None:
+            raise ConfigError(
+                f"{wanted}: there is one for each of the two legs, not through a pivot; load the "
+                "models of a leg without pivot"
+            )
+
     def _best(self, translated: Iterable[list[Translation]]) -> Iterator[str]:
         for translations in translated:
             if (reason := translations[0].refused) is not None:
@@ -371,6 +421,15 @@ class Translator:
             hypothesis.log_probability,
             self.vocabularies.target.pieces(hypothesis.ids),
             hypothesis.ended,
+        )
+
+
+def _check_ranks(config: SearchConfig) -> None:
+    """Check that a search can be a leg: joint scores rank the hypotheses of both."""
+    if config.sampling is not None:
+        raise ConfigError(
+            "sampling: through a pivot the best joint score decides, and samples have none; leave "
+            "it out"
         )
 
 

@@ -58,6 +58,39 @@ _options = (
         help="Target language, such as de, for a model that was trained on several.",
     ),
     click.option(
+        "--from",
+        "source_language",
+        metavar="LANGUAGE",
+        help="Source language; refuse MODEL if it was not trained to translate from it.",
+    ),
+    click.option(
+        "--via",
+        metavar="LANGUAGE",
+        help="Translate into this third language first, and its hypotheses into that of --to.",
+    ),
+    click.option(
+        "--then",
+        "onward",
+        metavar="MODEL",
+        type=PATH,
+        multiple=True,
+        help="With --via: model that translates from that language; several form an ensemble.  "
+        "[default: MODEL]",
+    ),
+    click.option(
+        "--then-tag",
+        "onward_tags",
+        metavar="TAG",
+        multiple=True,
+        help="With --then: tag that its model knows; may be repeated.",
+    ),
+    click.option(
+        "--via-nbest",
+        metavar="N",
+        type=click.IntRange(1, 1000),
+        help="With --via: hypotheses in that language that are translated on.  [default: 4]",
+    ),
+    click.option(
         "--tag",
         "tags",
         metavar="TAG",
@@ -90,6 +123,7 @@ _VALUES = (
     "precision",
     "workers",
     "device",
+    "source_language",
     "target_language",
     "tags",
     "prefix",
@@ -143,6 +177,7 @@ def _described(
         raise click.UsageError("name at least one MODEL or --system FILE, but not both")
     values: dict[str, Any] = {"models": models} if file is None else read_values(file)
     values.update({name: options[name] for name in _VALUES if options[name] not in {None, ()}})
+    _lay_over_pivot(values, options)
     samples = options["sample"] or _has_sampling(values.get("search"))
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
@@ -155,6 +190,32 @@ def _described(
         flag = "--" + next(iter(search["sampling"])).replace("_", "-")
         raise ConfigError(f"{flag} needs --sample; add it, or leave out {flag}")
     return system
+
+
+def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any]) -> None:
+    """Override what leads through a third language.
+
+    With --then, MODEL translates into that language: its models, weights and tags are the pivot's.
+
+    Raises:
+        ConfigError: an option lacks another.
+    """
+    onward, via = options["onward"], options["via"]
+    if onward and options["system_file"] is not None:
+        raise ConfigError("--then names models, as --system FILE does; name them there, or here")
+    if options["onward_tags"] and not onward:
+        raise ConfigError("--then-tag needs models of their own; name them with --then")
+    for option, name in (("--then", "onward"), ("--via-nbest", "via_nbest")):
+        if options[name] and via is None and not values.get("pivot"):
+            raise ConfigError(f"{option} needs the language in between; name it with --via")
+    pivot = {"language": via, "nbest": options["via_nbest"]}
+    given = {name: value for name, value in pivot.items() if value is not None}
+    if onward:
+        for name in ("models", "weights", "tags"):
+            if name in values:
+                given[name] = values.pop(name)
+        values |= {"models": onward, "tags": options["onward_tags"]}
+    _lay_over(values, "pivot", given)
 
 
 def _has_sampling(search: object) -> bool:

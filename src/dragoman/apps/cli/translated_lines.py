@@ -54,13 +54,14 @@ def objects(sources: Remembered, translated: Iterable[list[Translation]]) -> Ite
 
 
 def _values(translation: Translation) -> dict[str, Any]:
-    return {
+    values = {
         "translation": translation.text,
         "score": translation.score,
         "log_probability": translation.log_probability,
         "pieces": translation.pieces,
         "ended": translation.ended,
     }
+    return values if translation.pivot is None else {**values, "pivot": translation.pivot}
 
 
 def formatted(

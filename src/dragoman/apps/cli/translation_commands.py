@@ -116,6 +116,8 @@ def translate(
       echo "one hundred euros" | dragoman translate runs/demo
       dragoman translate models/a models/b --input news.en --output news.de --beam 8
       dragoman translate runs/many --to de < input.txt
+      dragoman translate runs/many --from de --via en --to fr < input.txt
+      dragoman translate runs/de-en --via en --then runs/en-fr < input.txt
       dragoman translate models/a models/b --weight 0.7 --weight 0.3 < input.txt
       dragoman translate runs/demo --lm runs/lm --lm-weight 0.2 < input.txt
       dragoman translate runs/demo --nbest 5 < input.txt

@@ -1,0 +1,133 @@
+"""Translation through a third language, the pivot: n-best to n-best, the best joint score wins.
+
+Utiyama and Isahara (2007), "A Comparison of Pivot Methods for Phrase-Based Statistical Machine
+Translation", section 2 (sentence translation strategy): each of the n best hypotheses in the pivot
+language is translated into n hypotheses of the target language, and the sum of the scores of both
+legs ranks the pairs.  Johnson et al. (2017, arXiv:1611.04558), section 4.6, translate only the best
+one.  The legs are searches like any other, which know nothing of one another.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from dragoman.core.problems import shown
+from dragoman.translation.outputs import Translation
+from dragoman.translation.streaming import Line
+
+Leg = Callable[[Iterator[Line], Callable[[int], object]], Iterator[list[Translation]]]
+"""From lines to their translations, best first, with a function that is told of progress."""
+
+
+class PivotStream:
+    """Translates lines as they come, through hypotheses in the pivot language.
+
+    Args:
+        into: translates into the pivot language.
+        onward: translates from it.
+        nbest: maximum number of translations of a line.
+        progress: called with the number of lines translated so far.
+    """
+
+    def __init__(
+        self, into: Leg, onward: Leg, nbest: int, progress: Callable[[int], object]
+    ) -> None:
+        self._into, self._onward = into, onward
+        self._nbest, self._progress = nbest, progress
+        self._opened: deque[list[Translation]] = deque()  # hypotheses of lines, while at work
+        self._ends: deque[int] = deque()  # how many hypotheses there are up to each line's last
+        self._hypotheses = self._done = 0
+
+    def run(self, lines: Iterator[Line]) -> Iterator[list[Translation]]:
+        """The translations of each line, in order.
+
+        If reading ``lines`` fails, the lines before the failure are translated first.
+        """
+        found: list[list[Translation]] = []
+        for translations in self._onward(self._read(lines), self._tell):
+            found.append(translations)
+            if len(found) == len(self._opened[0]):
+                yield joined(self._opened.popleft(), found)[: self._nbest]
+                found = []
+
+    def _read(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """Hypotheses in the pivot language, at least one of each line, which may be empty.
+
+        Each keeps the number of its line, which errors report, and the prefix of its translation.
+        """
+        waiting: deque[Line] = deque()
+
+        def remembered() -> Iterator[Line]:
+            for line in lines:
+                waiting.append(line)
+                yield line._replace(prefix="")
+
+        for translations in self._into(remembered(), lambda _: None):
+            line, pivots = waiting.popleft(), distinct(translations)
+            self._hypotheses += len(pivots)
+            self._opened.append(pivots)
+            self._ends.append(self._hypotheses)
+            for pivot in pivots:
+                yield line._replace(text=pivot.text)
+
+    def _tell(self, hypotheses: int) -> None:
+        """Report the lines that are done when this many hypotheses are translated."""
+        before = self._done
+        while self._ends and self._ends[0] <= hypotheses:
+            self._ends.popleft()
+            self._done += 1
+        if self._done > before:
+            self._progress(self._done)
+
+
+def distinct(hypotheses: Sequence[Translation]) -> list[Translation]:
+    """Hypotheses without repeated texts, of which the first is the best; empty ones only if alone.
+
+    Pieces may spell a text in several ways.  An empty hypothesis has nothing to translate: its
+    translation would cost nothing, and win.
+    """
+    by_text: dict[str, Translation] = {}
+    for one in hypotheses:
+        by_text.setdefault(one.text, one)
+    return [one for one in by_text.values() if one.text.strip()] or [hypotheses[0]]
+
+
+def joined(
+    pivots: Sequence[Translation], found: Sequence[Sequence[Translation]]
+) -> list[Translation]:
+    """Translations of a line by their joint score, best first, each text once.
+
+    The joint score is the sum of the scores that the two searches rank by: log-probabilities, each
+    divided by its own length penalty.  Of pairs with the same translation the best one counts,
+    rather than their sum over pivots, since normalised scores are no probabilities.
+
+    Args:
+        pivots: hypotheses in the pivot language, or one refusal of the line.
+        found: translations of each of them, best first.
+
+    Returns:
+        At least one translation; a refusal if the line was refused, or all of its hypotheses.
+    """
+    if pivots[0].refused is not None:
+        return [pivots[0]]
+    best: dict[str, Translation] = {}
+    for pivot, translations in zip(pivots, found, strict=True):
+        for one in translations:
+            if one.refused is not None:
+                continue
+            pair = replace(
+                one,
+                score=pivot.score + one.score,
+                log_probability=pivot.log_probability + one.log_probability,
+                ended=pivot.ended and one.ended,
+                pivot=pivot.text,
+            )
+            if one.text not in best or pair.score > best[one.text].score:
+                best[one.text] = pair
+    if not best:
+        (refusal, *_), pivot = found[0], pivots[0]
+        reason = f"{refusal.refused}; this is its translation into the pivot language, "
+        return [replace(refusal, refused=f"{reason}{shown(pivot.text)}", pivot=pivot.text)]
+    return sorted(best.values(), key=lambda pair: (-pair.score, pair.text))
