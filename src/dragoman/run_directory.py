@@ -6,25 +6,20 @@ Reading a run, for example to translate with its model, needs no lock.
 
 from __future__ import annotations
 
-import json
-import logging
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dragoman.core.claims import claimed
 from dragoman.core.config import read_yaml
-from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.errors import ConfigError
 from dragoman.core.files import storage_errors, sweep
-from dragoman.core.locks import lock
 from dragoman.data.store import DATA_DIRECTORY, MANIFEST
 from dragoman.data.vocabularies import ORIGIN_FILE
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY, CONFIG_FILE, MODEL_DIRECTORY
 from dragoman.text.vocabulary import FILE_NAMES
 from dragoman.training.checkpoint import checkpoints
-
-log = logging.getLogger(__name__)
 
 MARKER = ".dragoman"
 _SHAREABLE = frozenset([*FILE_NAMES, ORIGIN_FILE])
@@ -105,42 +100,12 @@ def claim(run: Path) -> Iterator[None]:
     if key in _held or os.environ.get("RANK", "0") != "0":
         yield
         return
-    with storage_errors(run):
-        run.mkdir(parents=True, exist_ok=True)
-        # Written in place: after a replacement others would lock another file of the same name.
-        descriptor = os.open(run / MARKER, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        _lock(descriptor, run)
+    use = "this run; wait until it ends, or choose another directory with --run"
+    with claimed(run / MARKER, use):
         for folder in (run, run / CHECKPOINTS_DIRECTORY, run / MODEL_DIRECTORY):
             sweep(folder)
         _held.add(key)
-        yield
-    finally:
-        _held.discard(key)
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, run: Path) -> None:
-    try:
-        if not lock(descriptor):
-            log.warning(
-                "%s: its file system has no locks; make sure that no other process uses it",
-                run,
-            )
-    except BlockingIOError:
-        raise SavedError(
-            f"{run}: {_holder(descriptor)} is using this run; wait until it ends, or choose "
-            "another directory with --run"
-        ) from None
-    holder = {"process": os.getpid(), "host": socket.gethostname()}
-    with storage_errors(run):
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, (json.dumps(holder) + "\n").encode(), 0)
-
-
-def _holder(descriptor: int) -> str:
-    try:
-        found = json.loads(os.pread(descriptor, 4096, 0))
-        return f"process {int(found['process'])} on {found['host']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process"
+        try:
+            yield
+        finally:
+            _held.discard(key)

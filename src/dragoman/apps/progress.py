@@ -159,20 +159,30 @@ def _display(bar: Callable[[], Display], lines: Callable[[], Display]) -> Displa
 
 
 @contextmanager
-def counting(what: str, unit: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+def counting(
+    what: str, unit: str, total: int | None = None, start: int = 0
+) -> Iterator[Callable[[int], None]]:
     """Show how much of some work is done while the block lasts.
 
     Args:
         what: the work, such as ``translating``.
         unit: of the count, in the plural.
         total: how many there will be, if known.
+        start: how many were done before.
 
     Yields:
         A function to call with the number done so far.
     """
     shown = _display(
-        lambda: _Bar(desc=what, unit=f" {unit}", total=total, delay=_SOON_SECONDS, leave=False),
-        lambda: Lines(lambda count: f"{what}: {count} {unit}", total),
+        lambda: _Bar(
+            desc=what,
+            unit=f" {unit}",
+            total=total,
+            initial=start,
+            delay=_SOON_SECONDS,
+            leave=False,
+        ),
+        lambda: Lines(lambda count: f"{what}: {count} {unit}", total, start),
     )
     try:
         yield shown.show

@@ -172,6 +172,11 @@ class Translator:
         return self.models[0].reads_source
 
     @property
+    def tags(self) -> tuple[str, ...]:
+        """Those that are put in front of each source."""
+        return self._tags
+
+    @property
     def device(self) -> torch.device:
         """The device of the models."""
         return self._local.device

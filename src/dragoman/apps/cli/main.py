@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import click
 
 import dragoman
+from dragoman.apps.cli.backtranslation_command import backtranslate
 from dragoman.apps.cli.comparison_commands import compare
 from dragoman.apps.cli.convert_command import convert
 from dragoman.apps.cli.corpora_command import corpora
@@ -83,7 +84,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, show, cost, recipes, corpora),
+    *(compare, backtranslate, show, cost, recipes, corpora),
 ):
     commands.add_command(_command)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import Literal
 
-from dragoman.text.examples import Example
+from dragoman.text.examples import Direction, Example
 from dragoman.text.normalization import normalize
 from dragoman.text.transforms.interface import SharedTransform
+
+_OTHER_SIDES = {"source": "target", "target": "source", "both": "both"}
 
 
 class CaseConfig(SharedTransform):
@@ -24,6 +26,12 @@ class CaseConfig(SharedTransform):
     def uses_target(self) -> bool:
         """Unless only the source changes."""
         return self.sides != "source"
+
+    def reversed(self, direction: Direction) -> CaseConfig:
+        """The same case for the text that it always changes."""
+        if self.is_random:
+            return self
+        return self.model_copy(update={"sides": _OTHER_SIDES[self.sides]})
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with one or both sides in another case."""

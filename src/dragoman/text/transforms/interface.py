@@ -57,6 +57,17 @@ class TransformConfig(Config):
         """The direction that examples of ``direction`` always have afterwards."""
         return direction
 
+    def reversed(self, direction: Direction) -> TransformConfig:
+        """What corresponds to it for the same pairs with their sides exchanged.
+
+        What always changes the text of one language moves with it to the other side.  What draws
+        is noise for the model, and stays on the side where it is.
+
+        Args:
+            direction: that of its part, before the exchange.
+        """
+        return self
+
     @abstractmethod
     def __call__(self, example: Example, rng: Random) -> Example | None:
         """The changed example; None drops it.

@@ -13,6 +13,17 @@ from dragoman.text.tags import check_tags, language_tag
 from dragoman.text.transforms.interface import SharedTransform
 
 
+def reversed_tags(tags: tuple[str, ...], direction: Direction) -> tuple[str, ...]:
+    """The tags of a part whose sides are exchanged: that of its target language changes.
+
+    Args:
+        tags: such as ``<2de>`` and ``<ui>``.
+        direction: that of the part, before the exchange.
+    """
+    changed = {language_tag(direction.target_language): language_tag(direction.source_language)}
+    return tuple(changed.get(tag, tag) for tag in tags)
+
+
 class TagConfig(SharedTransform):
     """Puts tags in front of the source (Johnson et al. 2017, section 3)."""
 
@@ -41,6 +52,10 @@ class TagConfig(SharedTransform):
             return direction
         tags = (*direction.tags, *self.symbols(direction))
         return direction.model_copy(update={"tags": tags})
+
+    def reversed(self, direction: Direction) -> TagConfig:
+        """The same tags, of which one that names the target language names the other."""
+        return self.model_copy(update={"tags": reversed_tags(self.tags, direction)})
 
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with more tags."""

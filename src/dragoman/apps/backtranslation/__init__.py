@@ -1,0 +1,1 @@
+"""Back-translation: text without translations becomes training pairs, round after round."""

@@ -1,0 +1,288 @@
+"""The directory of a back-translation: what was asked for, and where everything is.
+
+``backtranslation.yaml`` has the settings, ``recipe.yaml`` the resolved recipe and
+``reverse-recipe.yaml`` that of the reverse model, so that the directory alone suffices to resume.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.apps.backtranslation.backtranslation_config import BackTranslationConfig
+from dragoman.apps.backtranslation.parts import check_tags_known, with_synthetic
+from dragoman.apps.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
+from dragoman.core.claims import claimed
+from dragoman.core.config import parse, read_yaml, to_yaml
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import atomic_write, storage_errors
+from dragoman.core.recipe_library import found_recipe
+from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.text.corpus import Direction
+
+SETTINGS_FILE, RECIPE_FILE = "backtranslation.yaml", "recipe.yaml"
+REVERSE_RECIPE_FILE = "reverse-recipe.yaml"
+TEXT_DIRECTORY, MODEL_LINK = "text", "model"
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True)
+class BackTranslationPlan:
+    """All that the work depends on."""
+
+    directory: Path
+    settings: BackTranslationConfig
+    recipe: ExperimentConfig
+    """Of the forward model."""
+    reverse_recipe: ExperimentConfig | None
+    """Of the reverse models; None if a given model is the only one that is needed."""
+
+    def round(self, number: int) -> Path:
+        """The directory of a round, from 1."""
+        return self.directory / f"round-{number}"
+
+    def forward(self, number: int) -> Path:
+        """The run of the forward model of a round."""
+        return self.round(number) / "forward"
+
+    def reverse(self, number: int) -> Path:
+        """The run of the reverse model of a round, or the given model."""
+        if number == 1 and self.settings.reverse_model is not None:
+            return self.settings.reverse_model
+        return self.round(number) / "reverse"
+
+    @property
+    def text(self) -> Path:
+        """The directory of the chosen lines."""
+        return self.directory / TEXT_DIRECTORY
+
+
+def is_begun(directory: Path) -> bool:
+    """Whether ``directory`` is that of a back-translation."""
+    return (directory / SETTINGS_FILE).is_file()
+
+
+@contextmanager
+def opened(
+    directory: Path, recipe: ExperimentConfig | None, given: Mapping[str, Any]
+) -> Iterator[BackTranslationPlan]:
+    """Begin in a new directory, or resume; locked for this process within the block.
+
+    Args:
+        directory: where all runs and texts are.
+        recipe: of the forward model; None to resume with the one that is there.
+        given: settings of :class:`BackTranslationConfig` by name, with absolute paths.
+
+    Raises:
+        ConfigError: the recipe cannot be back-translated; a setting is wrong, or contradicts those
+            with which the work began; or the directory holds something else.
+        SavedError: another process is using it; a file in it, or the reverse model, is missing or
+            damaged.
+        StorageError: the disk refuses.
+    """
+    if not is_begun(directory):
+        _check_empty(directory)
+    with claimed(directory / _LOCK, "it; wait until it ends, or choose another --run"):
+        if is_begun(directory):
+            plan = _read(directory)
+            yield _with_given(plan, recipe, given)
+            return
+        if recipe is None:
+            raise SavedError(f"{directory}: no back-translation here; give its recipe first")
+        yield _begin(directory, recipe, parse(BackTranslationConfig, dict(given), "backtranslate"))
+
+
+def _begin(
+    directory: Path, recipe: ExperimentConfig, settings: BackTranslationConfig
+) -> BackTranslationPlan:
+    direction = direction_of(recipe)
+    reverse: ExperimentConfig | None = None
+    if settings.reverse_model is not None:
+        check_reverse_model(settings.reverse_model, direction)
+    if settings.reverse_recipe is not None:
+        reverse = _read_reverse_recipe(settings.reverse_recipe, direction)
+    elif settings.reverse_model is None or settings.rounds > 1:
+        reverse = reversed_recipe(recipe)
+    plan = BackTranslationPlan(directory, settings, recipe, reverse)
+    _check_learners(plan)
+    return plan
+
+
+def _read(directory: Path) -> BackTranslationPlan:
+    """The plan of a directory in which the work has begun."""
+    file = directory / SETTINGS_FILE
+    settings = parse(BackTranslationConfig, read_yaml(file), file)
+    recipe = _read_config(directory / RECIPE_FILE)
+    reverse_file = directory / REVERSE_RECIPE_FILE
+    reverse = _read_config(reverse_file) if reverse_file.exists() else None
+    return BackTranslationPlan(directory, settings, recipe, reverse)
+
+
+def _with_given(
+    plan: BackTranslationPlan, recipe: ExperimentConfig | None, given: Mapping[str, Any]
+) -> BackTranslationPlan:
+    """The plan, possibly with more rounds.
+
+    Raises:
+        ConfigError: anything else differs.
+    """
+    directory, settings = plan.directory, plan.settings
+    instead = "choose another --run, or repeat the command as it was"
+    if recipe is not None and recipe != plan.recipe:
+        raise ConfigError(
+            f"{directory}: its recipe changed since the back-translation began; {instead}"
+        )
+    values = settings.model_dump()
+    wanted = parse(BackTranslationConfig, {**values, **given}, "backtranslate")
+    for name, value in wanted.model_dump().items():
+        if value != values[name] and not _may_change(plan, name, value):
+            raise ConfigError(
+                f"{directory}: began with {name} {values[name]}, not {value}; {instead}"
+            )
+    if wanted == settings:
+        return plan
+    reverse = plan.reverse_recipe
+    if reverse is None:
+        reverse = reversed_recipe(plan.recipe)
+    wider = BackTranslationPlan(directory, wanted, plan.recipe, reverse)
+    _check_learners(wider)
+    return wider
+
+
+def _check_learners(plan: BackTranslationPlan) -> None:
+    """Check before any work that all models can learn from synthetic pairs."""
+    learners = [plan.recipe]
+    if plan.settings.rounds > 1 and plan.reverse_recipe is not None:
+        learners.append(plan.reverse_recipe)
+    for one in learners:
+        check_tags_known(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
+
+
+def record(plan: BackTranslationPlan) -> None:
+    """Write what the directory needs to be resumed; from then on, settings are fixed.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    directory = plan.directory
+    if is_begun(directory) and _read(directory) == plan:
+        return
+    _write_config(directory / RECIPE_FILE, plan.recipe)
+    if plan.reverse_recipe is not None:
+        _write_config(directory / REVERSE_RECIPE_FILE, plan.reverse_recipe)
+    else:
+        (directory / REVERSE_RECIPE_FILE).unlink(missing_ok=True)
+    with atomic_write(directory / SETTINGS_FILE) as stream:  # last: with it, the work has begun
+        stream.write(to_yaml(plan.settings.model_dump(mode="json")))
+
+
+def _may_change(plan: BackTranslationPlan, name: str, value: Any) -> bool:
+    """Whether a setting may get this value: more rounds, and text that none has read yet."""
+    if name == "rounds":
+        return bool(value > plan.settings.rounds)
+    unread = not plan.round(2).exists()
+    return name == "monolingual_source" and plan.settings.rounds == 1 and unread
+
+
+def check_reverse_model(path: Path, direction: Direction) -> None:
+    """Refuse a model that does not translate in the opposite direction.
+
+    Args:
+        path: a finished run or model.
+        direction: that of the recipe.
+
+    Raises:
+        ConfigError: it has other directions, or samples.
+        SavedError: it is missing, unfinished or damaged.
+    """
+    config = read_config(home_of(model_directory(path)) / CONFIG_FILE)
+    wanted = direction.target_language, direction.source_language
+    found = [(one.source_language, one.target_language) for one in config.directions]
+    found = found or [(config.source_language, config.target_language)]
+    if not config.model.reads_source or wanted not in found:
+        names = ", ".join(dict.fromkeys("-".join(languages) for languages in found))
+        kind = names if config.model.reads_source else "nothing: it is a language model"
+        raise ConfigError(
+            f"--reverse {path}: translates {kind}; back-translation for {direction.name} needs "
+            f"{'-'.join(wanted)} (source_language and target_language of a recipe name them)"
+        )
+    if config.search.get("sampling"):
+        raise ConfigError(
+            f"--reverse {path}: its own search settings sample; give a model that searches, and "
+            "choose samples with --method"
+        )
+
+
+def _read_reverse_recipe(path: Path, direction: Direction) -> ExperimentConfig:
+    config = read_experiment(path)
+    found = direction_of(config)
+    if (found.target_language, found.source_language) != (
+        direction.source_language,
+        direction.target_language,
+    ):
+        raise ConfigError(
+            f"--reverse {path}: its direction is {found.name}, and that of the recipe "
+            f"{direction.name}; {INSTEAD}"
+        )
+    return config
+
+
+def reverse_settings(path: Path) -> dict[str, Path]:
+    """The setting that ``--reverse`` means: a directory is a model or run, a file a recipe.
+
+    Raises:
+        ConfigError: it does not exist.
+    """
+    if path.is_dir():
+        return {"reverse_model": path.absolute()}
+    file = found_recipe(path)
+    if not file.exists():
+        raise ConfigError(f"--reverse {path}: no such run, model or recipe")
+    return {"reverse_recipe": file.absolute()}
+
+
+def link_model(plan: BackTranslationPlan, run: Path) -> Path:
+    """Let ``model`` in the directory be the model of ``run``.
+
+    Returns:
+        What the user translates with: the directory, or ``run`` where links cannot be made.
+    """
+    link = plan.directory / MODEL_LINK
+    if link.exists() and not link.is_symlink():
+        return run
+    target = os.path.relpath(run / MODEL_LINK, plan.directory)
+    temporary = plan.directory / f".{MODEL_LINK}.link"
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(target)
+        os.replace(temporary, link)
+        return plan.directory
+    return run
+
+
+def _check_empty(directory: Path) -> None:
+    """Refuse a directory with other files than a failed first attempt leaves."""
+    with storage_errors(directory):
+        names = os.listdir(directory) if directory.exists() else []
+    ours = {RECIPE_FILE, REVERSE_RECIPE_FILE, TEXT_DIRECTORY}
+    strangers = [name for name in names if not name.startswith(".") and name not in ours]
+    if strangers:
+        raise ConfigError(
+            f"{directory}: holds {min(strangers)} and is no back-translation; choose a new or "
+            "empty directory with --run"
+        )
+
+
+def _write_config(path: Path, config: ExperimentConfig) -> None:
+    with atomic_write(path) as stream:
+        stream.write(to_yaml(json.loads(config.model_dump_json())))
+
+
+def _read_config(path: Path) -> ExperimentConfig:
+    return parse(ExperimentConfig, read_yaml(path), path)

@@ -1,0 +1,128 @@
+"""Synthetic pairs as one more part of a recipe's training text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from dragoman.apps.backtranslation.backtranslation_config import BackTranslationConfig
+from dragoman.apps.backtranslation.reversal import direction_of, real_parts
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
+from dragoman.parents import parent_of
+from dragoman.recipe import ExperimentConfig
+from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
+from dragoman.text.corpus import CorpusPart, kept_pairs
+from dragoman.text.tags import missing_tags
+from dragoman.text.transforms import Transform
+
+_COUNTED_AT_ONCE = 1000
+
+
+def with_synthetic(
+    recipe: ExperimentConfig, pairs: Path, settings: BackTranslationConfig
+) -> ExperimentConfig:
+    """The recipe with synthetic pairs beside its own; all else stays as it is.
+
+    What all real parts have in common, such as the tag of the target language, synthetic pairs have
+    too.
+
+    Args:
+        recipe: of the model that learns from them.
+        pairs: JSON lines with ``source`` and ``target``.
+        settings: tags and noise of synthetic sources, and how often real pairs are shown.
+
+    Raises:
+        ConfigError: they do not fit the recipe.
+    """
+    direction, real = direction_of(recipe), real_parts(recipe)
+    synthetic = CorpusPart(
+        path=str(pairs.absolute()),
+        source="source",
+        target="target",
+        source_language=direction.source_language,
+        target_language=direction.target_language,
+        tags=shared_tags(real),
+        transforms=(*shared_case(real), *settings.transforms()),
+    )
+    train = tuple(
+        part.model_copy(update={"weight": part.weight * settings.upsample})
+        if part.has_source
+        else part
+        for part in recipe.data.train
+    )
+    data = recipe.data.model_copy(update={"train": (*train, synthetic)})
+    values = {**json.loads(recipe.model_dump_json()), "data": json.loads(data.model_dump_json())}
+    return parse(ExperimentConfig, values, "the recipe with synthetic pairs")
+
+
+def check_tags_known(recipe: ExperimentConfig) -> None:
+    """Check that a vocabulary which is taken from another run has the tags of all training parts.
+
+    Raises:
+        ConfigError: it lacks one.
+        SavedError: that run is missing or damaged.
+    """
+    parent = parent_of(recipe)
+    if parent is None or parent.extended:
+        return
+    source = parent.vocabularies.source
+    used = (tag for part in recipe.train_parts() for tag in part.symbols())
+    if lacking := missing_tags(used, source.pieces(source.tags)):
+        raise ConfigError(
+            f"{parent.where}: its vocabulary, which is kept, has no tag {', '.join(lacking)}; "
+            "train it with vocabulary.tags, or leave out --tag and noise"
+        )
+
+
+def shared_tags(parts: Sequence[CorpusPart]) -> tuple[str, ...]:
+    """The tags that the sources of all parts always have."""
+    first, *others = [part.direction.tags for part in parts]
+    return tuple(tag for tag in first if all(tag in tags for tags in others))
+
+
+def shared_case(parts: Sequence[CorpusPart]) -> tuple[Transform, ...]:
+    """The changes of case that all parts always make."""
+    first, *others = [part.transforms for part in parts]
+    certain = (one for one in first if one.kind == "case" and not one.is_random)
+    return tuple(one for one in certain if all(one in transforms for transforms in others))
+
+
+def held_out(recipe: ExperimentConfig) -> frozenset[int]:
+    """Keys of the dev and test sets, whose text synthetic pairs must not have."""
+    sets = [*recipe.dev_sets().values(), *recipe.test_sets().values()]
+    return held_out_keys(
+        (pair for part in sets for pair in kept_pairs(part)),
+        either_side=recipe.has_opposite_directions,
+    )
+
+
+def synthetic_cleaning(recipe: ExperimentConfig) -> CleaningConfig:
+    """The recipe's cleaning, which here always drops duplicates and what is held out.
+
+    A recipe may keep a published training set as it is; more text is no part of that set.
+    """
+    return recipe.data.cleaning.model_copy(update={"keep_held_out": False, "drop_duplicates": True})
+
+
+def count_real_pairs(
+    recipe: ExperimentConfig, progress: Callable[[int], object] = lambda count: None
+) -> int:
+    """The real pairs that the recipe trains on, whatever their weights.
+
+    Args:
+        recipe: the recipe.
+        progress: called with the number counted so far.
+
+    Raises:
+        DataError: the text cannot be read.
+    """
+    keys, found = held_out(recipe), 0
+    for part in real_parts(recipe):
+        cleaned = clean_part(part, recipe.data.cleaning, CleaningReport(), held_out=keys)
+        for _ in cleaned:
+            found += 1
+            if found % _COUNTED_AT_ONCE == 0:
+                progress(found)
+    return found

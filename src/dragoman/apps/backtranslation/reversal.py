@@ -1,0 +1,155 @@
+"""A recipe for the opposite direction, by which the reverse model is trained."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
+from dragoman.evaluation.tokenizers import best_tokenizer
+from dragoman.recipe import ExperimentConfig
+from dragoman.text.corpus import CorpusPart, Direction, read_pairs
+from dragoman.text.scripts import script_shares
+from dragoman.text.transforms.tagging import reversed_tags
+
+INSTEAD = "name a run, a model or a recipe of the opposite direction with --reverse"
+
+
+def direction_of(config: ExperimentConfig) -> Direction:
+    """The one direction in which a recipe translates, without tags.
+
+    Parts without a source, such as copied text, do not count.
+
+    Raises:
+        ConfigError: it has none, or several.
+    """
+    if not config.model.reads_source:
+        raise ConfigError(
+            "a language model has no opposite direction; give the recipe of a translation model"
+        )
+    found = {
+        (one.source_language, one.target_language): None
+        for one in (part.direction for part in real_parts(config))
+    }
+    if not found:
+        raise ConfigError("data.train: no part has a source; back-translation needs real pairs")
+    if len(found) > 1:
+        names = ", ".join("-".join(languages) for languages in found)
+        raise ConfigError(
+            f"data.train: the recipe has several directions: {names}; back-translate one of them, "
+            "with a recipe that has only its parts (a model of several may be its --reverse)"
+        )
+    ((source, target),) = found
+    if source == target:
+        raise ConfigError(
+            f"source_language and target_language are both {source}; back-translation needs two"
+        )
+    return Direction(source_language=source, target_language=target)
+
+
+def real_parts(config: ExperimentConfig) -> list[CorpusPart]:
+    """The training parts that have both sides, with their languages."""
+    return [part for part in config.train_parts() if part.has_source]
+
+
+def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
+    """The same recipe with the sides of all text exchanged.
+
+    Parts without a source are left out: with their sides exchanged they would have no target.
+
+    Raises:
+        ConfigError: it cannot be turned round.
+        DataError: its dev text, which decides on the tokenizer of BLEU, cannot be read.
+    """
+    if config.training.start_from is not None:
+        raise ConfigError(
+            "training.start_from: its model translates in the direction of the recipe, so the "
+            f"opposite one cannot start from it; {INSTEAD}"
+        )
+    if config.model.components:
+        raise ConfigError(
+            f"model.family: {config.model.family} is composed of models of the recipe's own "
+            f"direction; {INSTEAD}"
+        )
+    for name, part in config.parts():
+        if part.alignments is not None:
+            raise ConfigError(
+                f"{name}.alignments link source to target words and are not turned round; {INSTEAD}"
+            )
+        if part.path is not None and part.file_format.sides is None and part.has_source:
+            raise ConfigError(
+                f"{name}: the sides of {part.file_format.name} files cannot be exchanged; convert "
+                f"it to TSV with 'dragoman convert', or {INSTEAD}"
+            )
+    values = json.loads(config.model_dump_json())
+    data = values["data"]
+    data["train"] = [_plain(reversed_part(part)) for part in real_parts(config)]
+    data["dev"] = _reversed_sets(config.data.dev, config)
+    data["test"] = _reversed_sets(config.data.test, config)
+    cleaning = data["cleaning"]
+    cleaning["source_scripts"], cleaning["target_scripts"] = (
+        cleaning["target_scripts"],
+        cleaning["source_scripts"],
+    )
+    languages = values["target_language"], values["source_language"]
+    values["source_language"], values["target_language"] = languages
+    values["vocabulary"]["tags"] = _reversed_vocabulary_tags(config)
+    values["vocabulary"]["digest"] = None  # of one that is taken; its sides may be exchanged, too
+    values["search"]["sampling"] = None  # how the model is validated and, by default, translates
+    values["evaluation"]["bleu_tokenize"] = _tokenizer(config)
+    return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
+
+
+def reversed_part(part: CorpusPart) -> CorpusPart:
+    """A part with its sides, languages and language tags exchanged."""
+    direction = Direction(
+        source_language=part.source_language or "source",
+        target_language=part.target_language or "target",
+    )
+    return part.model_copy(
+        update={
+            "source": part.target,
+            "target": part.source,
+            "source_language": part.target_language,
+            "target_language": part.source_language,
+            "tags": reversed_tags(part.tags, direction),
+            "transforms": tuple(one.reversed(direction) for one in part.transforms),
+        }
+    )
+
+
+def _reversed_sets(
+    sets: CorpusPart | dict[str, CorpusPart], config: ExperimentConfig
+) -> dict[str, Any]:
+    if isinstance(sets, CorpusPart):
+        resolved = sets.resolved(config.source_language, config.target_language)
+        return _plain(reversed_part(resolved))
+    return {name: _reversed_sets(part, config) for name, part in sets.items()}
+
+
+def _plain(part: CorpusPart) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(part.model_dump_json())
+    return values
+
+
+def _reversed_vocabulary_tags(config: ExperimentConfig) -> tuple[str, ...]:
+    direction = direction_of(config)
+    return tuple(dict.fromkeys(reversed_tags(config.vocabulary.tags, direction)))
+
+
+def _tokenizer(config: ExperimentConfig) -> str:
+    """The tokenizer of BLEU that suits what is now the target; tokenised text stays so."""
+    if config.evaluation.bleu_tokenize == "none" or "bleu" not in config.evaluation.metrics:
+        return config.evaluation.bleu_tokenize
+    sources = (pair.source for part in config.dev_sets().values() for pair in read_pairs(part))
+    return best_tokenizer(script_shares(_characters(sources)))
+
+
+def _characters(lines: Iterable[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for line in lines:
+        counts.update(line)
+    return counts

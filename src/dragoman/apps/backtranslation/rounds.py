@@ -1,0 +1,184 @@
+"""Carrying out a back-translation, round by round; what is finished is not done again.
+
+Sennrich et al. 2016 (arXiv:1511.06709) translate text in the target language back and train on it;
+Hoang et al. 2018 (Iterative Back-Translation for Neural Machine Translation) repeat it in both
+directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.apps.backtranslation.directory import BackTranslationPlan, link_model, record
+from dragoman.apps.backtranslation.filters import filter_pairs
+from dragoman.apps.backtranslation.monolingual import ChosenLines
+from dragoman.apps.backtranslation.parts import with_synthetic
+from dragoman.apps.backtranslation.reversal import direction_of
+from dragoman.apps.backtranslation.selection_reports import PairReport, read_report
+from dragoman.apps.backtranslation.texts import (
+    pairs_limit,
+    prepare_texts,
+    source_lines,
+    target_lines,
+)
+from dragoman.apps.progress import counting, tell
+from dragoman.apps.runs import train_run
+from dragoman.core.errors import InterruptedRunError
+from dragoman.experiment import Experiment
+from dragoman.recipe import ExperimentConfig
+from dragoman.run_directory import begin
+from dragoman.saved.model import CONFIG_FILE, has_model
+from dragoman.saved.system import TranslationSystem
+from dragoman.training.distributed import World
+from dragoman.translation.synthesis import SHARD_LINES, translate_corpus
+
+TRANSLATED, PAIRS_FILE = "translated", "pairs.jsonl.gz"
+
+
+@dataclass(frozen=True)
+class Round:
+    """A finished round."""
+
+    number: int
+    reverse: Path
+    """Run of the reverse model, or the given model."""
+    forward: Path
+    """Run of the forward model."""
+    synthetic: PairReport
+    """Of the pairs that the forward model learned from."""
+    reverse_synthetic: PairReport | None
+    """Of the pairs that the reverse model learned from; None if it learned from real ones alone."""
+
+
+@dataclass(frozen=True)
+class BackTranslation:
+    """A finished back-translation."""
+
+    plan: BackTranslationPlan
+    real_pairs: int
+    rounds: list[Round]
+    use: Path
+    """What the user translates with."""
+
+
+def carry_out(
+    plan: BackTranslationPlan, *, workers: int | None = None, shard_lines: int = SHARD_LINES
+) -> BackTranslation:
+    """Do what is left of all rounds.
+
+    Args:
+        plan: from :func:`~dragoman.apps.backtranslation.directory.opened`.
+        workers: processes that translate.
+        shard_lines: lines that are translated between two points from which to resume.
+
+    Raises:
+        InterruptedRunError: a signal came; the same command resumes.
+        DragomanError: as for training and translation.
+    """
+    real_pairs = prepare_texts(plan)
+    record(plan)  # only now, so that a mistake in the texts can be corrected
+    work = _Work(plan, pairs_limit(plan, real_pairs), workers, shard_lines)
+    rounds = []
+    for number in range(1, plan.settings.rounds + 1):
+        rounds.append(work.carry_out(number))
+        use = link_model(plan, rounds[-1].forward)
+    return BackTranslation(plan, real_pairs, rounds, use)
+
+
+class _Work:
+    """The steps of a round."""
+
+    def __init__(
+        self, plan: BackTranslationPlan, limit: int | None, workers: int | None, shard_lines: int
+    ) -> None:
+        self.plan, self._limit = plan, limit
+        self._workers, self._shard_lines = workers, shard_lines
+
+    def carry_out(self, number: int) -> Round:
+        """The reverse model, its translations, and the forward model that learns from them."""
+        plan = self.plan
+        of_reverse, learned = self._reverse(number)
+        folder = plan.round(number) / "synthetic"
+        report = self._synthesise(
+            of_reverse, target_lines(plan), plan.recipe, folder, turn=2 * number
+        )
+        recipe = with_synthetic(plan.recipe, folder / PAIRS_FILE, plan.settings)
+        self._train(plan.forward(number), recipe, f"round {number}: forward model")
+        return Round(number, of_reverse, plan.forward(number), report, learned)
+
+    def _reverse(self, number: int) -> tuple[Path, PairReport | None]:
+        """The reverse model of a round, and of which synthetic pairs it learned, if of any."""
+        plan, run = self.plan, self.plan.reverse(number)
+        label = f"round {number}: reverse model"
+        if number == 1:
+            if plan.settings.reverse_model is None:
+                assert plan.reverse_recipe is not None, "a plan has one or the other"
+                self._train(run, plan.reverse_recipe, label)
+            return run, None
+        recipe = plan.reverse_recipe
+        assert recipe is not None, "a plan of several rounds has one"
+        folder = plan.round(number) / "reverse-synthetic"
+        forward = plan.forward(number - 1)
+        report = self._synthesise(forward, source_lines(plan), recipe, folder, turn=2 * number - 1)
+        self._train(run, with_synthetic(recipe, folder / PAIRS_FILE, plan.settings), label)
+        return run, report
+
+    def _synthesise(
+        self,
+        model: Path,
+        lines: ChosenLines,
+        learner: ExperimentConfig,
+        folder: Path,
+        *,
+        turn: int,
+    ) -> PairReport:
+        """Translate lines into synthetic pairs for a recipe, and filter them."""
+        output = folder / PAIRS_FILE
+        if (report := read_report(output, PairReport)) is not None:
+            return report
+        settings = self.plan.settings
+        language = direction_of(learner).source_language
+        tell(f"{folder}: translating into {language} with {model}")
+        corpus = translate_corpus(
+            TranslationSystem(
+                models=(model,),
+                target_language=language,
+                search=settings.search(turn),
+                workers=self._workers,
+            ),
+            lines,
+            folder / TRANSLATED,
+            known="target",
+            shard_lines=self._shard_lines,
+            progress=_progress,
+        )
+        report = filter_pairs(
+            corpus.path, learner, output, drop_worst=settings.drop_worst, limit=self._limit
+        )
+        tell(f"{folder}: {report}")
+        return report
+
+    def _train(self, run: Path, recipe: ExperimentConfig, label: str) -> None:
+        """Train and score a run that is not finished."""
+        if has_model(run):
+            tell(f"{label}: already trained")
+            return
+        tell(f"{label}: training in {run}")
+        try:
+            with begin(run):
+                begun = (run / CONFIG_FILE).exists()
+                experiment = Experiment.open(run) if begun else Experiment.create(recipe, run)
+                train_run(experiment, World.join())
+        except InterruptedRunError as error:
+            stopped = InterruptedRunError(
+                f"{run}: stopped; everything is saved; repeat the command to continue"
+            )
+            stopped.exit_code = error.exit_code
+            raise stopped from error
+
+
+def _progress(done: int, total: int) -> AbstractContextManager[Callable[[int], object]]:
+    return counting("translating", "lines", total, done)

@@ -1,0 +1,78 @@
+"""What a back-translation gave: scores by round, beside those of real pairs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dragoman.apps.backtranslation.rounds import BackTranslation
+from dragoman.core.errors import SavedError
+from dragoman.saved.model import MODEL_DIRECTORY
+from dragoman.validation import Report, figures, read_scores
+
+BASELINE = "real pairs alone"
+
+
+def baseline_scores(run: Path) -> dict[str, Report]:
+    """The scores of a finished run of the recipe, without synthetic pairs.
+
+    Raises:
+        SavedError: it has none.
+    """
+    if not run.is_dir():
+        raise SavedError(f"--baseline {run}: no such run")
+    return read_scores(run)
+
+
+def to_json(found: BackTranslation, baseline: Mapping[str, Report] | None) -> dict[str, Any]:
+    """Everything as plain values, also the settings."""
+    plan = found.plan
+    return {
+        "directory": str(plan.directory),
+        "model": str(found.rounds[-1].forward / MODEL_DIRECTORY),
+        "settings": plan.settings.model_dump(mode="json"),
+        "real_pairs": found.real_pairs,
+        "baseline": None if baseline is None else dict(baseline),
+        "rounds": [
+            {
+                "round": one.number,
+                "reverse": str(one.reverse),
+                "forward": str(one.forward),
+                "synthetic": asdict(one.synthetic),
+                "reverse_synthetic": (
+                    None if one.reverse_synthetic is None else asdict(one.reverse_synthetic)
+                ),
+                "scores": read_scores(one.forward),
+            }
+            for one in found.rounds
+        ],
+    }
+
+
+def table(found: BackTranslation, baseline: Mapping[str, Report] | None) -> str:
+    """A line per set and metric, a column per round."""
+    columns = {} if baseline is None else {BASELINE: baseline}
+    columns |= {f"round {one.number}": read_scores(one.forward) for one in found.rounds}
+    rows = [["", "", *columns]]
+    last = read_scores(found.rounds[-1].forward)
+    for name, report in last.items():
+        for metric in figures(report):
+            cells = [_cell(scores, name, metric) for scores in columns.values()]
+            rows.append([name, metric, *cells])
+    counts = [f"{one.synthetic.kept:,}" for one in found.rounds]
+    rows.append(["", "synthetic pairs", *(["0"] if baseline is not None else []), *counts])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        labels = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
+        values = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        lines.append("  ".join([*labels, *values]).rstrip())
+    return "\n".join([f"{found.real_pairs:,} real pairs", "", *lines])
+
+
+def _cell(scores: Mapping[str, Report], name: str, metric: str) -> str:
+    """A figure; empty if these scores lack it."""
+    value = figures(scores[name]).get(metric) if name in scores else None
+    return "" if value is None else f"{value:.2f}"

@@ -1,0 +1,143 @@
+"""The texts of a back-translation, chosen before anything is trained: mistakes show at once.
+
+``text/`` has a copy of the chosen lines, so that a file that changes later changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+from dragoman.apps.backtranslation.directory import BackTranslationPlan, is_begun
+from dragoman.apps.backtranslation.monolingual import ChosenLines, choose_lines
+from dragoman.apps.backtranslation.parts import count_real_pairs
+from dragoman.apps.backtranslation.reversal import real_parts
+from dragoman.apps.backtranslation.selection_reports import TextReport, read_report
+from dragoman.apps.progress import counting, tell
+from dragoman.core.errors import DataError, SavedError
+from dragoman.core.files import atomic_directory, read_json, write_json
+from dragoman.recipe import ExperimentConfig
+from dragoman.text.corpus import Pair, read_lines, read_pairs
+
+_REAL_FILE = "real.json"
+_TARGET_FILE, _SOURCE_FILE = "target.jsonl.gz", "source.jsonl.gz"
+_FILES = frozenset([_REAL_FILE, _TARGET_FILE, _SOURCE_FILE, "target.json", "source.json"])
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a file as targets, to be read as often as necessary."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Of the text in its report."""
+        return self.path.name
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (Pair("", line, number) for number, line in enumerate(read_lines(self.path), 1))
+
+
+@dataclass(frozen=True)
+class _Targets:
+    """The targets of the real pairs of a recipe, numbered through all parts."""
+
+    recipe: ExperimentConfig
+    name: str = "real sources"
+
+    def __iter__(self) -> Iterator[Pair]:
+        pairs = (pair for part in real_parts(self.recipe) for pair in read_pairs(part))
+        return (pair._replace(source="", line=number) for number, pair in enumerate(pairs, 1))
+
+
+def prepare_texts(plan: BackTranslationPlan) -> int:
+    """Count the real pairs and choose the lines to translate, if that is not done.
+
+    Returns:
+        The number of real pairs.
+
+    Raises:
+        DataError: a text cannot be read, or nothing of it is fit.
+        SavedError: a file of an earlier call is damaged.
+        StorageError: the disk refuses.
+    """
+    if not is_begun(plan.directory):
+        with atomic_directory(plan.text, _FILES) as folder:
+            _count(plan, folder)
+            _choose(plan, folder)
+    elif plan.settings.rounds > 1:  # perhaps more than when the work began
+        _choose_source(plan, plan.text, _real_pairs(plan.text))
+    return _real_pairs(plan.text)
+
+
+def target_lines(plan: BackTranslationPlan) -> ChosenLines:
+    """The chosen lines in the target language, the same in all rounds."""
+    return ChosenLines(plan.text / _TARGET_FILE)
+
+
+def source_lines(plan: BackTranslationPlan) -> ChosenLines:
+    """The chosen lines in the source language, the same in all rounds from the second."""
+    return ChosenLines(plan.text / _SOURCE_FILE)
+
+
+def pairs_limit(plan: BackTranslationPlan, real_pairs: int) -> int | None:
+    """The maximum number of synthetic pairs; None for no limit."""
+    ratio = plan.settings.ratio
+    return None if ratio is None else max(1, int(ratio * real_pairs))
+
+
+def _count(plan: BackTranslationPlan, folder: Path) -> None:
+    with counting("counting", "real pairs") as count:
+        found = count_real_pairs(plan.recipe, count)
+    if not found:
+        raise DataError("data.train: cleaning leaves no real pair; back-translation needs some")
+    write_json(folder / _REAL_FILE, {"pairs": found})
+
+
+def _real_pairs(folder: Path) -> int:
+    file = folder / _REAL_FILE
+    try:
+        return int(read_json(file)["pairs"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise SavedError(f"{file}: missing or damaged; choose another --run") from error
+
+
+def _choose(plan: BackTranslationPlan, folder: Path) -> None:
+    text, real_pairs = _Lines(plan.settings.monolingual), _real_pairs(folder)
+    _choose_lines(plan, text, plan.recipe, folder / _TARGET_FILE, real_pairs)
+    if plan.settings.rounds > 1:
+        _choose_source(plan, folder, real_pairs)
+
+
+def _choose_source(plan: BackTranslationPlan, folder: Path, real_pairs: int) -> None:
+    """Choose the lines that are translated for the second round's reverse model."""
+    output = folder / _SOURCE_FILE
+    if read_report(output, TextReport) is not None:
+        return
+    assert plan.reverse_recipe is not None, "a plan of several rounds has one"
+    given = plan.settings.monolingual_source
+    if given is not None:
+        _choose_lines(plan, _Lines(given), plan.reverse_recipe, output, real_pairs)
+    else:
+        # The sources of the real pairs, translated anew, also help: data diversification (Nguyen et
+        # al. 2020, arXiv:1911.01986).
+        text = _Targets(plan.reverse_recipe)
+        _choose_lines(plan, text, plan.reverse_recipe, output, real_pairs)
+
+
+def _choose_lines(
+    plan: BackTranslationPlan,
+    text: _Lines | _Targets,
+    learner: ExperimentConfig,
+    output: Path,
+    real_pairs: int,
+) -> None:
+    limit = pairs_limit(plan, real_pairs)
+    if limit is not None:  # more, so that enough are left
+        limit = ceil(limit / (1 - plan.settings.drop_worst))
+    choice, seed = plan.settings.choice, plan.settings.seed
+    report = choose_lines(text, text.name, learner, output, limit=limit, choice=choice, seed=seed)
+    tell(str(report))

@@ -1,0 +1,255 @@
+"""The files of a synthetic corpus: finished shards, what they were made with, and the whole.
+
+While a corpus is made, its directory has ``origin.json`` and ``shards/``, in which shard n is the
+file ``n.jsonl.gz`` and its counts ``n.json``.  The counts are written last: with them, the shard
+is finished.  At the end the shards become one file, since gzip members may be concatenated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import IO, Any
+
+from dragoman.core.errors import ConfigError, DataError, SavedError
+from dragoman.core.files import (
+    atomic_write,
+    content_digest,
+    read_json,
+    storage_errors,
+    sweep,
+    write_json,
+)
+from dragoman.text.lines import write_text
+
+log = logging.getLogger(__name__)
+
+PAIRS_FILE = "pairs.jsonl.gz"
+ORIGIN_FILE = "origin.json"
+SHARDS_DIRECTORY = "shards"
+_OURS = frozenset([PAIRS_FILE, ORIGIN_FILE, SHARDS_DIRECTORY])
+
+
+@dataclass
+class Counts:
+    """What became of some lines."""
+
+    lines: int = 0
+    """Pairs."""
+    refused: int = 0
+    """Lines that are too long for the model."""
+    empty: int = 0
+    """Lines that are empty or whose translation is."""
+
+    def __add__(self, other: Counts) -> Counts:
+        sums = {
+            one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)
+        }
+        return Counts(**sums)
+
+
+class Shard:
+    """A shard that is being written."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self.counts = Counts()
+        self.first_refusal = ""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Write a pair."""
+        self._stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+        self.counts.lines += 1
+
+    def refuse(self, reason: str) -> None:
+        """Leave out a line that cannot be translated."""
+        self.first_refusal = self.first_refusal or reason
+        self.counts.refused += 1
+
+    def leave_empty(self) -> None:
+        """Leave out a line without text or without translation."""
+        self.counts.empty += 1
+
+
+class Shards:
+    """The directory of a synthetic corpus."""
+
+    def __init__(self, output: Path) -> None:
+        self.output = output
+        self.path = output / PAIRS_FILE
+        self.done = 0
+        """Lines of the input that are in finished shards."""
+        self._count = 0
+        self._found = Counts()
+        self._digests: list[str] = []
+
+    def check_usable(self) -> None:
+        """Refuse a directory with other files; hidden ones are ignored.
+
+        Raises:
+            ConfigError: there are some.
+        """
+        with storage_errors(self.output):
+            there = list(self.output.iterdir()) if self.output.exists() else []
+        names = {path.name for path in there if not path.name.startswith(".")}
+        if strangers := names - _OURS:
+            raise ConfigError(
+                f"{self.output}: holds {min(strangers)} and is no synthetic corpus; choose a new "
+                "or empty directory"
+            )
+
+    def begin(self, origin: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Find what an earlier call has finished, or begin.
+
+        Args:
+            origin: all that the corpus depends on.
+
+        Returns:
+            The origin of a corpus that is finished, with its counts; None if there is work left.
+
+        Raises:
+            ConfigError: the directory holds a corpus with another origin.
+            SavedError: a file is damaged.
+        """
+        sweep(self.output)
+        sweep(self.output / SHARDS_DIRECTORY)
+        file = self.output / ORIGIN_FILE
+        if not file.exists():
+            if self.path.exists():
+                raise ConfigError(
+                    f"{self.output}: holds {PAIRS_FILE} without {ORIGIN_FILE}, which says what it "
+                    "was made from; choose another directory, or remove that file"
+                )
+            write_json(file, origin)
+            return None
+        found = self._read(file)
+        made = found.pop("output", None)
+        if found != json.loads(json.dumps(origin)):
+            raise ConfigError(
+                f"{self.output}: was made with other settings ({_differing(found, origin)}; see "
+                f"{ORIGIN_FILE}); choose another directory, or remove this one to begin again"
+            )
+        if made is not None:
+            return self._finished(found, made)
+        self._find_shards()
+        return None
+
+    def _finished(self, origin: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+        if not self.path.is_file() or content_digest(self.path) != made.get("sha256"):
+            raise SavedError(
+                f"{self.path}: missing or altered; restore it, or remove {self.output} to "
+                "translate the text again"
+            )
+        self._remove_shards()
+        return {**origin, "output": made}
+
+    def _find_shards(self) -> None:
+        while (file := self._file(self._count, "json")).exists():
+            self._include(self._read(file), file)
+
+    def _include(self, record: Mapping[str, Any], file: Path) -> None:
+        """Count a finished shard."""
+        try:
+            self._found += Counts(**record["counts"])
+            self.done += int(record["input_lines"])
+            self._digests.append(record["sha256"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise SavedError(f"{file}: damaged; remove it to translate the shard again") from error
+        self._count += 1
+
+    @contextmanager
+    def next(self, input_lines: int) -> Iterator[Shard]:
+        """Write the next shard; it is finished when the block ends.
+
+        Args:
+            input_lines: lines of the input that it is made from.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+        path = self._file(self._count, "jsonl.gz")
+        with write_text(path) as stream:
+            shard = Shard(stream)
+            yield shard
+        if shard.counts.refused:
+            log.warning(
+                "%d of %d lines are left out, the first because %s",
+                *(shard.counts.refused, input_lines, shard.first_refusal),
+            )
+        record = {
+            "input_lines": input_lines,
+            "counts": asdict(shard.counts),
+            "sha256": content_digest(path),
+        }
+        file = self._file(self._count, "json")
+        write_json(file, record)
+        self._include(record, file)
+
+    def join(self, origin: Mapping[str, Any]) -> dict[str, Any]:
+        """Make one file of all shards.
+
+        Returns:
+            ``origin`` with the counts of the whole.
+
+        Raises:
+            DataError: no line has a translation.
+            SavedError: a shard is damaged.
+            StorageError: the disk refuses.
+        """
+        if not self._found.lines:
+            raise DataError(
+                f"{self.output}: none of the {self.done:,} lines has a translation "
+                f"({self._found.refused:,} too long, {self._found.empty:,} empty)"
+            )
+        whole = hashlib.sha256()
+        with atomic_write(self.path, "wb") as stream:
+            for number, digest in enumerate(self._digests):
+                content = self._content(number, digest)
+                whole.update(content)
+                stream.write(content)
+        made = {**asdict(self._found), "sha256": whole.hexdigest()}
+        finished = {**origin, "output": made}
+        write_json(self.output / ORIGIN_FILE, finished)
+        self._remove_shards()
+        return finished
+
+    def _content(self, number: int, digest: str) -> bytes:
+        """The bytes of a shard; a damaged one loses its counts, so that it is made again."""
+        path = self._file(number, "jsonl.gz")
+        content = path.read_bytes() if path.is_file() else b""
+        if hashlib.sha256(content).hexdigest() != digest:
+            for later in range(number, self._count):
+                self._file(later, "json").unlink(missing_ok=True)
+            raise SavedError(
+                f"{path}: altered since it was written; repeat the command to translate it again"
+            )
+        return content
+
+    def _file(self, number: int, suffix: str) -> Path:
+        return self.output / SHARDS_DIRECTORY / f"{number:06}.{suffix}"
+
+    def _remove_shards(self) -> None:
+        shutil.rmtree(self.output / SHARDS_DIRECTORY, ignore_errors=True)
+
+    def _read(self, file: Path) -> dict[str, Any]:
+        try:
+            found = read_json(file)
+        except (OSError, ValueError) as error:
+            raise SavedError(
+                f"{file}: damaged; remove {self.output} to translate the text again"
+            ) from error
+        if not isinstance(found, dict):
+            raise SavedError(f"{file}: damaged; remove {self.output} to translate the text again")
+        return found
+
+
+def _differing(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """The names of the values that differ."""
+    names = dict.fromkeys([*wanted, *found])
+    return ", ".join(name for name in names if found.get(name) != wanted.get(name))

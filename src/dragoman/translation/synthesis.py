@@ -1,0 +1,289 @@
+"""Synthetic corpora: text in one language and its machine translation, shard by shard.
+
+Where the given text is the target, this is back-translation (Sennrich et al. 2016,
+arXiv:1511.06709); where it is the source, sequence-level distillation (Kim & Rush 2016,
+arXiv:1606.07947).
+
+A finished shard is never translated again: a process that is killed loses at most one shard, and
+the same call resumes with the next.  Each shard is translated by itself, so that its batches, and
+with them every digit of its scores, are those of an uninterrupted call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from dragoman.core.claims import claimed
+from dragoman.core.device import decide_precision, find_device
+from dragoman.core.errors import ConfigError, DataError, UsageError
+from dragoman.core.files import content_digest
+from dragoman.evaluation.closest import Closest, Similarity
+from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
+from dragoman.saved.system import TranslationSystem
+from dragoman.search import SearchConfig
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.translation.outputs import Translation
+from dragoman.translation.shards import Counts, Shards
+from dragoman.translation.translator import Translator
+
+Known = Literal["source", "target"]
+"""The side that the given text is; its translation becomes the other."""
+
+Progress = Callable[[int, int], AbstractContextManager[Callable[[int], object]]]
+"""From the number of lines done before and that of all lines to a context manager, in which the
+function that it gives is called with the number done so far."""
+
+SHARD_LINES = 2000
+_LOCK = ".lock"
+_MODEL_DIGITS = 12
+# They decide where and how fast a line is translated, but not into what.
+_NOT_COMPARED = {"models", "device", "workers"}
+
+
+class GivenLine(NamedTuple):
+    """A line to translate."""
+
+    text: str
+    number: int
+    """Number in its file, from 1: sampling draws by it."""
+    reference: str = ""
+    """A translation by a person, for ``closest``; empty if there is none."""
+
+
+@dataclass(frozen=True)
+class GivenText:
+    """One side of a part of a corpus, as it is once the transforms that draw nothing have run.
+
+    Lines that its filters drop are left out; empty ones are not.
+    """
+
+    part: CorpusPart
+    side: Known
+
+    def __iter__(self) -> Iterator[GivenLine]:
+        example_of = self.part.example_maker()
+        for pair in read_pairs(self.part):
+            if (example := example_of(pair)) is None:
+                continue
+            if self.side == "source":
+                yield GivenLine(example.source, example.line, example.target)
+            else:
+                yield GivenLine(example.target, example.line, example.source)
+
+
+@dataclass(frozen=True)
+class SyntheticCorpus:
+    """A finished corpus: JSON lines with the keys ``source``, ``target`` and those of its origin.
+
+    A part of a corpus reads it as ``{path: ..., source: source, target: target}``.
+    """
+
+    path: Path
+    """The file ``pairs.jsonl.gz``."""
+    lines: int
+    """Pairs in it."""
+    refused: int
+    """Lines left out because they are too long for the model."""
+    empty: int
+    """Lines left out because they, or their translations, are empty."""
+    origin: Mapping[str, Any]
+    """All settings and digests, as in ``origin.json``."""
+
+
+def translate_corpus(
+    system: TranslationSystem,
+    text: Iterable[GivenLine],
+    output: Path,
+    *,
+    known: Known,
+    closest: Similarity | None = None,
+    shard_lines: int = SHARD_LINES,
+    progress: Progress = lambda done, total: nullcontext(lambda count: None),
+) -> SyntheticCorpus:
+    """Translate ``text`` into the corpus ``output``; the same call resumes what was interrupted.
+
+    Every line of ``output/pairs.jsonl.gz`` keeps its origin: ``source``, ``target``, ``line`` (of
+    the input, from 1), ``model`` (the first digits of the digests of the models), ``method`` (such
+    as "beam 5"), ``score`` and ``log_probability``.  ``output/origin.json`` has all settings and
+    the whole digests.  A finished corpus is returned as it is.
+
+    Args:
+        system: what translates.
+        text: the lines; they are read twice, so this is no iterator.
+        output: directory of the corpus.
+        known: which side ``text`` is.
+        closest: take, of the ``nbest`` translations of a line, not the one with the best score but
+            the one most similar to its reference.
+        shard_lines: lines per shard.
+        progress: shows how much is done.
+
+    Raises:
+        ConfigError: a setting that does not fit the models; or ``output`` holds a corpus that was
+            made with other settings, models or text, or something else.
+        DataError: the text cannot be read, or no line has a translation.
+        SavedError: a model is missing or damaged, a shard is damaged, or another process is using
+            ``output``.
+        StorageError: the disk refuses; what was finished before is kept.
+        UsageError: ``text`` is an iterator.
+    """
+    if iter(text) is text:
+        raise UsageError("text: expected lines that can be read twice, such as a list")
+    if shard_lines < 1:
+        raise UsageError(f"shard_lines: expected a positive number, found {shard_lines}")
+    choose = None if closest is None else Closest(closest)
+    system = _with_precision(system)
+    shards = Shards(output)
+    shards.check_usable()
+    total, digest = _measure(text)
+    use = "this directory; wait until it ends, or choose another one"
+    with claimed(output / _LOCK, use), Translator.of(system) as translator:
+        settings = _settings(system, translator, known, closest, shard_lines)
+        origin = {**settings, "input": {"lines": total, "sha256": digest}}
+        if (finished := shards.begin(origin)) is None:
+            row = _Rows(known, _models(origin), origin["method"], choose)
+            with progress(shards.done, total) as count:
+                for lines in _pieces(text, shard_lines, shards.done):
+                    _translate_shard(translator, lines, shards, row, count)
+            finished = shards.join(origin)
+        counts = {one.name: finished["output"][one.name] for one in fields(Counts)}
+        return SyntheticCorpus(shards.path, **counts, origin=finished)
+
+
+def _with_precision(system: TranslationSystem) -> TranslationSystem:
+    """``system`` with its precision decided: shards made elsewhere must not have another."""
+    if system.precision != "auto":
+        return system
+    decided = decide_precision("auto", find_device(system.device))
+    return system.model_copy(update={"precision": decided})
+
+
+def _measure(text: Iterable[GivenLine]) -> tuple[int, str]:
+    """The number of lines and a digest of all that their translations depend on."""
+    content, total = hashlib.sha256(), 0
+    for line in text:
+        content.update(json.dumps(line).encode() + b"\n")
+        total += 1
+    if not total:
+        raise DataError("no lines to translate: the text is empty, or its filters keep nothing")
+    return total, content.hexdigest()
+
+
+def _settings(
+    system: TranslationSystem,
+    translator: Translator,
+    known: Known,
+    closest: Similarity | None,
+    shard_lines: int,
+) -> dict[str, Any]:
+    """What the corpus depends on, apart from the text."""
+    fused = system.language_model
+    if closest is not None and translator.search.nbest == 1:
+        raise ConfigError("the closest of several translations needs nbest above 1")
+    described = {k: v for k, v in system.plain().items() if k not in {*_NOT_COMPARED, "search"}}
+    if fused is not None:
+        described["language_model"] = {"weight": fused.weight, "digest": _digest(fused.path)}
+    return {
+        "known": known,
+        "method": method_of(translator.search, closest),
+        "models": [_digest(path) for path in system.models],
+        "system": described,
+        "tags": list(translator.tags),
+        "search": translator.search.model_dump(mode="json"),
+        "shard_lines": shard_lines,
+    }
+
+
+def _digest(path: Path) -> str:
+    directory = model_directory(path)
+    found = weights_digest(directory)
+    # A model of an old release may lack a digest.
+    return content_digest(directory / WEIGHTS_FILE) if found == "None" else found
+
+
+def _models(origin: Mapping[str, Any]) -> str:
+    """The first digits of the digests of all models, and of the language model."""
+    fused = origin["system"].get("language_model")
+    digests = [*origin["models"], *([fused["digest"]] if fused else [])]
+    return "+".join(one[:_MODEL_DIGITS] for one in digests)
+
+
+def method_of(search: SearchConfig, closest: Similarity | None = None) -> str:
+    """How translations are found, in a few words, such as "sampling, top-k 10, seed 1"."""
+    drawn = search.sampling
+    if drawn is None:
+        words = ["greedy" if search.beam == 1 else f"beam {search.beam}"]
+    else:
+        words = ["sampling"]
+        words += [f"temperature {drawn.temperature:g}"] if drawn.temperature != 1 else []
+        words += [f"top-k {drawn.top_k}"] if drawn.top_k is not None else []
+        words += [f"top-p {drawn.top_p:g}"] if drawn.top_p != 1 else []
+        words.append(f"seed {drawn.seed}")
+    if closest is not None:
+        words.append(f"closest of {search.nbest} by {closest}")
+    return ", ".join(words)
+
+
+def _pieces(text: Iterable[GivenLine], shard_lines: int, done: int) -> Iterator[list[GivenLine]]:
+    """The lines of each shard after the first ``done`` lines."""
+    lines = islice(text, done, None)
+    while piece := list(islice(lines, shard_lines)):
+        yield piece
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Makes a row of the corpus from a line and its translations."""
+
+    known: Known
+    models: str
+    method: str
+    choose: Closest | None
+
+    def __call__(self, line: GivenLine, translations: list[Translation]) -> dict[str, Any]:
+        best = translations[0]
+        if self.choose is not None and line.reference:
+            best = translations[self.choose([one.text for one in translations], line.reference)]
+        given, made = line.text, best.text
+        source, target = (given, made) if self.known == "source" else (made, given)
+        return {
+            "source": source,
+            "target": target,
+            "line": line.number,
+            "model": self.models,
+            "method": self.method,
+            "score": best.score,
+            "log_probability": best.log_probability,
+        }
+
+
+def _translate_shard(
+    translator: Translator,
+    lines: list[GivenLine],
+    shards: Shards,
+    row: _Rows,
+    count: Callable[[int], object],
+) -> None:
+    """Translate some lines into the next shard."""
+    before = shards.done
+    found = translator.stream_nbest(
+        [line.text for line in lines],
+        numbers=[line.number - 1 for line in lines],
+        progress=lambda done: count(before + done),
+    )
+    with shards.next(len(lines)) as shard:
+        for line, translations in zip(lines, found, strict=True):
+            if translations[0].refused is not None:
+                shard.refuse(translations[0].refused)
+                continue
+            made = row(line, translations)
+            if made["source"].strip() and made["target"].strip():
+                shard.add(made)
+            else:
+                shard.leave_empty()

@@ -1,0 +1,25 @@
+"""The hypothesis that is most similar to a reference."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.evaluation.closest import Closest, Similarity
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf"])
+def test_the_most_similar_is_chosen(metric: Similarity) -> None:
+    hypotheses = ["a cat sat here", "the cat sat on a mat", "dogs bark", ""]
+    assert Closest(metric)(hypotheses, "the cat sat on the mat") == 1
+    assert Closest(metric)(hypotheses, "all dogs bark") == 2
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf"])
+def test_of_equals_the_first_is_chosen(metric: Similarity) -> None:
+    assert Closest(metric)(["x", "a b", "a b"], "a b") == 1
+    assert Closest(metric)(["x", "y"], "a b") == 0, "the one that the model likes best"
+
+
+def test_short_sentences_have_a_bleu() -> None:
+    """Without any n-gram of order 4, BLEU would be 0 for all and the choice arbitrary."""
+    assert Closest("bleu")(["quite wrong", "good morning"], "good morning") == 1

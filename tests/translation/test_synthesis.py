@@ -1,0 +1,328 @@
+"""A corpus is translated once, wherever its making was interrupted, and knows where it is from."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_model import TINY_LM, save_tiny_model
+
+from dragoman.core.claims import claimed
+from dragoman.core.errors import ConfigError, DataError, SavedError, StorageError, UsageError
+from dragoman.saved.system import LanguageModelConfig, TranslationSystem
+from dragoman.search import SearchConfig
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.transforms.filtering import FilterConfig
+from dragoman.translation.synthesis import (
+    GivenLine,
+    GivenText,
+    SyntheticCorpus,
+    method_of,
+    translate_corpus,
+)
+from dragoman.translation.translator import Translator
+
+SAMPLED = {"sampling": {"top_k": 5, "seed": 3}}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def lines(count: int = 23) -> list[GivenLine]:
+    rng = random.Random(count)
+    texts = (" ".join(rng.choices("abcde", k=rng.randint(1, 6))) for _ in range(count))
+    return [GivenLine(text, number) for number, text in enumerate(texts, 1)]
+
+
+def make(
+    model: Path, output: Path, text: Sequence[GivenLine] | None = None, **options: Any
+) -> SyntheticCorpus:
+    search = options.pop("search", {})
+    system = TranslationSystem(models=(model,), device="cpu", search=search)
+    options = {"known": "source", "shard_lines": 5, **options}
+    return translate_corpus(system, lines() if text is None else text, output, **options)
+
+
+def rows(corpus: SyntheticCorpus) -> list[dict[str, Any]]:
+    with gzip.open(corpus.path, "rt", encoding="utf-8") as stream:
+        return [json.loads(line) for line in stream]
+
+
+class Stops:
+    """Lines, of which the second reading ends at line ``stop``."""
+
+    def __init__(self, stop: int, kill: bool = False) -> None:
+        self.stop, self.kill, self.readings = stop, kill, 0
+
+    def __iter__(self) -> Iterator[GivenLine]:
+        self.readings += 1
+        for line in lines():
+            if self.readings == 2 and line.number == self.stop:
+                if self.kill:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                raise KeyboardInterrupt
+            yield line
+
+
+class TestTheCorpus:
+    def test_has_what_the_translator_says(self, model: Path, tmp_path: Path) -> None:
+        corpus = make(model, tmp_path / "made", search={"beam": 2})
+        with Translator.load(model, device="cpu") as translator:
+            expected = translator.translate([line.text for line in lines()], beam=2)
+        found = rows(corpus)
+        assert [row["target"] for row in found] == [text for text in expected if text.strip()]
+        assert (len(found), len(lines())) == (corpus.lines, corpus.lines + corpus.empty)
+        texts = {line.number: line.text for line in lines()}
+        assert all(texts[row["line"]] == row["source"] for row in found)
+
+    def test_is_read_like_any_other(self, model: Path, tmp_path: Path) -> None:
+        corpus = make(model, tmp_path / "made", known="target")
+        part = CorpusPart(path=str(corpus.path), source="source", target="target")
+        texts = {line.text for line in lines()}
+        pairs = list(read_pairs(part))
+        assert len(pairs) == corpus.lines > 15
+        assert {pair.target for pair in pairs} <= texts, "the given text is the target"
+
+    def test_keeps_the_origin_of_each_line(self, model: Path, tmp_path: Path) -> None:
+        corpus = make(model, tmp_path / "made", search={**SAMPLED})
+        (digest,) = corpus.origin["models"]
+        assert len(digest) == 64
+        for row in rows(corpus):
+            assert row["model"] == digest[:12]
+            assert row["method"] == "sampling, top-k 5, seed 3"
+            assert row["log_probability"] < 0
+            assert row["score"] < 0
+        saved = json.loads((tmp_path / "made" / "origin.json").read_text(encoding="utf-8"))
+        assert saved == corpus.origin
+        assert saved["input"]["lines"] == 23
+        assert saved["search"]["sampling"]["seed"] == 3
+
+    def test_names_all_models(self, model: Path, tmp_path: Path) -> None:
+        other = save_tiny_model(tmp_path / "other", seed=2)
+        fused = save_tiny_model(tmp_path / "lm", config=TINY_LM)
+        system = TranslationSystem(
+            models=(model, other),
+            device="cpu",
+            language_model=LanguageModelConfig(path=fused),
+        )
+        corpus = translate_corpus(system, lines(3), tmp_path / "made", known="source")
+        first, second = corpus.origin["models"]
+        third = corpus.origin["system"]["language_model"]["digest"]
+        assert len({first, second, third}) == 3
+        names = "+".join(one[:12] for one in (first, second, third))
+        assert rows(corpus)[0]["model"] == names
+
+    def test_leaves_out_and_counts(
+        self, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        text = [GivenLine("a b", 1), GivenLine("  ", 2), GivenLine("a " * 30, 4), *lines()[4:7]]
+        corpus = make(model, tmp_path / "made", text, search={"max_source_pieces": 20})
+        assert (corpus.refused, corpus.lines + corpus.empty) == (1, 5)
+        assert corpus.empty >= 1
+        assert not {2, 4} & {row["line"] for row in rows(corpus)}
+        assert "line 4: " in caplog.text
+
+    def test_may_take_the_closest_to_a_reference(self, model: Path, tmp_path: Path) -> None:
+        search = {"beam": 4, "nbest": 4}
+        with Translator.load(model, device="cpu") as translator:
+            several = translator.translate_nbest([line.text for line in lines()], **search)
+        # Each reference is the worst of the hypotheses, which the score alone would never choose.
+        text = [
+            line._replace(reference=found[-1].text)
+            for line, found in zip(lines(), several, strict=True)
+            if found[-1].text.strip()
+        ]
+        corpus = make(model, tmp_path / "made", text, search=search, closest="bleu")
+        assert [row["target"] for row in rows(corpus)] == [line.reference for line in text]
+        assert rows(corpus)[0]["method"] == "beam 4, closest of 4 by bleu"
+
+
+class TestResuming:
+    def test_a_killed_process(self, model: Path, tmp_path: Path) -> None:
+        """Sampled, too: the numbers of lines decide what is drawn, not where work resumed."""
+        script = (
+            "import sys; from pathlib import Path; from test_synthesis import *\n"
+            "make(Path(sys.argv[1]), Path(sys.argv[2]), Stops(13, kill=True), search=SAMPLED)"
+        )
+        command = [sys.executable, "-c", script, str(model), str(tmp_path / "killed")]
+        paths = [str(Path(__file__).parent), *sys.path]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        ended = subprocess.run(command, env=environment, check=False, capture_output=True)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        assert not (tmp_path / "killed" / "pairs.jsonl.gz").exists()
+        assert len(list((tmp_path / "killed" / "shards").glob("*.json"))) == 2
+        started: list[tuple[int, int]] = []
+        resumed = make(
+            model, tmp_path / "killed", search=SAMPLED, progress=lambda *at: told(started, at)
+        )
+        whole = make(model, tmp_path / "whole", search=SAMPLED)
+        assert started == [(10, 23)], "the first two shards are not translated again"
+        assert resumed.path.read_bytes() == whole.path.read_bytes()
+        assert resumed.origin == whole.origin
+
+    @pytest.mark.parametrize("stop", [5, 6])
+    def test_at_any_line(self, model: Path, tmp_path: Path, stop: int) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            make(model, tmp_path / "stopped", Stops(stop))  # type: ignore[arg-type]
+        resumed = make(model, tmp_path / "stopped")
+        assert resumed.path.read_bytes() == make(model, tmp_path / "whole").path.read_bytes()
+
+    def test_a_shard_without_its_counts_is_not_finished(self, model: Path, tmp_path: Path) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            make(model, tmp_path / "stopped", Stops(16))  # type: ignore[arg-type]
+        (tmp_path / "stopped" / "shards" / "000002.json").unlink()
+        resumed = make(model, tmp_path / "stopped")
+        assert resumed.path.read_bytes() == make(model, tmp_path / "whole").path.read_bytes()
+
+    def test_a_damaged_shard_is_made_again(self, model: Path, tmp_path: Path) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            make(model, tmp_path / "stopped", Stops(16))  # type: ignore[arg-type]
+        (tmp_path / "stopped" / "shards" / "000001.jsonl.gz").write_bytes(b"")
+        with pytest.raises(SavedError, match=r"000001.*repeat the command"):
+            make(model, tmp_path / "stopped")
+        resumed = make(model, tmp_path / "stopped")
+        assert resumed.path.read_bytes() == make(model, tmp_path / "whole").path.read_bytes()
+
+    def test_a_finished_corpus_is_not_made_again(self, model: Path, tmp_path: Path) -> None:
+        made = make(model, tmp_path / "made")
+        content, changed = made.path.read_bytes(), made.path.stat().st_mtime_ns
+        assert sorted(path.name for path in made.path.parent.iterdir()) == [
+            ".lock",
+            "origin.json",
+            "pairs.jsonl.gz",
+        ]
+        assert make(model, tmp_path / "made") == made
+        assert (made.path.read_bytes(), made.path.stat().st_mtime_ns) == (content, changed)
+
+    def test_a_model_may_move(self, model: Path, tmp_path: Path) -> None:
+        made = make(model, tmp_path / "made")
+        (tmp_path / "moved").symlink_to(model)
+        assert make(tmp_path / "moved", tmp_path / "made") == made
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "name"),
+        [
+            ({"search": {"beam": 3}}, "method, search"),
+            ({"search": {"length_penalty": 0.1}}, "search"),
+            ({"known": "target"}, "known"),
+            ({"shard_lines": 4}, "shard_lines"),
+            ({"text": lines(22)}, "input"),
+        ],
+    )
+    def test_other_settings(
+        self, model: Path, tmp_path: Path, options: dict[str, Any], name: str
+    ) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            make(model, tmp_path / "made", Stops(2))  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match=rf"other settings \({name}; see"):
+            make(model, tmp_path / "made", **options)
+
+    def test_another_model(self, model: Path, tmp_path: Path) -> None:
+        make(model, tmp_path / "made")
+        other = save_tiny_model(tmp_path / "other", seed=2)
+        with pytest.raises(ConfigError, match="models"):
+            make(other, tmp_path / "made")
+
+    def test_other_files(self, model: Path, tmp_path: Path) -> None:
+        (tmp_path / "thesis.tex").touch()
+        with pytest.raises(ConfigError, match=r"thesis\.tex"):
+            make(model, tmp_path)
+
+    def test_two_processes(self, model: Path, tmp_path: Path) -> None:
+        with (
+            claimed(tmp_path / ".lock", "it"),
+            pytest.raises(SavedError, match=f"process {os.getpid()} .*is using this directory"),
+        ):
+            make(model, tmp_path)
+
+    def test_an_altered_corpus(self, model: Path, tmp_path: Path) -> None:
+        made = make(model, tmp_path / "made")
+        made.path.write_bytes(b"")
+        with pytest.raises(SavedError, match="altered"):
+            make(model, tmp_path / "made")
+
+    def test_an_iterator(self, model: Path, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="twice"):
+            make(model, tmp_path, iter(lines()))  # type: ignore[arg-type]
+
+    def test_nothing_to_translate(self, model: Path, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="no lines"):
+            make(model, tmp_path / "none", [])
+        with pytest.raises(DataError, match=r"none of the 2 lines .*0 too long, 2 empty"):
+            make(model, tmp_path / "empty", [GivenLine("", 1), GivenLine(" ", 2)])
+
+    def test_one_hypothesis_is_no_choice(self, model: Path, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="nbest"):
+            make(model, tmp_path, closest="bleu")
+
+    def test_a_full_disk_keeps_what_is_finished(
+        self, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            make(model, tmp_path / "made", Stops(13))  # type: ignore[arg-type]
+
+        def full(descriptor: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("dragoman.core.files.os.fsync", full)
+            with pytest.raises(StorageError, match="the disk is full"):
+                make(model, tmp_path / "made")
+        assert len(list((tmp_path / "made" / "shards").iterdir())) == 4
+        resumed = make(model, tmp_path / "made")
+        assert resumed.path.read_bytes() == make(model, tmp_path / "whole").path.read_bytes()
+
+    def test_broken_text_before_anything_is_translated(self, model: Path, tmp_path: Path) -> None:
+        (tmp_path / "text.de").write_bytes(b"a b\n\xff\n")
+        text = GivenText(CorpusPart(target=str(tmp_path / "text.de")), "target")
+        with pytest.raises(DataError, match=r"text\.de:2: not UTF-8"):
+            make(model, tmp_path / "made", text)  # type: ignore[arg-type]
+        assert not (tmp_path / "made").exists()
+
+
+def test_the_lines_of_a_part_keep_their_numbers(tmp_path: Path) -> None:
+    (tmp_path / "text.en").write_text("a\nb c\n\nd e f\n", encoding="utf-8")
+    (tmp_path / "text.de").write_text("A\nB C\nC\n\n", encoding="utf-8")
+    part = CorpusPart(
+        source=str(tmp_path / "text.en"),
+        target=str(tmp_path / "text.de"),
+        transforms=(FilterConfig(first_line=2),),
+    )
+    expected = [GivenLine("b c", 2, "B C"), GivenLine("", 3, "C"), GivenLine("d e f", 4, "")]
+    assert list(GivenText(part, "source")) == expected
+    assert [line.text for line in GivenText(part, "target")] == ["B C", "C", ""]
+
+
+@pytest.mark.parametrize(
+    ("search", "name"),
+    [
+        ({"beam": 1}, "greedy"),
+        ({"beam": 5}, "beam 5"),
+        ({"sampling": {}}, "sampling, seed 1"),
+        (
+            {"sampling": {"temperature": 0.7, "top_p": 0.9, "seed": 4}},
+            "sampling, temperature 0.7, top-p 0.9, seed 4",
+        ),
+    ],
+)
+def test_methods_have_names(search: dict[str, Any], name: str) -> None:
+    assert method_of(SearchConfig(**search)) == name
+
+
+def told(started: list[tuple[int, int]], at: tuple[int, int]) -> AbstractContextManager[Any]:
+    started.append(at)
+    return nullcontext(lambda done: None)
