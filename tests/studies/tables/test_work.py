@@ -52,7 +52,7 @@ TABLE: dict[str, Any] = {
             "tests": ["news", "dev"],
             "baseline": "single",
             "rows": {
-                "broken-row": {"label": "Broken", "translate": {"dev": "{broken}"}},
+                "broken-row": {"label": "Broken", "translate": "{broken}"},
                 "single": {"label": "One", "translate": "{one} --beam 1", "published": "12.3"},
                 "averaged": {"label": "Mean", "translate": {"news": "{mean} --beam 1"}},
                 "known": {"label": "Elsewhere", "published": {"dev": "45.6 (A 2001)"}},
@@ -89,10 +89,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def made(folder: Path, output: Path, rows: Sequence[str] | None = None) -> Work:
+def made(
+    folder: Path, output: Path, rows: Sequence[str] | None = None, told: list[str] | None = None
+) -> Work:
     """Everything that the table lacks, made."""
     place = Workplace(read_table(folder / "table.yaml"), folder / "table.yaml", output)
-    work = Work(place, InThisProcess(Interruption()), lambda _: None)
+    work = Work(place, InThisProcess(Interruption()), told.append if told is not None else print)
     work.carry_out(rows or list(place.table.rows()), lambda: None)
     return work
 
@@ -143,7 +145,7 @@ def test_rows_need_their_stages_and_a_failure_ends_its_row_alone(finished: Work)
     ]
     assert list(finished.failures) == ["broken"]
     assert "neither a run with checkpoints, nor" in finished.failures["broken"]
-    assert list(finished.problems) == ["broken-row.dev"]
+    assert list(finished.problems) == ["broken-row.news", "broken-row.dev"]
 
 
 def test_the_table_says_what_was_found_and_what_not(copied: tuple[Path, Path]) -> None:
@@ -154,11 +156,11 @@ def test_the_table_says_what_was_found_and_what_not(copied: tuple[Path, Path]) -
     pretend(work, "averaged.news", references)
     write_result(work)
     page = (output / "table.md").read_text(encoding="utf-8")
-    assert "**3 of 4 figures are there**" in page
+    assert "**3 of 5 figures are there**" in page
     (section,) = json.loads((output / "table.json").read_text(encoding="utf-8"))["sections"]
     lines = {(line["row"], line["test"]): line for line in section["lines"]}
     assert list(lines) == [
-        *(("single", "news"), ("averaged", "news")),
+        *(("broken-row", "news"), ("single", "news"), ("averaged", "news")),
         *(("broken-row", "dev"), ("single", "dev"), ("known", "dev")),
     ]
     single, averaged = lines["single", "news"], lines["averaged", "news"]
@@ -257,8 +259,10 @@ def test_a_stage_that_somebody_else_makes_is_left_to_them(copied: tuple[Path, Pa
     folder, output = copied
     (output / "one/scores.json").unlink()
     place = Workplace(read_table(folder / "table.yaml"), folder / "table.yaml", output)
+    told: list[str] = []
     with place.held(STAGES, "one"):
-        work = made(folder, output, ["single", "averaged"])
+        work = made(folder, output, ["single", "averaged"], told)
+        assert told == ["one: another process is making it; going on with the rest"]
         assert not work.failures
         assert commands(work) == []
         assert work.problems["averaged.news"] == "another process is making one"
@@ -275,8 +279,8 @@ def test_it_stops_in_time_and_the_table_is_as_far_as_it_is(folder: Path, tmp_pat
         work.carry_out(["single"], lambda: None)
     write_result(work)
     page = (tmp_path / "out/table.md").read_text(encoding="utf-8")
-    assert "**0 of 4 figures are there**" in page
-    assert page.count("not yet run") == 4
+    assert "**0 of 5 figures are there**" in page
+    assert page.count("not yet run") == 5
 
 
 def test_a_test_without_text_is_an_error_of_its_rows(folder: Path, tmp_path: Path) -> None:
@@ -306,7 +310,7 @@ class TestCommand:
         given = [str(folder / "table.yaml"), "--output", str(output)]
         listed = CliRunner().invoke(tables, [*given, "--list"])
         assert listed.output.splitlines() == [
-            "broken-row  Broken: needs broken, the translation of dev",
+            "broken-row  Broken: needs broken, the translation of news, the translation of dev",
             "single      One: done",
             "averaged    Mean: done",
             "known       Elsewhere: published figures",
