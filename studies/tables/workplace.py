@@ -66,7 +66,7 @@ class Workplace:
         return {**stages, HERE: self.file.parent, CORPORA: corpora_folder()}
 
     def state(self, name: str) -> State:
-        """Whether a stage is done, and with what its file of the table says.
+        """How far a stage is, or that it was made by another recipe or command than the table's.
 
         Raises:
             ConfigError: its recipe cannot be read.
@@ -199,10 +199,11 @@ class Workplace:
                 lock(stream.fileno())
             except BlockingIOError:
                 raise BusyPlaceError(name) from None
-            place = self.places[name] if kind == STAGES else self.output
-            if is_run(place):
+            if kind == STAGES and is_run(self.places[name]):
                 try:
-                    with claim(place):  # whoever trains it without a table holds it, too
+                    with claim(
+                        self.places[name]
+                    ):  # whoever trains it without a table holds it, too
                         pass
                 except SavedError:
                     raise BusyPlaceError(name) from None
