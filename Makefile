@@ -8,6 +8,8 @@
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
 # make dist   builds what is published, checks it, installs it elsewhere and uses it
 # make bench  speed beside other toolkits, in an environment of their own; two hours
+# make results-multilingual  the tables of docs/results.md: trains, translates and scores what is
+# make results-monolingual   missing, row by row; MINUTES=60 stops after an hour, and the next call goes on
 
 PYTHON ?= python3
 VENV := .venv
@@ -27,6 +29,8 @@ ROUNDS := 2
 SAMPLE := 300
 SEED := 1
 JOBS := 2
+# How long to work on a table of results; until it is complete if empty.
+MINUTES :=
 
 # The rooms that tests/coverage_gate.py has floors for.
 COVERED := data models search text training
@@ -35,6 +39,7 @@ COVERED := data models search text training
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
 .PHONY: demo test corpus test-kernels check coverage mutants dist bench format clean
+.PHONY: results-multilingual results-monolingual
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -69,6 +74,9 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py growth
 	$(BIN)/python benchmarks/bench.py data
 	$(BIN)/python benchmarks/bench.py curve
+
+results-multilingual results-monolingual: results-%: $(VENV)/studies
+	$(BIN)/python -m studies.tables recipes/$*/table.yaml --output runs/$* $(MINUTES:%=--minutes %)
 
 # Its environment is a new one outside of the working tree, where nothing but the wheel is found.
 dist: $(VENV)/dist

@@ -20,6 +20,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart
+from studies.tables.plan import TableConfig
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -103,6 +104,8 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
             parse(CorpusPart, values, page)
         elif "models" in values:
             parse(TranslationSystem, values, page)
+        elif "sections" in values:
+            parse(TableConfig, values, page)
         else:
             parse(ExperimentConfig, {**MINIMAL, **values}, page)
 

@@ -59,6 +59,7 @@ from dragoman.training.components import (
     take_components,
 )
 from dragoman.training.distributed import World
+from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.observers import MetricsFile, Observer
 from dragoman.training.tasks import Stream, Task
 from dragoman.training.trainer import Trainer
@@ -377,6 +378,10 @@ class Experiment:
         if prepared.alignments is not None:
             stream = AlignedBatches(pairs, prepared.alignments, prepared.vocabularies)
         objective = training.objective.build(training.label_smoothing, self.config.model)
+        parts = self.config.train_parts()
+        without_source = frozenset(n for n, part in enumerate(parts) if part.cuts_off_source)
+        if without_source:
+            objective = SourceCutOff(objective, without_source)
         return [Task("translation", stream, objective)]
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:

@@ -137,6 +137,7 @@ class ExperimentConfig(Config):
                     "one of them here"
                 )
         yield from self._unread_alignments()
+        yield from self._cut_off_while_sending()
         yield from self._sides_that_do_not_fit()
         yield from self._languages_that_do_not_fit()
 
@@ -155,6 +156,15 @@ class ExperimentConfig(Config):
                     f"{name}.alignments are read in training by objective: {{kind: "
                     "guided_alignment}; remove them"
                 )
+
+    def _cut_off_while_sending(self) -> Iterator[str]:
+        """Gradients sent in a backward pass that may not be the last of its batch."""
+        cut_off = [name for name, part in self.parts() if _is_train(name) and part.cuts_off_source]
+        if cut_off and self.training.send_gradients == "during":
+            yield (
+                f"{cut_off[0]}: dummy_source with cut_off learns from a batch in two passes, and "
+                "training.send_gradients: during needs a single one; set it to after"
+            )
 
     @property
     def _uses_vocabulary_of_another(self) -> bool:

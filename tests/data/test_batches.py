@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -322,3 +323,25 @@ def test_padding_on_multi30k_is_under_five_percent(store_of: Callable[..., Store
             positions += batch.source.numel() + batch.target_output.numel()
             tokens += int(batch.source_mask.sum()) + batch.target_tokens
         assert 1 - tokens / positions < 0.05, batch_tokens
+
+
+@given(st.lists(st.tuples(sentence, sentence), min_size=1, max_size=9), st.data())
+def test_selected_pairs_are_a_batch_of_their_own(pairs: Pairs, data: st.DataObject) -> None:
+    """Without the padding that only others need, with their own rows, parts and links."""
+    batch = make_batch([source for source, _ in pairs], [target for _, target in pairs])
+    links = (batch.target_output % 3 == 0)[:, :, None] & (batch.source % 3 == 0)[:, None, :]
+    batch = replace(batch, parts=batch.rows * 10, alignments=links)
+    numbers = data.draw(st.lists(st.sampled_from(range(len(pairs))), min_size=1, unique=True))
+    selected = batch.select(torch.tensor(numbers))
+    alone = make_batch([pairs[n][0] for n in numbers], [pairs[n][1] for n in numbers])
+    assert equal(replace(selected, rows=alone.rows), alone)
+    assert selected.target_tokens == alone.target_tokens
+    assert selected.rows.tolist() == numbers
+    assert selected.parts is not None
+    assert selected.parts.tolist() == [10 * number for number in numbers]
+    narrow = links[numbers, : alone.target_output.shape[1], : alone.source.shape[1]]
+    if narrow.any():
+        assert selected.alignments is not None
+        assert torch.equal(selected.alignments, narrow)
+    else:
+        assert selected.alignments is None

@@ -270,3 +270,16 @@ class TestAPart:
             "b.tsv",
         ]
         assert part_labels([both[0], both[0]]) == ["train.tsv en-de (1)", "train.tsv en-de (2)"]
+
+
+def test_cutting_off_a_source_changes_no_text() -> None:
+    """So a corpus that is prepared with one setting serves the other, as in older releases."""
+    plain, cut_off = DummySourceConfig(), DummySourceConfig(cut_off=True)
+    assert plain.text_settings() == cut_off.text_settings()
+    assert plain.text_settings() == {"kind": "dummy_source", "symbol": "<null>"}
+    assert not plain.cuts_off_source
+    assert cut_off.cuts_off_source
+    assert cut_off(example(), Random(0)) == plain(example(), Random(0))
+    mono = {"path": None, "source": None, "target": "a.de"}
+    assert part(**mono, transforms=[{"kind": "dummy_source", "cut_off": True}]).cuts_off_source
+    assert not part(**mono, transforms=[{"kind": "copy"}]).cuts_off_source

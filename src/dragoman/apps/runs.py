@@ -168,10 +168,13 @@ def scores_table(scores: Mapping[str, Report]) -> str:
     """
     directions = {name: _direction(report) for name, report in scores.items()}
     several = len(set(directions.values())) > 1
+    longest = max((len(name) for name in scores), default=0)
     width = max((len(direction) for direction in directions.values()), default=0)
     lines = []
     for name, report in scores.items():
-        label = f"{name:<16}  {directions[name]:<{width}}" if several else f"{name:<16}"
+        label = f"{name:<{max(16, longest)}}"
+        if several:
+            label += f"  {directions[name]:<{width}}"
         for metric, value in figures(report).items():
             found = report[metric]
             signature = found.get("signature", "") if isinstance(found, dict) else ""

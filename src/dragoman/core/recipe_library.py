@@ -11,6 +11,7 @@ from dragoman.core.errors import ConfigError
 
 _FOLDER = "recipes"
 _SUFFIX = ".yaml"
+_TABLE = "table.yaml"  # beside recipes: which rows a table of their results has; see studies/tables
 _BASE = re.compile(r"^base: *(\S+)", re.MULTILINE)
 
 
@@ -23,7 +24,8 @@ def recipes_folder() -> Path:
 
 def recipe_names() -> list[str]:
     """The names of all recipes, such as ``table3/base``; those of folders come last."""
-    paths = [path.relative_to(recipes_folder()) for path in recipes_folder().rglob(f"*{_SUFFIX}")]
+    found = (path for path in recipes_folder().rglob(f"*{_SUFFIX}") if path.name != _TABLE)
+    paths = [path.relative_to(recipes_folder()) for path in found]
     return [
         path.as_posix().removesuffix(_SUFFIX)
         for path in sorted(paths, key=lambda path: (len(path.parts), path))

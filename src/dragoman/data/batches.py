@@ -68,6 +68,30 @@ class Batch:
         """Number of pairs."""
         return len(self.source)
 
+    def select(self, sentences: Tensor) -> Batch:
+        """Some of the pairs, without the padding that only the others need.
+
+        Args:
+            sentences: indices of one pair or more, ``(selected,)``, on the CPU.
+        """
+        on_device = sentences.to(self.source.device)
+        mask, output = self.source_mask[on_device], self.target_output[on_device]
+        real = output != PAD  # (selected, target)
+        source_end, target_end = int(mask.sum(1).max()), int(real.sum(1).max())
+        links = None
+        if self.alignments is not None:
+            links = self.alignments[on_device, :target_end, :source_end]
+        return Batch(
+            source=self.source[on_device, :source_end],
+            source_mask=mask[:, :source_end],
+            target_input=self.target_input[on_device, :target_end],
+            target_output=output[:, :target_end],
+            rows=self.rows[sentences],
+            target_tokens=int(real.sum()),
+            alignments=links if links is not None and bool(links.any()) else None,
+            parts=None if self.parts is None else self.parts[sentences],
+        )
+
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on ``device``; the host does not wait for a copy to a GPU."""
         target = torch.device(device)

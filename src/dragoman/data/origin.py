@@ -119,7 +119,7 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
     if tags := part.prepared_direction.tags:
         values["tags"] = list(tags)
     if transforms := part.prepared_transforms:
-        values["transforms"] = [transform.model_dump(mode="json") for transform in transforms]
+        values["transforms"] = [transform.text_settings() for transform in transforms]
     return values | {"format": part.file_format.name}
 
 

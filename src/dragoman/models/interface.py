@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -229,6 +229,14 @@ class TranslationModel(nn.Module, ABC):
             return "source"
         output = name.partition(".")[0] == "output"
         return "target" if output or name == "target_embedding.weight" else None
+
+    def source_attention(self) -> Iterator[nn.Parameter]:
+        """The weights that :meth:`decode` uses for nothing but to read the source.
+
+        Those of attention over the source: its queries, keys, values and output.  A family without
+        any, or whose attention reads source and target with the same weights, has none.
+        """
+        yield from ()
 
     def figures(self) -> dict[str, float]:
         """Figures of a family for the training log, over the passes since the last call.

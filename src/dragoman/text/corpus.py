@@ -110,7 +110,7 @@ class CorpusPart(Config):
         elif form.sides is None and (self.source is not None or self.target is not None):
             yield f"{form.name} files have just two sides; leave source and target out"
         elif form.sides is not None and self.target is None:
-            yield f"name both source and target: the {form.sides} to read"
+            yield f"name both source and target: the {form.sides} to read{self._alone}"
         if self.alignments is not None and not self.has_source:
             yield "alignments link two sides, and there is no source; leave them out"
         changes = self.tags or self.transforms
@@ -120,6 +120,12 @@ class CorpusPart(Config):
                 "change; leave one of them out"
             )
         yield from self._transform_conflicts()
+
+    @property
+    def _alone(self) -> str:
+        """What to do about text in one language that is named as a source."""
+        copied = any(transform.kind == "copy" for transform in self.transforms)
+        return "; text to copy is named as target, with its target_language" if copied else ""
 
     def _transform_conflicts(self) -> Iterator[str]:
         """Transforms that do not fit the text or one another."""
@@ -146,6 +152,11 @@ class CorpusPart(Config):
     def gives_source(self) -> bool:
         """Whether its examples have a source, possibly one that a transform makes."""
         return self.has_source or any(transform.makes_source for transform in self.transforms)
+
+    @property
+    def cuts_off_source(self) -> bool:
+        """Whether nothing that reads the source learns from its pairs."""
+        return any(transform.cuts_off_source for transform in self.transforms)
 
     @cached_property
     def prepared_transforms(self) -> list[Transform]:

@@ -155,6 +155,45 @@ def test_a_copy_is_taken_and_verified(packed: bool, folder: Path, tmp_path: Path
     assert not (folder / "tiny").exists()
 
 
+def test_what_no_address_has_can_only_be_copied(
+    folder: Path, tmp_path: Path, web: Web, corpora: Any
+) -> None:
+    values, write = corpora
+    file = {"path": "train.tsv.gz", **text_facts(ENGLISH)}
+    kept = ("about", "languages", "licence", "terms", "home")
+    told = {key: values["tiny"][key] for key in kept}
+    values["made"] = {**told, "made_from": "the package numbers", "files": [file]}
+    write()
+    error = get("made", code=DownloadError.exit_code)
+    assert "made from the package numbers" in error
+    assert "--from" in error
+    assert not (folder / "made").exists()
+    assert "from copy" in call("corpora", "list").out.splitlines()[4]
+    (tmp_path / "train.tsv").write_bytes(ENGLISH)
+    get("made", "--from", tmp_path)
+    assert read(folder / "made/train.tsv.gz") == ENGLISH
+    assert not web.asked
+
+
+def test_a_corpus_is_complete_without_a_file_that_can_only_be_copied(
+    folder: Path, tmp_path: Path, corpora: Any
+) -> None:
+    values, write = corpora
+    made = {"path": "mono/train.de.gz", "made_from": "the captions", **text_facts(GERMAN)}
+    values["tiny"]["files"].append(made)
+    write()
+    found = get("tiny")
+    assert "mono/train.de.gz: left out; it was made from the captions" in found
+    assert not (folder / "tiny/mono").exists()
+    assert "complete and verified" in get("tiny")
+    assert call("corpora", "list", "--json").out.count('"present": true') == 1
+    (tmp_path / "mono").mkdir()
+    (tmp_path / "mono/train.de").write_bytes(GERMAN)
+    get("tiny", "--from", tmp_path)  # the other files are there already
+    assert read(folder / "tiny/mono/train.de.gz") == GERMAN
+    assert "left out" not in get("tiny")
+
+
 def test_archives_may_be_the_copy(folder: Path, tmp_path: Path, web: Web) -> None:
     (tmp_path / "x.tgz").write_bytes(web.files["x.tgz"])
     get("joined", "--from", tmp_path)

@@ -29,6 +29,8 @@ def corpora() -> None:
 def list_(as_json: bool) -> None:
     """List the corpora: languages, download size, licence, and whether they are present.
 
+    Those marked "from copy" cannot be downloaded; "get --from" takes them from a folder.
+
     \b
     Example:
       dragoman corpora list
@@ -42,8 +44,9 @@ def list_(as_json: bool) -> None:
     width = max(len(one["name"]) for one in found)
     for one in found:
         there = "present" if one["present"] else "missing"
-        size = f"{one['download_bytes'] / 1e6:,.0f} MB"
-        click.echo(f"{one['name']:<{width}}  {there:<9}  {size:>8}  {one['licence']}")
+        size = one["download_bytes"]
+        told = "from copy" if size is None else f"{size / 1e6:,.0f} MB"
+        click.echo(f"{one['name']:<{width}}  {there:<9}  {told:>9}  {one['licence']}")
         click.echo(f"{'':<{width}}  {one['about']} ({', '.join(one['languages'])})")
 
 

@@ -16,6 +16,7 @@ from dragoman.apps.corpora.storage import (
     Text,
     check_alignment,
     chunks,
+    is_complete,
     missing,
     record_texts,
     recorded_texts,
@@ -67,7 +68,7 @@ def get(names: Iterable[str], source: Path | None, say: Say) -> None:
 
 def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: Say) -> None:
     texts = _present(one, folder)
-    left = missing(one, folder)
+    left = _obtainable(missing(one, folder), source, say)
     if not left:
         check_alignment(texts, one)
         say(f"{folder}: complete and verified")
@@ -75,6 +76,12 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
     with _made(folder, left):
         if source is not None:
             texts |= _from_copy(one, left, folder, source, say)
+        elif one.made_from is not None:
+            raise DownloadError(
+                f"{folder.name} cannot be downloaded: its files were made from {one.made_from}, and "
+                "no command repeats that; name a folder that has them with --from, or use text of "
+                "your own"
+            )
         else:
             _announce(one, folder, say)
             texts |= _from_web(one, left, folder, downloads, say)
@@ -83,6 +90,20 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
             record_texts(folder, unknown)
     total = sum(text.bytes for text in texts.values())
     say(f"{folder}: {len(texts)} files, {total / 1e6:,.1f} MB of text, verified")
+
+
+def _obtainable(left: list[CorpusFile], source: Path | None, say: Say) -> list[CorpusFile]:
+    """Those files that there is any way to get; what cannot be had is said, and no error."""
+    found = []
+    for file in left:
+        if file.made_from is None or (source is not None and _copies(file, source)):
+            found.append(file)
+        else:
+            say(
+                f"{file.path}: left out; it was made from {file.made_from}, and no command repeats "
+                "that; --from takes it from a folder that has it"
+            )
+    return found
 
 
 @contextmanager
@@ -219,10 +240,15 @@ def _from_copy(
     }
 
 
+def _copies(file: CorpusFile, source: Path) -> list[Path]:
+    """The file in a folder, compressed, then not; as far as it is there."""
+    paths = (source / file.path, source / file.path.removesuffix(".gz"))
+    return [path for path in paths if path.is_file()]
+
+
 def _copy_of(file: CorpusFile, source: Path, archives: Mapping[str, Path]) -> Path:
-    for path in (source / file.path, source / file.path.removesuffix(".gz")):
-        if path.is_file():
-            return path
+    if found := _copies(file, source):
+        return found[0]
     instead = f", or the archives {', '.join(archives)}" if archives else ""
     raise DataError(
         f"{source}: has no {file.path}, compressed or not; give a folder with all files of the "
@@ -268,11 +294,11 @@ def listing() -> list[dict[str, Any]]:
             "name": name,
             "about": one.about,
             "languages": list(one.languages),
-            "download_bytes": one.download_bytes,
+            "download_bytes": one.download_bytes if one.made_from is None else None,
             "licence": one.licence,
             "home": one.home,
             "folder": str(corpora_folder() / name),
-            "present": not missing(one, corpora_folder() / name),
+            "present": is_complete(one, corpora_folder() / name),
         }
         for name, one in corpora().items()
     ]

@@ -55,6 +55,9 @@ class CorpusFile(Config):
     """The size of its text, if known beforehand."""
     sha256: str | None = Field(None, pattern=_SHA256)
     """The digest of its text, if known beforehand."""
+    made_from: str | None = None
+    """What it was made from, if no program here can repeat that: it can only be copied, and the
+    corpus is complete without it."""
 
     def conflicts(self) -> Iterator[str]:
         """Paths outside the corpus, and two origins."""
@@ -65,6 +68,8 @@ class CorpusFile(Config):
             yield f"{self.path} has a url and parts; name one of them"
         if (self.bytes is None) != (self.sha256 is None):
             yield f"{self.path}: bytes and sha256 go together"
+        if self.made_from is not None and (self.url is not None or self.sha256 is None):
+            yield f"{self.path}: a file that can only be copied has a digest and no url"
 
     @property
     def aligned_with(self) -> str:
@@ -85,12 +90,14 @@ class Corpus(Config):
     """Its terms in full sentences, shown before anything is downloaded."""
     home: str
     """The page about it."""
-    address: str
+    address: str = ""
     """Prefix of the addresses of its files."""
     archives: tuple[Archive, ...] = ()
     """The archives from which its files are made."""
     derivation: Literal["homeassistant"] | None = None
     """The program that makes its files, if they are neither downloaded nor joined."""
+    made_from: str | None = None
+    """What its files were made from, if no program here can repeat that: they can only be copied."""
     files: tuple[CorpusFile, ...] = Field(min_length=1)
     """The resulting files."""
 
@@ -98,7 +105,9 @@ class Corpus(Config):
         """Files that come from nowhere."""
         archives = {archive.name for archive in self.archives}
         for file in self.files:
-            if file.url is None and not file.parts and self.derivation is None:
+            if self.made_from is not None and (file.url is not None or file.sha256 is None):
+                yield f"{file.path}: a file that can only be copied has a digest and no url"
+            if not (file.url or file.parts or file.made_from or self.derivation or self.made_from):
                 yield f"{file.path} has neither url nor parts, and nothing derives it"
             for part in file.parts:
                 if part.archive not in archives:

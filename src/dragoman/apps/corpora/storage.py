@@ -112,6 +112,11 @@ def missing(corpus: Corpus, folder: Path) -> list[CorpusFile]:
     return [file for file in corpus.files if not (folder / file.path).is_file()]
 
 
+def is_complete(corpus: Corpus, folder: Path) -> bool:
+    """Whether all files are in ``folder``, but for those that can only be copied one by one."""
+    return all(file.made_from is not None for file in missing(corpus, folder))
+
+
 def check_alignment(texts: dict[str, Text], corpus: Corpus) -> None:
     """Refuse files of one stem with different numbers of lines.
 
@@ -119,7 +124,7 @@ def check_alignment(texts: dict[str, Text], corpus: Corpus) -> None:
         DataError: two differ.
     """
     first: dict[str, str] = {}
-    for file in corpus.files:
+    for file in (file for file in corpus.files if file.path in texts):
         other = first.setdefault(file.aligned_with, file.path)
         if texts[file.path].lines != texts[other].lines:
             raise DataError(

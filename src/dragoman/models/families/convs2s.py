@@ -312,6 +312,12 @@ class ConvS2S(TranslationModel):
         hidden = self.dropout(self.out_of_decoder(x))
         return hidden, ConvS2SState(contexts, state.length + target.shape[1]), seen
 
+    def source_attention(self) -> Iterator[nn.Parameter]:
+        """Projections of queries and contexts; see :meth:`TranslationModel.source_attention`."""
+        for layer in self.decoder:
+            for projection in (cast(DecoderLayer, layer).query, cast(DecoderLayer, layer).output):
+                yield from projection.parameters()
+
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:

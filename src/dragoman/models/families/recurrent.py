@@ -381,6 +381,10 @@ class Recurrent(TranslationModel):
         x = self.dropout(self.target_embedding(target))
         return cast(tuple[Tensor, RecurrentState, list[Tensor]], self.decoder(x, memory, state))
 
+    def source_attention(self) -> Iterator[nn.Parameter]:
+        """Those of the score; see :meth:`TranslationModel.source_attention`."""
+        yield from self.decoder.attention.parameters()
+
     def decode_attending(
         self, target: Tensor, memory: Memory, layer: int | None = None
     ) -> tuple[Tensor, Tensor]:

@@ -136,6 +136,13 @@ class DecoderLayer(nn.Module):
         self.feed_forward = build_feed_forward(d, feed_forward)
         self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(3))
 
+    def source_attention(self) -> Iterator[nn.Parameter]:
+        """The weights of attention over the source, with a normalisation of its queries alone."""
+        yield from self.cross_attention.parameters()
+        residual = cast(Residual, self.residuals[1])
+        if residual.pre:
+            yield from residual.norm.parameters()
+
     def read_source(self, encoded: Tensor) -> KeysValues:
         """This layer's keys and values of the source, from ``(batch, source, d_model)``."""
         return self.cross_attention.keys_values(encoded)
@@ -257,6 +264,11 @@ class Transformer(TranslationModel):
             x, now = layer(x, past, shared, source, memory.bias, start=state.length, seen=looks)
             layers.append(now)
         return self.decoder_norm(x), TransformerState(layers, state.length + length)
+
+    def source_attention(self) -> Iterator[nn.Parameter]:
+        """Those of all layers; see :meth:`TranslationModel.source_attention`."""
+        for layer in self.decoder:
+            yield from cast(DecoderLayer, layer).source_attention()
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """Sum over all mixtures of experts; see :meth:`TranslationModel.auxiliary_loss`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 from pydantic import Field
 
@@ -38,6 +39,15 @@ class TransformConfig(Config):
     def makes_source(self) -> bool:
         """Whether it gives a source to examples that have none."""
         return False
+
+    @property
+    def cuts_off_source(self) -> bool:
+        """Whether nothing that reads the source learns from its examples."""
+        return False
+
+    def text_settings(self) -> dict[str, Any]:
+        """The settings that the changed text depends on."""
+        return self.model_dump(mode="json")
 
     def symbols(self, direction: Direction) -> Iterator[str]:
         """Tags that it may write; the vocabulary needs them."""

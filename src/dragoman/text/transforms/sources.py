@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import field_validator
 
@@ -43,6 +43,9 @@ class DummySourceConfig(TransformConfig):
     """A symbol as the source."""
     symbol: str = "<null>"
     """Tag that is the whole source."""
+    cut_off: bool = False
+    """Whether only the target side learns from these sentences, as in the paper: no gradient
+    reaches the encoder, the lookups of source pieces and the attention over the source."""
 
     @field_validator("symbol")
     @classmethod
@@ -58,6 +61,15 @@ class DummySourceConfig(TransformConfig):
     def makes_source(self) -> bool:
         """A symbol."""
         return True
+
+    @property
+    def cuts_off_source(self) -> bool:
+        """As :attr:`cut_off` says."""
+        return self.cut_off
+
+    def text_settings(self) -> dict[str, Any]:
+        """All but :attr:`cut_off`, which changes what is learned and no text."""
+        return self.model_dump(mode="json", exclude={"cut_off"})
 
     def symbols(self, direction: Direction) -> Iterator[str]:
         """The dummy."""

@@ -1,0 +1,87 @@
+"""Text whose source teaches nothing: whatever reads the source stays as it is.
+
+Sennrich et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data"
+(arXiv:1511.06709), section 3.1, for monolingual text with a dummy source: "we freeze the network
+parameters of the encoder and the attention model".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dragoman.data.batches import Batch
+from dragoman.models.interface import TranslationModel
+from dragoman.training.tasks import Objective
+
+
+@dataclass(frozen=True)
+class SourceCutOff:
+    """Any objective, with some parts of the corpus as text whose source is cut off.
+
+    A batch with pairs of both kinds takes two passes.  The results are the sums of those of the
+    wrapped objective, whose totals these are.
+    """
+
+    objective: Objective
+    """What is minimised."""
+    parts: frozenset[int]
+    """The parts whose source is cut off, by their number in :attr:`Batch.parts`."""
+
+    @property
+    def totals(self) -> tuple[str, ...]:
+        """Those of the wrapped objective."""
+        return self.objective.totals
+
+    def backward(
+        self, model: TranslationModel, batch: Batch, scale: float = 1.0
+    ) -> Mapping[str, Tensor]:
+        """Gradients and totals of a batch; see :class:`~dragoman.training.tasks.Objective`."""
+        is_cut_off = self._cut_off(batch)
+        if not is_cut_off.any():
+            return self.objective.backward(model, batch, scale)
+        if is_cut_off.all():
+            with source_cut_off(model):
+                return self.objective.backward(model, batch, scale)
+        whole, without_source = (
+            batch.select(chosen.nonzero().squeeze(1)) for chosen in (~is_cut_off, is_cut_off)
+        )
+        totals = self.objective.backward(model, whole, scale)
+        with source_cut_off(model):
+            others = self.objective.backward(model, without_source, scale)
+        return {name: totals[name] + others[name] for name in self.totals}
+
+    def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
+        """Those of the wrapped objective."""
+        return self.objective.figures(totals)
+
+    def _cut_off(self, batch: Batch) -> Tensor:
+        """Whether each pair is of one of :attr:`parts`, ``(batch,)``, on the CPU."""
+        if batch.parts is None:
+            return torch.zeros(batch.sentences, dtype=torch.bool)
+        return torch.isin(batch.parts, torch.tensor(sorted(self.parts)))
+
+
+@contextmanager
+def source_cut_off(model: TranslationModel) -> Iterator[None]:
+    """Within the block, what reads the source gets no gradient from a pass through ``model``.
+
+    That is all that :meth:`~TranslationModel.encode` does, and the weights of
+    :meth:`~TranslationModel.source_attention`.  A matrix that is shared with the target's pieces
+    still learns as theirs.  Gradients flow on through attention to the layers below it.
+    """
+    attention = [weight for weight in model.source_attention() if weight.requires_grad]
+    # Of the instance, so that every caller of the model meets it, and all else stays its own.
+    vars(model)["encode"] = torch.no_grad()(model.encode)
+    try:
+        for weight in attention:
+            weight.requires_grad_(False)
+        yield
+    finally:
+        del vars(model)["encode"]
+        for weight in attention:
+            weight.requires_grad_(True)

@@ -1,0 +1,93 @@
+"""A table as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from studies.tables.plan import TableConfig
+from studies.tables.scoring import Line
+
+_LEVEL = 0.05
+
+
+def page(table: TableConfig, lines: Mapping[str, Sequence[Line]]) -> str:
+    """The whole table: a section each, test by test, and what its figures mean."""
+    found = [line for section in lines.values() for line in section]
+    blocks = [f"# {table.title}"]
+    if table.note:
+        blocks.append(table.note)
+    blocks.append(_progress(found))
+    for section in table.sections:
+        blocks.append(f"## {section.title}")
+        if section.note:
+            blocks.append(section.note)
+        blocks.append("\n".join(_rows(lines[section.title])))
+    blocks.append(_explained(table, found))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _progress(lines: Sequence[Line]) -> str:
+    done = sum(bool(line.scores) for line in lines)
+    wanted = sum(bool(line.scores or line.missing) for line in lines)
+    if done == wanted:
+        return f"All {wanted} figures are there."
+    return f"**{done} of {wanted} figures are there**; the rest says why not."
+
+
+def _rows(lines: Sequence[Line]) -> Iterator[str]:
+    names = next(([score["name"] for score in line.scores] for line in lines if line.scores), [])
+    first, *others = names or ["score"]
+    published = any(line.published for line in lines)
+    head = ["test", "system", f"{first} (95 %)", "difference (p)", *others]
+    head += ["steps", "target tokens", "minutes", "minutes in all"]
+    head += ["published"] if published else []
+    yield f"| {' | '.join(head)} |"
+    yield f"|---|---|{'---:|' * (len(head) - 2 - published)}{'---|' if published else ''}"
+    for line in lines:
+        cells = [line.test, line.label]
+        if line.scores:
+            cells += [_with_interval(line.scores[0]), _difference(line)]
+            cells += [f"{score['value']:.2f}" for score in line.scores[1:]]
+            cells += _cost(line)
+        else:
+            cells += [line.missing.replace("|", "\\|")]
+        cells += [""] * (len(head) - published - len(cells))
+        yield f"| {' | '.join([*cells, *([line.published] if published else [])])} |"
+
+
+def _with_interval(score: Mapping[str, object]) -> str:
+    confidence = score.get("confidence")
+    margin = f" ± {confidence['margin']:.2f}" if isinstance(confidence, dict) else ""
+    return f"{score['value']:.2f}{margin}"
+
+
+def _difference(line: Line) -> str:
+    if line.difference is None:
+        return ""
+    p_value = line.difference["p_value"]
+    star = "*" if p_value < _LEVEL else ""
+    return f"{line.difference['difference']:+.2f}{star} ({p_value:.4f})"
+
+
+def _cost(line: Line) -> list[str]:
+    cost = line.cost
+    if cost is None:
+        return []
+    own = [f"{cost.steps:,}", f"{cost.target_tokens / 1e6:.2f} M", f"{cost.seconds / 60:.1f}"]
+    return [*(own if cost.steps else [""] * 3), f"{cost.seconds_in_all / 60:.1f}"]
+
+
+def _explained(table: TableConfig, lines: Sequence[Line]) -> str:
+    signatures = dict.fromkeys(score["signature"] for line in lines for score in line.scores)
+    intervals = table.evaluation.confidence_samples
+    bounds = f"± is the 95 % interval by {intervals:,} bootstrap resamples. " if intervals else ""
+    test = {
+        "randomization": "paired approximate randomisation",
+        "bootstrap": "the paired bootstrap",
+    }[table.significance.test]
+    return (
+        f"{bounds}Differences are to the section's baseline, with p by {test}, * below {_LEVEL}, "
+        "each by itself. Steps, target tokens and minutes of training are summed over the models "
+        "that translate; minutes in all count everything that these needed, too. "
+        f"{'; '.join(signatures)}"
+    ).strip()

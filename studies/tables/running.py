@@ -1,0 +1,112 @@
+"""Running commands of Dragoman one after another, until a time or a signal ends it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.core.errors import DragomanError
+from dragoman.core.files import make_directory, storage_errors
+from dragoman.training.interruption import Interruption
+from studies.tables.workplace import shell
+
+_PATIENCE = 300.0
+"""Seconds for a command to save its work once it was told to stop."""
+ERROR = "dragoman: error: "
+"""How the command line begins an error."""
+_GLANCE = 0.1
+"""Seconds between two looks at the time."""
+
+
+class FailedCommandError(DragomanError):
+    """A command of a stage or a row ended with an error."""
+
+
+class StoppedError(Exception):
+    """The time is over, or a signal came; what can be resumed was saved."""
+
+
+@dataclass
+class CommandRunner:
+    """Runs commands by the interpreter of this process.
+
+    Each is in a session of its own, so that a signal reaches it only once, from here.
+    """
+
+    interruption: Interruption
+    deadline: float | None = None
+    """When to stop, by ``clock``."""
+    clock: Callable[[], float] = time.monotonic
+    program: Sequence[str] = (sys.executable, "-m", "dragoman")
+    """What runs the commands."""
+
+    def check(self) -> None:
+        """Raise :class:`StoppedError` if no more work should begin."""
+        if self.interruption.signal is not None or self._is_late():
+            raise StoppedError
+
+    def run(self, arguments: Sequence[str], log: Path) -> float:
+        """Run ``dragoman`` with these arguments; what it says is added to ``log``.
+
+        Returns:
+            Seconds that it took.
+
+        Raises:
+            FailedCommandError: it ended with an error; the text is its last line.
+            StoppedError: it was told to stop and has ended.
+            StorageError: the log cannot be written.
+        """
+        self.check()
+        make_directory(log.parent)
+        begun = self.clock()
+        with storage_errors(log), log.open("ab") as stream:
+            stream.write(f"$ {shell(list(arguments))}\n".encode("utf-8", "backslashreplace"))
+            stream.flush()
+            start = stream.tell()
+            process = subprocess.Popen(
+                [*self.program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            code = self._wait(process)
+        if code is None:
+            raise StoppedError
+        if code:
+            raise FailedCommandError(
+                f"{_last_line(log, start) or f'exit code {code}'} (log: {log})"
+            )
+        return self.clock() - begun
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
+        """The exit code; None if the command was told to stop before it had one."""
+        while self.interruption.signal is None and not self._is_late():
+            try:
+                return process.wait(_GLANCE)
+            except subprocess.TimeoutExpired:
+                pass
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        return None
+
+    def _is_late(self) -> bool:
+        return self.deadline is not None and self.clock() >= self.deadline
+
+
+def _last_line(log: Path, start: int) -> str:
+    """The last line that a command wrote: its error."""
+    with log.open("rb") as stream:
+        stream.seek(start)
+        lines = stream.read().decode("utf-8", "replace").split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return last.removeprefix(ERROR)

@@ -1,0 +1,197 @@
+"""Scores of what is translated, differences from the baseline, and what training took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import DragomanError
+from dragoman.core.files import content_digest, write_json
+from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
+from dragoman.evaluation.significance import compare_systems
+from dragoman.saved.system import read_system
+from dragoman.text.corpus import read_lines
+from dragoman.training.checkpoint import checkpoints, read_progress
+from studies.tables.plan import Row, Section
+from studies.tables.work import (
+    Cell,
+    Work,
+    cells,
+    is_translated,
+    text_of,
+    translation_command,
+    translations,
+)
+from studies.tables.workplace import SCORES, STAGES, Workplace, problem_of, same, shell
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What training took."""
+
+    steps: int
+    """Steps of the models that translate; 0 if none of them has its checkpoints."""
+    target_tokens: int
+    """Target tokens that they learned from, padding excluded."""
+    seconds: float
+    """Seconds of their training."""
+    seconds_in_all: float
+    """The same with all stages that they needed."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row on one test."""
+
+    row: str
+    label: str
+    test: str
+    published: str
+    command: str = ""
+    """The command that translates."""
+    missing: str = ""
+    """Why there is no figure; empty if there is one, or never will be."""
+    scores: Sequence[Mapping[str, Any]] = ()
+    """As ``dragoman evaluate --json`` prints them."""
+    baseline: str = ""
+    """The row that it was compared with."""
+    difference: Mapping[str, Any] | None = None
+    """The first metric's difference from the baseline; None for the baseline, or before it is
+    translated."""
+    cost: Cost | None = None
+    """None if there are no scores."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def measure(work: Work) -> dict[str, list[Line]]:
+    """The lines of each section by its title: test by test, rows in their order.
+
+    Scores are kept, and computed again only if translations or settings have changed.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    return {
+        section.title: [
+            _line(work, section, name, row, test)
+            for test in section.tests
+            for name, row in section.rows.items()
+            if test in row.by_test(section.tests) or row.published_for(test)
+        ]
+        for section in work.place.table.sections
+    }
+
+
+def _line(work: Work, section: Section, name: str, row: Row, test: str) -> Line:
+    place = work.place
+    line = Line(name, row.label, test, row.published_for(test))
+    cell = _cell(place, name, test)
+    if cell is None:
+        return line
+    command = shell(translation_command(place, cell, text_of(place, test)))
+    line = replace(line, command=command, missing=work.problems.get(cell.name, "not yet run"))
+    if cell.name in work.problems or not is_translated(place, cell):
+        return line
+    baseline = row.baseline or section.baseline
+    other = _cell(place, baseline, test) if baseline not in {None, name} else None
+    if other is not None and not is_translated(place, other):
+        other = None
+    try:
+        found = _scored(place, cell, other)
+        return replace(
+            line,
+            missing="",
+            scores=found["scores"],
+            baseline="" if other is None else other.row,
+            difference=found["difference"],
+            cost=_cost(place, cell),
+        )
+    except DragomanError as error:
+        work.failures[cell.name] = f"{cell.name}: {problem_of(error)}"
+        return replace(line, missing=work.failures[cell.name])
+
+
+def _cell(place: Workplace, row: str | None, test: str) -> Cell | None:
+    found = cells(place, row) if row is not None else ()
+    return next((cell for cell in found if cell.test == test), None)
+
+
+def _scored(place: Workplace, cell: Cell, baseline: Cell | None) -> dict[str, Any]:
+    """Scores and difference, from the record where it is of the same lines and settings."""
+    table, reference = place.table, text_of(place, cell.test).reference
+    evaluation = _evaluation(place, cell.test)
+    wanted = {
+        "evaluation": evaluation.model_dump(mode="json"),
+        "significance": table.significance.model_dump(mode="json"),
+        "translations": content_digest(translations(place, cell)),
+        "reference": content_digest(reference),
+        "compared": None if baseline is None else content_digest(translations(place, baseline)),
+    }
+    record = place.record(SCORES, cell.name)
+    if not same(record, wanted):
+        lines, references = list(read_lines(translations(place, cell))), list(read_lines(reference))
+        scores = [one.to_json() for one in score_corpus(lines, [references], evaluation)]
+        difference = None
+        if baseline is not None:
+            first = evaluation.model_copy(update={"metrics": evaluation.metrics[:1]})
+            before = list(read_lines(translations(place, baseline)))
+            difference = compare_systems(
+                before, {cell.row: lines}, [references], first, table.significance
+            )[0].to_json()
+        record = {**wanted, "scores": scores, "difference": difference}
+        write_json(place.record_file(SCORES, cell.name), record)
+    return record
+
+
+def _evaluation(place: Workplace, test: str) -> EvaluationConfig:
+    """The scores of a test: in its language, tokenised as it asks."""
+    part, evaluation = place.table.tests[test], place.table.evaluation
+    known = {"language": part.target_language, "bleu_tokenize": part.bleu_tokenize}
+    given = {key: value for key, value in known.items() if value is not None}
+    return evaluation.model_copy(update=given)
+
+
+def _cost(place: Workplace, cell: Cell) -> Cost:
+    progress = [
+        read_progress(checkpoints(run)[-1])
+        for run in _runs(translation_command(place, cell, text_of(place, cell.test)))
+    ]
+    return Cost(
+        sum(one.step for one in progress),
+        sum(one.target_tokens for one in progress),
+        sum(one.seconds for one in progress),
+        sum(_stage_seconds(place, name) for name in place.stages_of(cell.arguments)),
+    )
+
+
+def _runs(arguments: Sequence[str]) -> list[Path]:
+    """The runs among arguments, and in descriptions of systems among them, each once."""
+    found: dict[Path, None] = {}
+    for path in _directories(arguments):
+        for run in (path, path.parent):  # of a model, which lies in its run
+            if checkpoints(run):
+                found[run] = None
+                break
+    return list(found)
+
+
+def _directories(arguments: Sequence[str]) -> Iterator[Path]:
+    for option, argument in zip(["", *arguments], arguments, strict=False):
+        path = Path(argument)
+        if option == "--system":
+            yield from (one.resolve() for one in read_system(path).directories())
+        elif path.is_dir():
+            yield path.resolve()
+
+
+def _stage_seconds(place: Workplace, name: str) -> float:
+    """Seconds that a stage took: of training, or those of its command."""
+    found = checkpoints(place.places[name])
+    if found:
+        return read_progress(found[-1]).seconds
+    return float(place.record(STAGES, name).get("seconds", 0))

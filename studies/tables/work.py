@@ -1,0 +1,230 @@
+"""Making what a table lacks: its stages, then the translations of its rows."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.apps.progress import duration
+from dragoman.core.errors import DataError, DragomanError
+from dragoman.core.files import atomic_write, content_digest, write_json
+from dragoman.text.corpus import evaluation_examples
+from studies.tables.plan import expanded
+from studies.tables.running import CommandRunner
+from studies.tables.workplace import (
+    STAGES,
+    TRANSLATIONS,
+    BusyPlaceError,
+    State,
+    Workplace,
+    problem_of,
+    same,
+    shell,
+)
+
+BUSY = "another process is making {}"
+
+
+class Cell(NamedTuple):
+    """A row and one of its tests."""
+
+    row: str
+    test: str
+    arguments: str
+    """As the file of the table has them."""
+
+    @property
+    def name(self) -> str:
+        """Its name among files."""
+        return f"{self.row}.{self.test}"
+
+
+class Text(NamedTuple):
+    """A test as plain files, one line a sentence."""
+
+    source: Path
+    reference: Path
+
+
+@dataclass
+class Work:
+    """What is done towards a table, and what keeps the rest from being done."""
+
+    place: Workplace
+    runner: CommandRunner
+    tell: Callable[[str], object]
+    problems: dict[str, str] = field(default_factory=dict)
+    """Why cells are not done, by name, where there is a reason."""
+    failures: dict[str, str] = field(default_factory=dict)
+    """Errors by stage or cell."""
+    _busy: set[str] = field(default_factory=set)
+    _texts: dict[str, Text] = field(default_factory=dict)
+
+    def carry_out(self, rows: Iterable[str], row_done: Callable[[], object]) -> None:
+        """Make everything that these rows need, in their order.
+
+        Args:
+            rows: their names.
+            row_done: called after each row.
+
+        Raises:
+            StoppedError: the time is over, or a signal came.
+        """
+        for row in rows:
+            for cell in cells(self.place, row):
+                self._make_cell(cell)
+            row_done()
+
+    def _make_cell(self, cell: Cell) -> None:
+        for stage in self.place.stages_of(cell.arguments):
+            if not self._make_stage(stage):
+                self.problems[cell.name] = self.failures.get(stage) or BUSY.format(stage)
+                return
+        self._attempt(cell.name, lambda: self._translate(cell))
+        if cell.name in self.failures:
+            self.problems[cell.name] = self.failures[cell.name]
+
+    def _make_stage(self, name: str) -> bool:
+        """Whether a stage is done now."""
+        if name in self.failures or name in self._busy:
+            return False
+        return self._attempt(name, lambda: self._make(name))
+
+    def _attempt(self, name: str, make: Callable[[], None]) -> bool:
+        try:
+            make()
+        except BusyPlaceError:
+            self._busy.add(name)
+            self.problems[name] = BUSY.format(name)
+            self.tell(f"{name}: {BUSY.format('it')}; going on with the rest")
+        except DragomanError as error:
+            self.failures[name] = f"{name}: {problem_of(error)}"
+            self.tell(self.failures[name])
+        else:
+            return True
+        return False
+
+    def _make(self, name: str) -> None:
+        place = self.place
+        state = place.state(name)
+        if state is State.DONE:
+            return
+        if state is State.CHANGED:
+            raise _changed(place, name)
+        self.runner.check()
+        with place.held(STAGES, name):
+            if place.state(name) is State.DONE:  # by another process, a moment ago
+                return
+            arguments = place.command(name)
+            place.begin(name)
+            self.tell(f"{name}: {shell(arguments)}")
+            begun = self.runner.clock()
+            try:
+                self.runner.run(arguments, place.output / "logs" / f"{name}.log")
+            finally:
+                taken = self.runner.clock() - begun
+                place.add_seconds(name, taken)
+            state = place.state(name)
+            if state is State.CHANGED:
+                raise _changed(place, name)
+            if state is not State.DONE:
+                done = place.places[name] / place.table.stages[name].done
+                raise DataError(f"the command ended without writing {done}")
+            self.tell(f"{name}: done in {duration(taken)}")
+
+    def _translate(self, cell: Cell) -> None:
+        place, output = self.place, translations(self.place, cell)
+        text = self._text(cell.test)
+        if is_translated(place, cell):
+            return
+        self.runner.check()
+        with place.held(TRANSLATIONS, cell.name):
+            wanted = _made_from(place, cell)
+            arguments = translation_command(place, cell, text)
+            self.tell(f"{cell.name}: {shell(arguments)}")
+            seconds = self.runner.run(arguments, place.output / "logs" / f"{cell.name}.log")
+            written = {"translations": content_digest(output), "seconds": round(seconds, 3)}
+            write_json(place.record_file(TRANSLATIONS, cell.name), {**wanted, **written})
+
+    def _text(self, test: str) -> Text:
+        """A test as plain files, read from its corpus once."""
+        if test not in self._texts:
+            self._texts[test] = write_text(self.place, test)
+        return self._texts[test]
+
+
+def cells(place: Workplace, row: str) -> Iterator[Cell]:
+    """The cells of a row, in the order of its section's tests."""
+    for section in place.table.sections:
+        if row in section.rows:
+            arguments = section.rows[row].by_test(section.tests)
+            for test in section.tests:
+                if arguments.get(test):
+                    yield Cell(row, test, arguments[test])
+
+
+def translations(place: Workplace, cell: Cell) -> Path:
+    """The file of a row's translations of a test."""
+    return place.output / "translations" / cell.name
+
+
+def text_of(place: Workplace, test: str) -> Text:
+    """Where a test lies as plain files."""
+    folder = place.output / "text"
+    return Text(folder / f"{test}.source", folder / f"{test}.reference")
+
+
+def write_text(place: Workplace, test: str) -> Text:
+    """Write a test as plain files, unless they are there with the same lines.
+
+    Raises:
+        DataError: the corpus is missing or unfit.
+        StorageError: the disk refuses.
+    """
+    part, text = place.table.tests[test], text_of(place, test)
+    found = [one for one in evaluation_examples(part) if one.tagged_source and one.target]
+    if not found:
+        raise DataError(f"{part.name}: no pair of {test} has both sides filled")
+    sides = [one.tagged_source for one in found], [one.target for one in found]
+    for path, lines in zip(text, sides, strict=True):
+        content = "".join(f"{line}\n" for line in lines)
+        if not (path.is_file() and path.read_bytes() == content.encode("utf-8")):
+            with atomic_write(path) as stream:
+                stream.write(content)
+    return text
+
+
+def translation_command(place: Workplace, cell: Cell, text: Text) -> list[str]:
+    """How a cell is translated, as arguments of ``dragoman``."""
+    given = [expanded(one, place.places) for one in shlex.split(cell.arguments)]
+    output = translations(place, cell)
+    return ["translate", *given, "--input", str(text.source), "--output", str(output)]
+
+
+def is_translated(place: Workplace, cell: Cell) -> bool:
+    """Whether a cell's translations are there, of its stages and its text as they are now."""
+    output = translations(place, cell)
+    record = place.record(TRANSLATIONS, cell.name)
+    if not (record and output.is_file() and same(record, _made_from(place, cell))):
+        return False
+    return bool(record.get("translations") == content_digest(output))
+
+
+def _made_from(place: Workplace, cell: Cell) -> Mapping[str, object]:
+    source = text_of(place, cell.test).source
+    return {
+        "arguments": cell.arguments,
+        "stages": place.digests(cell.arguments),
+        "source": content_digest(source) if source.is_file() else None,
+    }
+
+
+def _changed(place: Workplace, name: str) -> DataError:
+    what = ", ".join(place.differences(name))
+    return DataError(
+        f"{place.places[name]} was made otherwise than the table says now ({what}); move it away "
+        "to make it again, or change the recipe back"
+    )

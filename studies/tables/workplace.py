@@ -1,0 +1,261 @@
+"""The output directory of a table: where stages and translations lie, and what is done."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from yaml import YAMLError
+
+from dragoman.core.config import parse, read_yaml
+from dragoman.core.errors import DragomanError, SavedError
+from dragoman.core.files import (
+    content_digest,
+    make_directory,
+    read_json,
+    storage_errors,
+    write_json,
+)
+from dragoman.core.locks import lock
+from dragoman.core.strict_yaml import load_yaml
+from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.revision import plain_values
+from dragoman.run_directory import claim, is_run
+from dragoman.saved.model import CONFIG_FILE, has_model
+from dragoman.text.public_corpora import corpora_folder
+from dragoman.training.checkpoint import checkpoints
+from studies.tables.plan import CORPORA, HERE, Stage, TableConfig, expanded, named_places
+from studies.tables.same_recipe import changes
+
+RECORDS = "records"
+STAGES, TRANSLATIONS, SCORES = "stages", "translations", "scores"
+"""Kinds of records."""
+
+
+class State(Enum):
+    """How far a stage is, or the translations of a row."""
+
+    DONE = "done"
+    TO_DO = "to do"
+    CHANGED = "made by another recipe or command"
+
+
+class BusyPlaceError(Exception):
+    """Another process is working at a place."""
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A table, its file and the directory of its results."""
+
+    table: TableConfig
+    file: Path
+    output: Path
+
+    @cached_property
+    def places(self) -> dict[str, Path]:
+        """Everything that arguments may name in braces."""
+        stages = {name: self.output / name for name in self.table.stages}
+        return {**stages, HERE: self.file.parent, CORPORA: corpora_folder()}
+
+    def state(self, name: str) -> State:
+        """How far a stage is, or that it was made by another recipe or command than the table's.
+
+        Raises:
+            ConfigError: its recipe cannot be read.
+            SavedError: its run, or its record, is damaged.
+        """
+        stage, place = self.table.stages[name], self.places[name]
+        if not place.exists():
+            return State.TO_DO
+        if list(self.differences(name)):
+            return State.CHANGED
+        return State.DONE if (place / stage.done).is_file() else State.TO_DO
+
+    def differences(self, name: str) -> Iterator[str]:
+        """What was otherwise when a stage was begun: keys of its recipe, its command, its needs."""
+        stage, place = self.table.stages[name], self.places[name]
+        if stage.train is not None:
+            if checkpoints(place) or has_model(place):
+                found = parse(ExperimentConfig, read_yaml(place / CONFIG_FILE), place / CONFIG_FILE)
+                yield from changes(found, self.recipe(stage))
+            return
+        record = self.record(STAGES, name)
+        if not record:
+            return  # made by hand
+        if record.get("command") != stage.command:
+            yield "its command"
+        for need, digest in self._digests(stage).items():
+            if record.get("needs", {}).get(need) not in {digest, None}:
+                yield f"{need}, which it needs"
+        for recipe, wanted in self._recipes(stage).items():
+            before = record.get("recipes", {}).get(recipe)
+            if before is not None:
+                yield from changes(parse(ExperimentConfig, before, recipe), wanted)
+
+    def recipe(self, stage: Stage) -> ExperimentConfig:
+        """The configuration that a stage trains.
+
+        Raises:
+            ConfigError: the recipe or a setting is wrong.
+        """
+        return read_experiment(self._recipe_file(stage), self._settings(stage))
+
+    def command(self, name: str) -> list[str]:
+        """What is left to do of a stage, as arguments of ``dragoman``."""
+        stage, place = self.table.stages[name], self.places[name]
+        if stage.command is not None:
+            return [expanded(one, self.places) for one in shlex.split(stage.command)]
+        if checkpoints(place) or has_model(place):
+            return ["resume", str(place)]
+        settings = [part for one in self._settings(stage) for part in ("--set", one)]
+        return ["train", str(self._recipe_file(stage)), "--run", str(place), *settings]
+
+    def stages_of(self, arguments: str) -> list[str]:
+        """The stages that arguments need, each after those that it needs itself."""
+        found: list[str] = []
+
+        def visit(name: str) -> None:
+            if name in self.table.stages and name not in found:
+                for need in dict.fromkeys(self.table.stages[name].names()):
+                    if need != name:
+                        visit(need)
+                found.append(name)
+
+        for name in named_places(arguments):
+            visit(name)
+        return found
+
+    def begin(self, name: str) -> None:
+        """Record what a stage is made with; a record of an earlier try keeps its time."""
+        stage = self.table.stages[name]
+        if stage.command is None:
+            return  # its run has the whole configuration
+        before = self.record(STAGES, name) if self.places[name].exists() else {}
+        recipes = {recipe: plain_values(config) for recipe, config in self._recipes(stage).items()}
+        record = {
+            "command": stage.command,
+            "needs": self._digests(stage),
+            "recipes": recipes,
+            "seconds": before.get("seconds", 0),
+        }
+        write_json(self.record_file(STAGES, name), record)
+
+    def add_seconds(self, name: str, seconds: float) -> None:
+        """Add the time that a command took to its record."""
+        record = self.record(STAGES, name)
+        if record:
+            record["seconds"] = round(record.get("seconds", 0) + seconds, 3)
+            write_json(self.record_file(STAGES, name), record)
+
+    def record_file(self, kind: str, name: str) -> Path:
+        """Where the record of a stage is, or that of a row's translations or scores."""
+        return self.output / RECORDS / kind / f"{name}.json"
+
+    def record(self, kind: str, name: str) -> dict[str, Any]:
+        """A record; empty if there is none.
+
+        Raises:
+            SavedError: it is damaged.
+        """
+        file = self.record_file(kind, name)
+        try:
+            found = read_json(file)
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise SavedError(f"{file}: damaged ({error}); remove it") from error
+        if not isinstance(found, dict):
+            raise SavedError(f"{file}: damaged; remove it")
+        return found
+
+    def digests(self, arguments: str) -> dict[str, str]:
+        """A digest of each finished stage that arguments name: of the file that ends it."""
+        return {
+            name: content_digest(file)
+            for name in named_places(arguments)
+            if name in self.table.stages
+            and (file := self.places[name] / self.table.stages[name].done).is_file()
+        }
+
+    @contextmanager
+    def held(self, kind: str, name: str) -> Iterator[None]:
+        """Work at a stage, or at a row and a test, that no other process works at.
+
+        Raises:
+            BusyPlaceError: another one does.
+        """
+        file = self.record_file(kind, name).with_suffix(".lock")
+        make_directory(file.parent)
+        with storage_errors(file), file.open("a") as stream:
+            try:
+                lock(stream.fileno())
+            except BlockingIOError:
+                raise BusyPlaceError(name) from None
+            if kind == STAGES and is_run(self.places[name]):
+                try:
+                    with claim(
+                        self.places[name]
+                    ):  # whoever trains it without a table holds it, too
+                        pass
+                except SavedError:
+                    raise BusyPlaceError(name) from None
+            yield
+
+    def _digests(self, stage: Stage) -> dict[str, str]:
+        named = " ".join(f"{{{name}}}" for name in stage.names())
+        return self.digests(named)
+
+    def _recipe_file(self, stage: Stage) -> Path:
+        assert stage.train is not None
+        path = Path(expanded(stage.train, self.places))
+        return path if named_places(stage.train) else self.file.parent / path
+
+    def _settings(self, stage: Stage) -> list[str]:
+        return [
+            f"{key}={_as_setting(expanded(value, self.places))}"
+            for key, value in stage.settings.items()
+        ]
+
+    def _recipes(self, stage: Stage) -> dict[str, ExperimentConfig]:
+        """The recipes beside the table that a command names."""
+        tokens = shlex.split(stage.command or "")
+        named = [one for one in tokens if one.startswith(f"{{{HERE}}}/") and one.endswith(".yaml")]
+        found = {}
+        for one in named:
+            path = Path(expanded(one, self.places))
+            found[one.removeprefix(f"{{{HERE}}}/")] = read_experiment(path)
+        return found
+
+
+def shell(arguments: list[str]) -> str:
+    """The command that a person would type."""
+    return shlex.join(["dragoman", *arguments])
+
+
+def problem_of(error: DragomanError) -> str:
+    """The text of an error, on one line."""
+    return " ".join(str(error).split())
+
+
+def _as_setting(value: Any) -> str:
+    """A value as ``--set`` reads it: text as it is where YAML reads the same, otherwise JSON."""
+    if isinstance(value, str):
+        try:
+            if load_yaml(value) == value:
+                return value
+        except YAMLError:
+            pass
+    return json.dumps(value, ensure_ascii=False)
+
+
+def same(record: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a record says what is wanted; it may say more."""
+    return all(record.get(key) == value for key, value in wanted.items())

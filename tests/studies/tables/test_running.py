@@ -1,0 +1,74 @@
+"""Commands run one after another, and end when the time is over or a signal comes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dragoman.training.interruption import Interruption
+from studies.tables.running import CommandRunner, FailedCommandError, StoppedError
+
+SAVES_WHEN_TOLD = """
+import signal, sys, time
+def save(*_):
+    open(sys.argv[1], "w").write("saved")
+    sys.exit(143)
+signal.signal(signal.SIGTERM, save)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def runner(script: str, deadline: float | None = None) -> CommandRunner:
+    """Runs a script instead of Dragoman."""
+    return CommandRunner(Interruption(), deadline, program=(sys.executable, "-S", "-c", script))
+
+
+def test_what_a_command_says_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "logs/one.log"
+    for _ in range(2):
+        runner("import sys; print(*sys.argv[1:])").run(["train", "a b"], log)
+    assert log.read_text(encoding="utf-8") == "$ dragoman train 'a b'\ntrain a b\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("print('dragoman: error: no text'); raise SystemExit(3)", "no text (log: {log})"),
+        ("raise SystemExit(4)", "exit code 4 (log: {log})"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "exit code -9 (log: {log})"),
+    ],
+)
+def test_a_failure_is_told_by_its_own_last_line(script: str, told: str, tmp_path: Path) -> None:
+    log = tmp_path / "one.log"
+    log.write_text("an older error\n", encoding="utf-8")
+    with pytest.raises(FailedCommandError) as raised:
+        runner(script).run([], log)
+    assert str(raised.value) == told.format(log=log)
+
+
+@pytest.mark.parametrize("by_signal", [True, False])
+def test_a_command_saves_before_it_is_stopped(by_signal: bool, tmp_path: Path) -> None:
+    """It has begun when its log says so, which is when the clock jumps or the signal comes."""
+    one, log = runner(SAVES_WHEN_TOLD, deadline=1.0), tmp_path / "one.log"
+
+    def clock() -> float:
+        ready = log.exists() and "ready" in log.read_text(encoding="utf-8")
+        if ready and by_signal:
+            one.interruption.signal = signal.SIGTERM
+        return 2.0 * (ready and not by_signal)
+
+    one.clock = clock
+    with pytest.raises(StoppedError):
+        one.run([str(tmp_path / "state")], log)
+    assert (tmp_path / "state").read_text(encoding="utf-8") == "saved"
+
+
+def test_nothing_begins_when_the_time_is_over(tmp_path: Path) -> None:
+    with pytest.raises(StoppedError):
+        runner("", deadline=time.monotonic()).run([], tmp_path / "one.log")
+    assert not list(tmp_path.iterdir())
