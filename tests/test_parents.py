@@ -29,6 +29,7 @@ from dragoman.translation.translator import Translator
 CPU = World(0, 1, torch.device("cpu"))
 Read = Callable[..., ExperimentConfig]
 TINY = {"family": "recurrent", "encoder_layers": 1, "decoder_layers": 1, "d_model": 8}
+RUNS = ("mt", "lm", "other", "nowhere")
 TINY_LM = {"family": "recurrent_lm", "layers": 1, "d_model": 6}
 
 
@@ -268,6 +269,8 @@ class TestComposed:
         scratch = {"family": "transformer", "d_model": 8, "heads": 2, "embeddings": "target"}
         learns = fused(runs, translation=scratch, train="translation")
         assert read(**learns).vocabulary.of == str(runs / "lm")
+        unsaid = read(**learns, vocabulary={"of": None})
+        assert completed(unsaid).vocabulary.of == str(runs / "lm")
         named = read(**learns, vocabulary={"of": str(runs / "mt")})
         assert named.vocabulary.of == str(runs / "mt")
         assert isinstance(named.model, DeepFusionConfig)
@@ -347,7 +350,11 @@ class TestComposed:
             ),
             ({"translation": {"d_modle": 3}}, {}, r"unknown key 'model\.translation\.d_modle'"),
             ({}, {"vocabulary": {"size": 300}}, r"vocabulary: size: 300 is not read with"),
-            ({}, {"vocabulary": {"of": None}}, r"vocabulary\.of: a model composed of trained ones"),
+            (
+                {"translation": TINY, "train": "translation", "language_model": TINY_LM},
+                {"training": {"components": {"language_model": {"model": "lm"}}}},
+                r"vocabulary\.of: a model composed of trained ones has their vocabulary",
+            ),
             (
                 {},
                 {"training": {"components": {"teacher": {"model": "mt"}}}},
@@ -375,8 +382,7 @@ class TestComposed:
         tmp_path: Path,
     ) -> None:
         changes = {
-            key: str(runs / value) if isinstance(value, str) else value
-            for key, value in changes.items()
+            key: str(runs / value) if value in RUNS else value for key, value in changes.items()
         }
         with pytest.raises((ConfigError, SavedError), match=said):
             Experiment.create(read(**fused(runs, **changes), **more), tmp_path / "run")

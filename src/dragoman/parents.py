@@ -28,6 +28,8 @@ def completed(config: ExperimentConfig) -> ExperimentConfig:
     for name, path in named.items():
         values["model"][name] = described(path)
         values["training"]["components"][name] = {"model": path}
+    if config.training.start_from is None and config.vocabulary.of is None:
+        values["vocabulary"]["of"] = next(iter(named.values()))
     return parse(ExperimentConfig, values, ", ".join(named.values()))
 
 

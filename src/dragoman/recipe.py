@@ -24,7 +24,7 @@ from dragoman.text.corpus import CorpusPart, Direction, relocate_part
 from dragoman.text.tags import is_tag, language_tag, missing_tags
 from dragoman.text.targets import asks_for_its_target, wanted_tags
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
-from dragoman.training.components import named_components, unfit_components
+from dragoman.training.components import unfit_components
 from dragoman.training.named_models import component_paths, relocate_models
 from dragoman.training.settings import TrainingConfig
 
@@ -130,8 +130,7 @@ class ExperimentConfig(Config):
             yield f"training.objective: {problem}"
         if start is None:
             yield from unfit_components(self.training.components, self.model)
-            trained = self.training.components or named_components(self.model)
-            if trained and self.vocabulary.of is None:
+            if self.training.components and self.vocabulary.of is None:
                 yield (
                     "vocabulary.of: a model composed of trained ones has their vocabulary; name "
                     "one of them here"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.core.errors import ConfigError, DataError, SavedError
-from dragoman.data.origin import describe
+from dragoman.data.origin import clean_text_settings, describe, digest
 from dragoman.data.vocabularies import ORIGIN_FILE, Parent, prepare_vocabularies
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
 from dragoman.text.corpus import CorpusPart, read_pairs
@@ -360,3 +360,24 @@ class TestTags:
             f"{tmp_path}: the vocabulary here has no tag <x>; tags there: <old>. Remove it, so "
             "that one with the tag is trained here, or remove the tag from data.train.0"
         )
+
+
+def test_settings_that_came_later_do_not_replace_older_vocabularies(
+    tmp_path: Path, corpus_of: Corpus
+) -> None:
+    """Its digest is of these settings alone, where others are not set."""
+    part = corpus_of(60)
+    prepared(tmp_path, part)
+    trained = {
+        "kind": "bpe",
+        "size": 40,
+        "joint": True,
+        "byte_fallback": False,
+        "character_coverage": 1.0,
+        "normalization": "identity",
+        "tags": [],
+        "training_pairs": 2_000_000,
+    }
+    text = clean_text_settings([part], CLEANING, frozenset())
+    origin = json.loads((tmp_path / ORIGIN_FILE).read_text(encoding="utf-8"))
+    assert origin["settings"] == digest({"vocabulary": trained, "seed": 1, **text})

@@ -18,6 +18,7 @@ from dragoman.models import (
     TransformerConfig,
     TransformerLMConfig,
 )
+from dragoman.models.cost import cost
 from dragoman.models.deep_fusion import DeepFusion
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import Dropout
@@ -142,6 +143,13 @@ class TestWhatLearns:
         learning = own if train == "translation" else set()
         assert dropping == {model.fusion.dropout, *learning}
         assert not model.eval().fusion.training
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_those_that_learn_are_counted_apart(name: str) -> None:
+    found = cost(VARIATIONS[name], VOCABULARY, VOCABULARY, 5, 5)
+    learning = sum(p.numel() for p in fresh(name).parameters() if p.requires_grad)
+    assert 0 < found.learned_parameters == learning < found.total_parameters
 
 
 class TestConfig:

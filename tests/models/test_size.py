@@ -6,7 +6,13 @@ import pytest
 from families import VARIATIONS
 
 from dragoman.core.errors import ConfigError
-from dragoman.models import FAMILIES, ModelConfig, size
+from dragoman.models import (
+    FAMILIES,
+    DeepFusionConfig,
+    ModelConfig,
+    RecurrentLMConfig,
+    size,
+)
 from dragoman.models.families.recurrent import RecurrentConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.size import check_size, meta_model
@@ -28,6 +34,14 @@ def parameters(config: ModelConfig, vocabulary: int) -> int:
 def test_one_larger_than_memory_is_refused(sizes: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=r"model: [\d,]+ parameters, whose weights alone take"):
         check_size(TransformerConfig.model_validate(sizes), 29, 29)
+
+
+def test_a_small_component_does_not_hide_a_large_one() -> None:
+    large = RecurrentConfig(d_model=2**20)
+    small = RecurrentLMConfig(d_model=8, layers=1)
+    config = DeepFusionConfig(translation=large, language_model=small)
+    with pytest.raises(ConfigError, match=r"model: [\d,]+ parameters, whose weights alone take"):
+        check_size(config, 29, 29)
 
 
 @pytest.mark.parametrize("config", [RecurrentConfig(d_model=2**61), TransformerConfig(d_ff=2**61)])
