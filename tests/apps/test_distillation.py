@@ -17,7 +17,6 @@ from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpus import CorpusPart, kept_pairs, read_pairs
-from dragoman.translation.synthesis import SyntheticCorpus
 from dragoman.translation.translator import Translator
 
 Change = Callable[[dict[str, Any]], None]
@@ -36,11 +35,6 @@ def student(text: Path, folder: Path, change: Change = lambda values: None) -> P
         if not (folder / f"{name}.tsv").exists():
             (folder / f"{name}.tsv").symlink_to(text / f"{name}.tsv")
     return write_experiment(folder, values)
-
-
-@pytest.fixture
-def corpus() -> SyntheticCorpus:
-    return SyntheticCorpus(Path("made/pairs.jsonl.gz"), 5, 0, 0, {})
 
 
 class TestACommand:
@@ -104,6 +98,14 @@ class TestACommand:
         other = one_error(dragoman(*command, "--set", "seed=2", "--set", "model.d_model=12"), 2)
         assert "begun with other settings (seed, model.d_model)" in other
         assert "other settings (method, search" in one_error(dragoman(*command, "--beam", 2), 2)
+
+    def test_another_run_is_refused_before_anything_is_translated(
+        self, dragoman: CommandLine, text: Path, trained: Path, tmp_path: Path
+    ) -> None:
+        command = ["--teacher", teacher(tmp_path / "one", "de"), "--run", trained]
+        message = one_error(dragoman("distill", student(text, tmp_path), *command), 2)
+        assert f"{trained}: was begun with other settings (data.train, " in message
+        assert not (trained / "synthetic").exists()
 
     def test_from_a_description_the_closest_of_several(
         self, dragoman: CommandLine, text: Path, tmp_path: Path
@@ -202,7 +204,7 @@ class TestATeacher:
 
 
 class TestAPart:
-    def test_keeps_what_its_translations_need(self, corpus: SyntheticCorpus) -> None:
+    def test_keeps_what_its_translations_need(self) -> None:
         transforms = [
             {"kind": "filter", "first_line": 7},
             {"kind": "tag"},
@@ -210,14 +212,14 @@ class TestAPart:
         ]
         given = {**part("train"), "weight": 3, "tags": ["<ui>"], "transforms": transforms}
         (before,) = recipe(given).train_parts()
-        made = synthetic_part(before, corpus)
+        made = synthetic_part(before, Path("made/pairs.jsonl.gz"))
         assert CorpusPart.model_validate(made.model_dump()) == made
-        assert made.path == str(corpus.path.absolute())
+        assert made.path == str(Path("made/pairs.jsonl.gz").absolute())
         assert (made.source, made.target, made.weight) == ("source", "target", 3)
         assert [one.kind for one in made.transforms] == ["tag", "noise"]
         assert made.direction == before.direction
 
-    def test_without_sources_stays(self, corpus: SyntheticCorpus, tmp_path: Path) -> None:
+    def test_without_sources_stays(self, tmp_path: Path) -> None:
         copied = {"target": "mono.de", "transforms": [{"kind": "copy"}, {"kind": "tag"}]}
         values = {**part("train"), "transforms": [{"kind": "tag"}]}
         dev = {**part("dev"), "transforms": [{"kind": "tag"}]}
@@ -225,9 +227,9 @@ class TestAPart:
         whole["data"] |= {"train": [copied, values], "dev": dev, "test": {}}
         config = ExperimentConfig.model_validate(whole)
         distillation = Distillation(config, TranslationSystem(models=(tmp_path,)), tmp_path)
-        first, second = distillation.recipe({1: corpus}).data.train
+        first, second = distillation.recipe().data.train
         assert first == config.data.train[0]
-        assert second.path == str(corpus.path.absolute())
+        assert second.path == str(tmp_path / "synthetic" / "train-1" / "pairs.jsonl.gz")
 
 
 class TestAStudent:
