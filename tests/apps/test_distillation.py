@@ -29,12 +29,22 @@ def student(text: Path, folder: Path, change: Change = lambda values: None) -> P
     values["model"] = {"family": "recurrent", "d_model": 10}
     values["vocabulary"] = {"size": 100}
     values["training"] |= {"max_steps": 2, "validation_steps": 2, "checkpoint_steps": 1}
+    values["training"]["precision"] = "auto"  # which the run decides
     values["data"] |= {"cleaning": {"max_length_ratio": None}, "test": {}}
     change(values)
     for name in ("train", "dev", "test"):
         if not (folder / f"{name}.tsv").exists():
             (folder / f"{name}.tsv").symlink_to(text / f"{name}.tsv")
     return write_experiment(folder, values)
+
+
+def stopped(*_: object, **__: object) -> None:
+    """In place of training."""
+    raise InterruptedRunError("saved")
+
+
+def no_report(*_: object) -> None:
+    """In place of the report."""
 
 
 class TestACommand:
@@ -45,6 +55,8 @@ class TestACommand:
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        # Drawing reports takes longer than all else here.
+        monkeypatch.setattr("dragoman.apps.reports.run_report.write_report", no_report)
         run = tmp_path / "run"
         teachers = [teacher(tmp_path / f"teacher-{seed}", "de", seed=seed) for seed in (1, 2)]
         options: list[object] = [word for path in teachers for word in ("--teacher", path)]
@@ -53,9 +65,6 @@ class TestACommand:
 
         def interrupted(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
-
-        def stopped(*_: object, **__: object) -> None:
-            raise InterruptedRunError("saved")
 
         with monkeypatch.context() as patch:
             patch.setattr("dragoman.apps.distillation.translate_corpus", interrupted)
@@ -100,16 +109,23 @@ class TestACommand:
         assert "other settings (method, search" in one_error(dragoman(*command, "--beam", 2), 2)
 
     def test_another_run_is_refused_before_anything_is_translated(
-        self, dragoman: CommandLine, text: Path, trained: Path, tmp_path: Path
-    ) -> None:
-        command = ["--teacher", teacher(tmp_path / "one", "de"), "--run", trained]
-        message = one_error(dragoman("distill", student(text, tmp_path), *command), 2)
-        assert f"{trained}: was begun with other settings (data.train, " in message
-        assert not (trained / "synthetic").exists()
-
-    def test_from_a_description_the_closest_of_several(
         self, dragoman: CommandLine, text: Path, tmp_path: Path
     ) -> None:
+        recipe, run = student(text, tmp_path), tmp_path / "run"
+        assert dragoman("prepare", recipe, "--run", run).code == 0
+        command = ["--teacher", teacher(tmp_path / "one", "de"), "--run", run]
+        message = one_error(dragoman("distill", recipe, *command), 2)
+        assert f"{run}: was begun with other settings (data.train)" in message
+        assert not (run / "synthetic").exists()
+
+    def test_from_a_description_the_closest_of_several(
+        self,
+        dragoman: CommandLine,
+        text: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("dragoman.apps.distillation.train_run", stopped)
         description = tmp_path / "teacher.yaml"
         values = {
             "models": [str(teacher(tmp_path / "one", "de"))],
@@ -118,8 +134,7 @@ class TestACommand:
         description.write_text(yaml.safe_dump(values), encoding="utf-8")
         command = ["--system", description, "--nbest", 2, "--closest", "chrf"]
         run = tmp_path / "run"
-        outcome = dragoman("distill", student(text, tmp_path), *command, "--run", run)
-        assert outcome.code == 0, outcome.err
+        one_error(dragoman("distill", student(text, tmp_path), *command, "--run", run), 130)
         origin = run / "synthetic" / "train-0" / "origin.json"
         found = json.loads(origin.read_text(encoding="utf-8"))
         assert found["method"] == "beam 3, closest of 2 by chrf"

@@ -126,6 +126,12 @@ class TestTheCorpus:
         }
         assert rows(corpus)[0]["model"] == "+".join(one[:12] for one in digests)
 
+    def test_says_in_which_precision(self, model: Path, tmp_path: Path) -> None:
+        """As decided when it was begun, not as it would be on another machine."""
+        system = TranslationSystem(models=(model,), device="cpu", precision="auto")
+        corpus = translate_corpus(system, lines(3), tmp_path / "made", known="source")
+        assert corpus.origin["system"].get("precision", "float32") in {"float32", "bfloat16"}
+
     def test_leaves_out_and_counts(
         self, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
