@@ -17,7 +17,6 @@ from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpus import CorpusPart, kept_pairs, read_pairs
-from dragoman.translation.synthesis import SyntheticCorpus
 from dragoman.translation.translator import Translator
 
 Change = Callable[[dict[str, Any]], None]
@@ -30,6 +29,7 @@ def student(text: Path, folder: Path, change: Change = lambda values: None) -> P
     values["model"] = {"family": "recurrent", "d_model": 10}
     values["vocabulary"] = {"size": 100}
     values["training"] |= {"max_steps": 2, "validation_steps": 2, "checkpoint_steps": 1}
+    values["training"]["precision"] = "auto"  # which the run decides
     values["data"] |= {"cleaning": {"max_length_ratio": None}, "test": {}}
     change(values)
     for name in ("train", "dev", "test"):
@@ -38,9 +38,13 @@ def student(text: Path, folder: Path, change: Change = lambda values: None) -> P
     return write_experiment(folder, values)
 
 
-@pytest.fixture
-def corpus() -> SyntheticCorpus:
-    return SyntheticCorpus(Path("made/pairs.jsonl.gz"), 5, 0, 0, {})
+def stopped(*_: object, **__: object) -> None:
+    """In place of training."""
+    raise InterruptedRunError("saved")
+
+
+def no_report(*_: object) -> None:
+    """In place of the report."""
 
 
 class TestACommand:
@@ -51,6 +55,8 @@ class TestACommand:
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        # Drawing reports takes longer than all else here.
+        monkeypatch.setattr("dragoman.apps.reports.run_report.write_report", no_report)
         run = tmp_path / "run"
         teachers = [teacher(tmp_path / f"teacher-{seed}", "de", seed=seed) for seed in (1, 2)]
         options: list[object] = [word for path in teachers for word in ("--teacher", path)]
@@ -59,9 +65,6 @@ class TestACommand:
 
         def interrupted(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
-
-        def stopped(*_: object, **__: object) -> None:
-            raise InterruptedRunError("saved")
 
         with monkeypatch.context() as patch:
             patch.setattr("dragoman.apps.distillation.translate_corpus", interrupted)
@@ -105,9 +108,24 @@ class TestACommand:
         assert "begun with other settings (seed, model.d_model)" in other
         assert "other settings (method, search" in one_error(dragoman(*command, "--beam", 2), 2)
 
-    def test_from_a_description_the_closest_of_several(
+    def test_another_run_is_refused_before_anything_is_translated(
         self, dragoman: CommandLine, text: Path, tmp_path: Path
     ) -> None:
+        recipe, run = student(text, tmp_path), tmp_path / "run"
+        assert dragoman("prepare", recipe, "--run", run).code == 0
+        command = ["--teacher", teacher(tmp_path / "one", "de"), "--run", run]
+        message = one_error(dragoman("distill", recipe, *command), 2)
+        assert f"{run}: was begun with other settings (data.train)" in message
+        assert not (run / "synthetic").exists()
+
+    def test_from_a_description_the_closest_of_several(
+        self,
+        dragoman: CommandLine,
+        text: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("dragoman.apps.distillation.train_run", stopped)
         description = tmp_path / "teacher.yaml"
         values = {
             "models": [str(teacher(tmp_path / "one", "de"))],
@@ -116,8 +134,7 @@ class TestACommand:
         description.write_text(yaml.safe_dump(values), encoding="utf-8")
         command = ["--system", description, "--nbest", 2, "--closest", "chrf"]
         run = tmp_path / "run"
-        outcome = dragoman("distill", student(text, tmp_path), *command, "--run", run)
-        assert outcome.code == 0, outcome.err
+        one_error(dragoman("distill", student(text, tmp_path), *command, "--run", run), 130)
         origin = run / "synthetic" / "train-0" / "origin.json"
         found = json.loads(origin.read_text(encoding="utf-8"))
         assert found["method"] == "beam 3, closest of 2 by chrf"
@@ -202,7 +219,7 @@ class TestATeacher:
 
 
 class TestAPart:
-    def test_keeps_what_its_translations_need(self, corpus: SyntheticCorpus) -> None:
+    def test_keeps_what_its_translations_need(self) -> None:
         transforms = [
             {"kind": "filter", "first_line": 7},
             {"kind": "tag"},
@@ -210,14 +227,14 @@ class TestAPart:
         ]
         given = {**part("train"), "weight": 3, "tags": ["<ui>"], "transforms": transforms}
         (before,) = recipe(given).train_parts()
-        made = synthetic_part(before, corpus)
+        made = synthetic_part(before, Path("made/pairs.jsonl.gz"))
         assert CorpusPart.model_validate(made.model_dump()) == made
-        assert made.path == str(corpus.path.absolute())
+        assert made.path == str(Path("made/pairs.jsonl.gz").absolute())
         assert (made.source, made.target, made.weight) == ("source", "target", 3)
         assert [one.kind for one in made.transforms] == ["tag", "noise"]
         assert made.direction == before.direction
 
-    def test_without_sources_stays(self, corpus: SyntheticCorpus, tmp_path: Path) -> None:
+    def test_without_sources_stays(self, tmp_path: Path) -> None:
         copied = {"target": "mono.de", "transforms": [{"kind": "copy"}, {"kind": "tag"}]}
         values = {**part("train"), "transforms": [{"kind": "tag"}]}
         dev = {**part("dev"), "transforms": [{"kind": "tag"}]}
@@ -225,9 +242,9 @@ class TestAPart:
         whole["data"] |= {"train": [copied, values], "dev": dev, "test": {}}
         config = ExperimentConfig.model_validate(whole)
         distillation = Distillation(config, TranslationSystem(models=(tmp_path,)), tmp_path)
-        first, second = distillation.recipe({1: corpus}).data.train
+        first, second = distillation.recipe().data.train
         assert first == config.data.train[0]
-        assert second.path == str(corpus.path.absolute())
+        assert second.path == str(tmp_path / "synthetic" / "train-1" / "pairs.jsonl.gz")
 
 
 class TestAStudent:

@@ -118,11 +118,19 @@ class TestTheCorpus:
             language_model=LanguageModelConfig(path=fused),
         )
         corpus = translate_corpus(system, lines(3), tmp_path / "made", known="source")
-        first, second = corpus.origin["models"]
-        third = corpus.origin["system"]["language_model"]["digest"]
-        assert len({first, second, third}) == 3
-        names = "+".join(one[:12] for one in (first, second, third))
-        assert rows(corpus)[0]["model"] == names
+        digests = corpus.origin["models"]
+        assert len(set(digests)) == 3
+        assert corpus.origin["system"] == {
+            "models": digests[:2],
+            "language_model": {"path": digests[2]},
+        }
+        assert rows(corpus)[0]["model"] == "+".join(one[:12] for one in digests)
+
+    def test_says_in_which_precision(self, model: Path, tmp_path: Path) -> None:
+        """As decided when it was begun, not as it would be on another machine."""
+        system = TranslationSystem(models=(model,), device="cpu", precision="auto")
+        corpus = translate_corpus(system, lines(3), tmp_path / "made", known="source")
+        assert corpus.origin["system"].get("precision", "float32") in {"float32", "bfloat16"}
 
     def test_leaves_out_and_counts(
         self, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -234,7 +242,7 @@ class TestRefusals:
     def test_another_model(self, model: Path, tmp_path: Path) -> None:
         make(model, tmp_path / "made")
         other = save_tiny_model(tmp_path / "other", seed=2)
-        with pytest.raises(ConfigError, match="models"):
+        with pytest.raises(ConfigError, match="models, system"):
             make(other, tmp_path / "made")
 
     def test_other_files(self, model: Path, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from dragoman.text.corpus import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
 from dragoman.training.distributed import World
+from dragoman.translation.shards import PAIRS_FILE
 from dragoman.translation.synthesis import GivenText, SyntheticCorpus, translate_corpus
 
 SYNTHETIC_DIRECTORY = "synthetic"
@@ -69,9 +70,10 @@ class Distillation:
         """
         check(self.student, self.teacher)
         with begin(self.run):
+            config = self.recipe()
+            experiment = self._begun(config)  # refused before hours of translation
             corpora = self._translated()
-            config = self.recipe(corpora)
-            experiment = self._begun(config)
+            experiment = experiment or Experiment.create(config, self.run)
             if not _is_finished(experiment):
                 self._train(experiment, tensorboard)
             conclude_run(experiment, as_json=as_json, more_values=self._values(corpora))
@@ -98,37 +100,41 @@ class Distillation:
             ) from None
 
     def _translate(self, number: int, part: CorpusPart) -> SyntheticCorpus:
-        tell(f"translating data.train.{number}, {part.name}, {part.direction.name}")
+        name = f"data.train.{number}"
         corpus = translate_corpus(
             asked_for(self.teacher, part),
             GivenText(part, "source"),
-            self.run / SYNTHETIC_DIRECTORY / f"train-{number}",
+            self._directory(number),
             known="source",
             closest=self.closest,
-            progress=partial(_counting, "translating"),
+            progress=partial(_counting, f"translating {name}"),
         )
         left_out = f"{corpus.refused:,} too long and {corpus.empty:,} empty lines left out"
-        tell(f"{corpus.lines:,} pairs by {corpus.origin['method']}; {left_out}")
+        tell(f"{name}: {corpus.lines:,} pairs by {corpus.origin['method']}; {left_out}")
         return corpus
 
-    def recipe(self, corpora: dict[int, SyntheticCorpus]) -> ExperimentConfig:
+    def _directory(self, number: int) -> Path:
+        """Where the translations of a training part are."""
+        return self.run / SYNTHETIC_DIRECTORY / f"train-{number}"
+
+    def recipe(self) -> ExperimentConfig:
         """The student's recipe with the teacher's translations as its training text."""
         train: list[CorpusPart] = []
         for number, part in enumerate(self.student.data.train):
-            if (corpus := corpora.get(number)) is None:
+            if not part.has_source:
                 train.append(part)
                 continue
-            train.append(synthetic_part(part, corpus))
+            train.append(synthetic_part(part, self._directory(number) / PAIRS_FILE))
             if self.references is not None:
                 weight = part.weight * self.references
                 train.append(part.model_copy(update={"weight": weight}))
         data = self.student.data.model_copy(update={"train": tuple(train)})
         return self.student.model_copy(update={"data": data})
 
-    def _begun(self, config: ExperimentConfig) -> Experiment:
-        """The student's run: new, or as it was begun."""
+    def _begun(self, config: ExperimentConfig) -> Experiment | None:
+        """The student's run as it was begun; None if it was not, or is still being translated."""
         if not (self.run / CONFIG_FILE).is_file():
-            return Experiment.create(config, self.run)
+            return None
         experiment = Experiment.open(self.run)
         found = experiment.config
         if changed := list(changed_keys(plain_values(found), _as_begun(config, found))):
@@ -148,6 +154,7 @@ class Distillation:
 
 
 def _counting(what: str, start: int, total: int) -> AbstractContextManager[Any]:
+    tell(f"{what}: {total - start:,} of {total:,} lines are left")
     return counting(what, "lines", total, start)
 
 
@@ -228,14 +235,14 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
     return teacher.model_copy(update={"target_language": language, "tags": tags})
 
 
-def synthetic_part(part: CorpusPart, corpus: SyntheticCorpus) -> CorpusPart:
-    """``part`` with the teacher's translations for targets.
+def synthetic_part(part: CorpusPart, path: Path) -> CorpusPart:
+    """``part`` with the teacher's translations, which are in the file ``path``, for targets.
 
     Filters have run already: the lines that they number are other ones now.
     """
     return part.model_copy(
         update={
-            "path": str(corpus.path.absolute()),
+            "path": str(path.absolute()),
             "source": "source",
             "target": "target",
             "format": None,

@@ -43,8 +43,8 @@ function that it gives is called with the number done so far."""
 SHARD_LINES = 2000
 _LOCK = ".lock"
 _MODEL_DIGITS = 12
-# They decide where and how fast a line is translated, but not into what.
-_NOT_COMPARED = {"models", "device", "workers"}
+# They decide where and how fast a line is translated, but not into what; search is compared whole.
+_NOT_COMPARED = {"device", "workers", "search"}
 
 
 class GivenLine(NamedTuple):
@@ -183,21 +183,37 @@ def _settings(
     shard_lines: int,
 ) -> dict[str, Any]:
     """What the corpus depends on, apart from the text."""
-    fused = system.language_model
     if closest is not None and translator.search.nbest == 1:
         raise ConfigError("the closest of several translations needs nbest above 1")
-    described = {k: v for k, v in system.plain().items() if k not in {*_NOT_COMPARED, "search"}}
-    if fused is not None:
-        described["language_model"] = {"weight": fused.weight, "digest": _digest(fused.path)}
+    digests: list[str] = []
+    described = _with_digests(system.plain(), digests)
     return {
         "known": known,
         "method": method_of(translator.search, closest),
-        "models": [_digest(path) for path in system.models],
-        "system": described,
+        "models": digests,
+        "system": {name: described[name] for name in described if name not in _NOT_COMPARED},
         "tags": list(translator.tags),
         "search": translator.search.model_dump(mode="json"),
         "shard_lines": shard_lines,
     }
+
+
+def _with_digests(values: Mapping[str, Any], digests: list[str]) -> dict[str, Any]:
+    """A description with digests, which are also added to a list, in place of models' paths."""
+
+    def digest_of(path: str) -> str:
+        digests.append(_digest(Path(path)))
+        return digests[-1]
+
+    changed = dict(values)
+    for name, value in values.items():
+        if name == "models" and value is not None:
+            changed[name] = [digest_of(path) for path in value]
+        elif name == "path":
+            changed[name] = digest_of(value)
+        elif isinstance(value, Mapping) and name != "search":
+            changed[name] = _with_digests(value, digests)
+    return changed
 
 
 def _digest(path: Path) -> str:
@@ -208,10 +224,8 @@ def _digest(path: Path) -> str:
 
 
 def _models(origin: Mapping[str, Any]) -> str:
-    """The first digits of the digests of all models, and of the language model."""
-    fused = origin["system"].get("language_model")
-    digests = [*origin["models"], *([fused["digest"]] if fused else [])]
-    return "+".join(one[:_MODEL_DIGITS] for one in digests)
+    """The first digits of the digests of all models."""
+    return "+".join(one[:_MODEL_DIGITS] for one in origin["models"])
 
 
 def method_of(search: SearchConfig, closest: Similarity | None = None) -> str:
