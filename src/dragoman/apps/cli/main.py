@@ -29,6 +29,7 @@ from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.cli.translation_commands import score, translate
+from dragoman.apps.cli.tuning_command import tune
 from dragoman.apps.progress import quiet_option, write_line
 from dragoman.core.errors import DragomanError
 
@@ -82,8 +83,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(compare, show, cost, recipes, corpora),
+    *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, tune),
+    *(average, compare, show, cost, recipes, corpora),
 ):
     commands.add_command(_command)
 
