@@ -83,7 +83,7 @@ def tune(
       dragoman tune models/a models/b dev.en dev.de --metric chrf
     """
     from dragoman.apps.tuning import Tuning, read_grid, text_of_files, text_of_run
-    from dragoman.apps.tuning.table import table
+    from dragoman.apps.tuning.trial_table import table
     from dragoman.saved.system import write_system
 
     models, texts = _split(paths)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.apps.tuning.grid import Values
-from dragoman.apps.tuning.tuning import Trial, Tuned
+from dragoman.apps.tuning.trials import Trial, Tuned
 
 
 def table(tuned: Tuned) -> str:
