@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman import load
-from dragoman.apps.tuning import Tuning, grid, read_grid, text_of_files, text_of_run
+from dragoman.apps.tuning import DevText, Tuning, grid, read_grid, text_of_files, text_of_run
 from dragoman.apps.tuning.grid import KEYS, combinations
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.metrics import EvaluationConfig, MetricName, score_corpus
 from dragoman.saved.model import load_for_search
 from dragoman.saved.system import TranslationSystem, read_system
+from dragoman.translation.translator import Translator
 
 SOURCE = ["a b c d e", "e d c", "b a", "c c a", "d e a b"]
 BEST = 1
@@ -311,3 +312,43 @@ def test_an_ensemble_may_be_log_linear(folder: Path, dragoman: CommandLine, tmp_
     assert scores == pytest.approx(expected, abs=1e-4)
     alone = dragoman("translate", both[0], "--ensemble", "log-linear", stdin=stdin)
     assert "ensemble" in one_error(alone, 2)
+
+
+def test_what_cannot_share_open_models_is_built_for_each_weight(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Worker processes, here without the processes."""
+    tries = "language_model.weight=1"
+    expected = tuning(folder, tries, lm=0.0).carry_out()
+    build, built = Translator.of, list[TranslationSystem]()
+
+    def alone(system: TranslationSystem, where: str) -> Translator:
+        built.append(system)
+        return build(system.model_copy(update={"workers": None}), where)
+
+    monkeypatch.setattr(Translator, "of", alone)
+    found = tuning(folder, tries, lm=0.0, workers=2).carry_out()
+    assert [one.language_model and one.language_model.weight for one in built] == [None, None, 1]
+    assert all(one.workers == 2 for one in built)
+    assert [trial.translations for trial in found.trials] == [
+        trial.translations for trial in expected.trials
+    ]
+    assert found.system.workers == 2
+
+
+def test_prefix_and_tags_are_the_systems(folder: Path, tmp_path: Path) -> None:
+    save_tiny_model(tmp_path / "model", seed=5, tags=("<2de>", "<2fr>"))
+    options: dict[str, Any] = {"target_language": "fr", "prefix": "d"}
+    text = DevText("lines", SOURCE, SOURCE)
+    grid = read_grid(["search.beam=2"], has_language_model=False)
+    for language in ("de", "fr"):
+        options["target_language"] = language
+        system = TranslationSystem(models=(tmp_path / "model",), device="cpu", **options)
+        found = Tuning(system, grid, text, CHRF).carry_out()
+        with load(tmp_path / "model", device="cpu", **options) as translator:
+            assert found.trials[1].translations == translator.translate(SOURCE, beam=2)
+    with load(tmp_path / "model", device="cpu") as translator:
+        assert found.trials[1].translations != translator.translate(SOURCE, beam=2, prefix="d")
+        assert found.trials[1].translations != translator.translate(
+            [f"<2fr> {line}" for line in SOURCE], beam=2
+        )

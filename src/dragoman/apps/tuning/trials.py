@@ -32,6 +32,12 @@ from dragoman.search import FusedScorer, Scorer
 from dragoman.translation.opening import OpenSystem, changed_search, open_system
 from dragoman.translation.translator import Translator
 
+_SHARED = {
+    *("models", "weights", "ensemble", "language_model", "target_language", "tags", "prefix"),
+    *("search", "precision", "device"),
+}
+"""Settings of a system that translators of the same open models can have."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -196,11 +202,11 @@ class Tuning:
     def _translator(self, weight: float) -> Translator:
         """A translator with this weight of the language model, to be closed.
 
-        Models are loaded once, except by worker processes and other engines.
+        Models are loaded once, unless the system has more than a translator here is made of, such
+        as worker processes or another engine.
         """
         system = self._system
-        in_process = system.engine == "pytorch" and system.workers is None
-        scorer = self._scorer(weight) if in_process else None
+        scorer = None if system.plain().keys() - _SHARED else self._scorer(weight)
         if scorer is None:
             return Translator.of(system_with(system, {LM_WEIGHT: weight}), "search")
         return Translator(
