@@ -73,7 +73,7 @@ def tune(
 
     MODELs are directories, as for translate; SOURCE and REFERENCE are files, by default the dev
     set of the run.  Each setting translates the whole dev set.  The settings as they are come
-    first; a language model without --lm-weight then has none.
+    first; there, a language model without --lm-weight has the weight 0.
 
     \b
     Examples:
