@@ -13,7 +13,7 @@ import pytest
 from command_line import CommandLine, call, one_error
 
 import dragoman
-from dragoman.apps.cli.main import StandardError, commands
+from dragoman.apps.cli.main import SPIN_COUNT, StandardError, commands
 from dragoman.core import errors
 
 HEAVY = ("torch", "numpy", "pydantic", "sentencepiece", "sacrebleu", "matplotlib", "yaml", "tqdm")
@@ -260,6 +260,33 @@ def test_warnings_of_libraries_are_for_programmers(setting: str, said: str) -> N
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert said in done.stderr
     assert bool(said) == bool(done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, SPIN_COUNT),
+        ({"GOMP_SPINCOUNT": "7"}, "7"),
+        ({"OMP_WAIT_POLICY": "active"}, None),
+    ],
+)
+def test_threads_spin_less_unless_the_environment_says_how_to_wait(
+    given: dict[str, str], expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the program's environment, before PyTorch is imported."""
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    script = (
+        "import os, sys; from dragoman.apps.cli.main import main\n"
+        "sys.argv[1:] = ['--version']\n"
+        "try: main()\n"
+        "except SystemExit: print('torch' in sys.modules, os.environ.get('GOMP_SPINCOUNT'))"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, **given}
+    )
+    assert done.stdout.splitlines()[-1] == f"False {expected}"
 
 
 def test_log_messages_look_like_the_rest(capsys: pytest.CaptureFixture[str]) -> None:

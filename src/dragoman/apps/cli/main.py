@@ -31,10 +31,13 @@ from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.cli.translation_commands import score, translate
+from dragoman.apps.cli.tuning_command import tune
 from dragoman.apps.progress import quiet_option, write_line
 from dragoman.core.errors import DragomanError
 
 UNEXPECTED = 1
+SPIN_COUNT = "3000"
+"""Rounds for which a waiting thread of GNU OpenMP spins; its own default is 300,000."""
 INTERRUPTED = 128 + signal.SIGINT
 # As worded by PyTorch, on CPU and GPU, and by the operating system.
 _OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|Cannot allocate")
@@ -84,8 +87,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, average),
-    *(distill, backtranslate, compare, show, cost, recipes, corpora),
+    *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, tune),
+    *(average, distill, backtranslate, compare, show, cost, recipes, corpora),
 ):
     commands.add_command(_command)
 
@@ -155,6 +158,7 @@ def _explain(error: BaseException, session: Session) -> tuple[str, int]:
 def main(tell: Tell = print_error) -> None:
     """The program: ``dragoman`` and ``python -m dragoman``."""
     open_closed_streams()
+    _yield_while_waiting()
     # Of processes that train together, only the leader warns.
     is_leader = os.environ.get("RANK", "0") == "0"
     level = logging.WARNING if is_leader else logging.ERROR
@@ -165,6 +169,16 @@ def main(tell: Tell = print_error) -> None:
         # warn that it cleaned up their semaphores.
         os.environ["PYTHONWARNINGS"] = "ignore"
     sys.exit(run(sys.argv[1:], tell))
+
+
+def _yield_while_waiting() -> None:
+    """Let PyTorch's threads spin less before they sleep, unless the environment says how to wait.
+
+    GNU OpenMP reads this when PyTorch is imported.  Its threads wait for one another by spinning;
+    beside other work, those that are waited for then do not get a core (docs/performance.md).
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
 
 
 class StandardError(logging.Handler):

@@ -1,4 +1,4 @@
-"""The options of 'dragoman translate' that describe what translates: a TranslationSystem."""
+"""The options of commands that describe what translates: a TranslationSystem."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
     from dragoman.translation.translator import Translator
 
+_write_system = click.option(
+    "--write-system",
+    metavar="FILE",
+    type=PATH,
+    help="Also write these models and options to FILE, to be read with --system.",
+)
 _options = (
     click.option(
         "--system",
@@ -25,18 +31,18 @@ _options = (
         "it.",
     ),
     click.option(
-        "--write-system",
-        metavar="FILE",
-        type=PATH,
-        help="Also write these models and options to FILE, to be read with --system.",
-    ),
-    click.option(
         "--weight",
         "weights",
         metavar="W",
         type=Number(min=0, min_open=True),
         multiple=True,
         help="Weight of a MODEL in an ensemble; give one per MODEL, in order.  [default: 1]",
+    ),
+    click.option(
+        "--ensemble",
+        type=click.Choice(["linear", "log-linear"]),
+        help="Mean of the probabilities of several MODELs, or of their log-probabilities.  "
+        "[default: linear]",
     ),
     click.option(
         "--lm",
@@ -128,11 +134,17 @@ _VALUES = (
     "tags",
     "prefix",
     "weights",
+    "ensemble",
 )
 
 
 def system_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that describe a translation system to a command."""
+    """Add the options that describe a translation system to a command, and one that writes it."""
+    return described_options(_write_system(command))
+
+
+def described_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that :func:`described` reads to a command."""
     for option in reversed(_options):
         option(command)
     return command
@@ -145,7 +157,7 @@ def open_translator(
 
     Args:
         models: as given.
-        options: those of :func:`system_options`.
+        options: those of :func:`system_options`, and ``sample`` if the command can sample.
         search: search settings; None where not given.  Those of sampling alone change a system
             that samples, without ``sample`` among the options.
 
@@ -155,7 +167,7 @@ def open_translator(
     from dragoman.saved.system import write_system
     from dragoman.translation.translator import Translator
 
-    system = _described(models, options, search)
+    system = described(models, options, search)
     file = options["system_file"]
     translator = Translator.of(system, "search options" if file is None else f"{file}: search")
     if options["beam"] and translator.search.sampling is not None:
@@ -166,9 +178,14 @@ def open_translator(
     return translator
 
 
-def _described(
+def described(
     models: tuple[Path, ...], options: dict[str, Any], search: dict[str, Any]
 ) -> TranslationSystem:
+    """The system that the command line describes; arguments are those of :func:`open_translator`.
+
+    Raises:
+        ConfigError: the options contradict one another, or the file cannot be read.
+    """
     from dragoman.core.config import parse
     from dragoman.saved.system import TranslationSystem, read_values
 
@@ -178,7 +195,7 @@ def _described(
     values: dict[str, Any] = {"models": models} if file is None else read_values(file)
     values.update({name: options[name] for name in _VALUES if options[name] not in {None, ()}})
     _lay_over_pivot(values, options)
-    samples = options["sample"] or _has_sampling(values.get("search"))
+    samples = options.get("sample") or _has_sampling(values.get("search"))
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
@@ -186,7 +203,11 @@ def _described(
     if options["lm_weight"] is not None and isinstance(fusion, dict) and "path" not in fusion:
         raise ConfigError("--lm-weight needs a language model; name one with --lm")
     system = parse(TranslationSystem, values, file or "translate")
-    if search["sampling"] and not samples and not _has_sampling(_saved_search(system.models[0])):
+    if (
+        search.get("sampling")
+        and not samples
+        and not _has_sampling(_saved_search(system.models[0]))
+    ):
         flag = "--" + next(iter(search["sampling"])).replace("_", "-")
         raise ConfigError(f"{flag} needs --sample; add it, or leave out {flag}")
     return system

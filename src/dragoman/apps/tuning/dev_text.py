@@ -1,0 +1,116 @@
+"""The text that settings are tried on: two files, or the dev set of a run; never a test set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.core.config import parse, read_yaml
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.recipe import ExperimentConfig
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory
+from dragoman.saved.system import TranslationSystem
+from dragoman.text.corpus import CorpusPart, evaluation_examples
+
+
+@dataclass(frozen=True)
+class DevText:
+    """Lines and their references."""
+
+    name: str
+    """What it is called in tables."""
+    sources: Sequence[str]
+    references: Sequence[str]
+
+
+def evaluation_of(system: TranslationSystem) -> EvaluationConfig:
+    """How the run of the first model scores, or the default if there is no run."""
+    run = _run_of(system.models[0])
+    return EvaluationConfig() if run is None else run.evaluation
+
+
+def text_of_files(system: TranslationSystem, source: Path, reference: Path) -> DevText:
+    """Two files, line by line; pairs with an empty side are left out.
+
+    Raises:
+        DataError: a file is missing, empty or not text, or their lengths differ.
+        ConfigError: it is a test set of the run that a model is from.
+    """
+    for model in system.models:
+        _refuse_test_set(model, (source, reference))
+    part = CorpusPart(source=str(source), target=str(reference))
+    examples = list(evaluation_examples(part))
+    if not examples:
+        raise DataError(f"{source}, {reference}: no pair with both sides filled")
+    return DevText(part.name, [one.source for one in examples], [one.target for one in examples])
+
+
+def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText:
+    """The dev set of the run that the first model is from.
+
+    Its lines have the tags of their direction, unless the system puts tags in front of them.
+
+    Args:
+        system: what translates; its target language, if any, selects among several dev sets.
+        chosen: the name of a dev set, such as ``dev_en-de``; by default, the only one.
+
+    Raises:
+        ConfigError: the model is from no run, or the run has several dev sets that fit, or none.
+        DataError: the text is missing or has changed.
+    """
+    model = system.models[0]
+    run = _run_of(model)
+    if run is None:
+        raise ConfigError(
+            f"{model}: not a run, so it has no dev set; name a SOURCE and a REFERENCE file"
+        )
+    sets = run.dev_sets()
+    wanted = system.target_language
+    if chosen is not None:
+        fitting = [name for name in sets if name in {chosen, f"dev_{chosen}"}]
+    else:
+        fitting = [
+            name
+            for name, part in sets.items()
+            if wanted is None or len(sets) == 1 or part.direction.target_language == wanted
+        ]
+    if len(fitting) != 1:
+        raise ConfigError(
+            f"{model}: its dev sets are {', '.join(sets)}; choose one of them with --dev-set"
+        )
+    (name,) = fitting
+    tagged = wanted is None and not system.tags
+    examples = list(evaluation_examples(sets[name]))
+    if not examples:
+        raise DataError(f"{sets[name].name}: no pair with both sides filled")
+    sources = [one.tagged_source if tagged else one.source for one in examples]
+    return DevText(f"{name} of {model}", sources, [one.target for one in examples])
+
+
+def _run_of(model: Path) -> ExperimentConfig | None:
+    """The configuration of the run that ``model`` means, or of the one that a checkpoint is in."""
+    for folder in (model, home_of(model_directory(model))):
+        path = folder / CONFIG_FILE
+        if path.is_file() and "data" in (values := read_yaml(path)):
+            return parse(ExperimentConfig, values, path)
+    return None
+
+
+def _refuse_test_set(model: Path, files: Sequence[Path]) -> None:
+    run = _run_of(model)
+    if run is None:
+        return
+    for name, part in run.test_sets().items():
+        for file in part.files():
+            if any(_is_same(file, given) for given in files):
+                raise ConfigError(
+                    f"{file}: this is the test set {name} of {model}; settings that are chosen on "
+                    "it would make its scores worthless: name another text"
+                )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and os.path.samefile(one, other)

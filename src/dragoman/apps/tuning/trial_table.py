@@ -1,0 +1,51 @@
+"""What tuning found, for people."""
+
+from __future__ import annotations
+
+from dragoman.apps.tuning.grid import Values
+from dragoman.apps.tuning.trials import Trial, Tuned
+
+
+def table(tuned: Tuned) -> str:
+    """A row for each setting with its score, the 95 % interval and the time, and the verdict."""
+    first = tuned.trials[0]
+    keys = list(first.values)
+    rows = [[*keys, first.score.name, "seconds", ""]]
+    rows += [_cells(trial, tuned) for trial in tuned.trials]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False))
+        + (f"  {row[-1]}" if row[-1] else "")
+        for row in rows
+    ]
+    text = f"{len(tuned.text.references):,} lines of {tuned.text.name} [{first.score.signature}]"
+    return "\n".join([text, "", *lines, "", verdict(tuned)])
+
+
+def _cells(trial: Trial, tuned: Tuned) -> list[str]:
+    score = trial.score
+    margin = "" if score.confidence is None else f" ± {score.confidence.margin:.2f}"
+    mark = "as it is" if trial is tuned.trials[0] else ""
+    if trial is tuned.best:
+        mark = f"{mark}, best".removeprefix(", ")
+    values = [str(value) for value in trial.values.values()]
+    return [*values, f"{score.value:.2f}{margin}", f"{trial.seconds:.1f}", mark]
+
+
+def verdict(tuned: Tuned) -> str:
+    """Which setting is best, and whether the difference is more than chance."""
+    if tuned.comparison is None:
+        return "Best: the present settings"
+    chance = "" if tuned.comparison.is_significant() else ", which may be chance"
+    name = tuned.best.score.name
+    return (
+        f"Best: {described(tuned.best.values)}: {tuned.comparison.difference:+.2f} {name} "
+        f"(p = {tuned.comparison.p_value:.4f}{chance})\n"
+        "It was chosen on these very lines, so its advantage elsewhere is smaller: confirm it on a "
+        "test set"
+    )
+
+
+def described(values: Values) -> str:
+    """Settings in words, such as ``search.beam=8``."""
+    return " ".join(f"{key}={value}" for key, value in values.items())
