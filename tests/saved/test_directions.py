@@ -8,7 +8,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
-from dragoman.saved.directions import tags_for
+from dragoman.saved.directions import tags_for, telling_tags
 from dragoman.saved.model import SavedConfig
 from dragoman.text.corpus import Direction
 from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
@@ -90,6 +90,10 @@ def test_tags(
         (["en-ko <ui>", "en-de <ui> <2de>"], "ko", (), r"among other languages, and no tag"),
         (["en-de <2de>"], "de", ("<x>",), r"no tag <x>; tags there: <2de>, <2fr>, <ui>"),
         ([], "ko", (), r"does not translate into ko; languages there: de;"),
+        # nearly right
+        (["en-de <2de>", "en-fr <2fr>"], "DE", (), r"into DE; .*; did you mean 'de'\?$"),
+        (["en-de <2de>"], "de", ("ui",), r"no tag ui; .*; did you mean '<ui>'\?$"),
+        (["en-de <2de>"], "de", ("<takl>",), r"no tag <takl>; .*; did you mean '<talk>'\?$"),
     ],
 )
 def test_what_a_model_cannot_do(
@@ -111,3 +115,25 @@ def test_a_language_model_has_no_source_for_tags(vocabulary: Vocabulary) -> None
 def test_a_model_of_one_language_of_before_needs_no_tag() -> None:
     plain = train_vocabularies([("a b c", "c b a")] * 9, VocabularyConfig(size=8), seed=1)[0]
     assert tags_for(saved(), plain, "de") == ()
+
+
+@pytest.mark.parametrize(
+    ("directions", "expected"),
+    [
+        (["en-de <2de>", "en-fr <2fr>", "de-fr <2fr>"], [("<2de>",), ("<2fr>",)]),
+        (["en-de <ui> <2de>", "en-fr <2fr>"], [("<ui>", "<2de>"), ("<2fr>",)]),
+        # one language, one that needs no tag, and one that no tag asks for
+        (["en-de <2de>", "fr-de <2de>"], []),
+        (["en-de <2de>", "fr-en"], []),
+        (["en-ko <ui>", "en-es <ui>"], []),
+    ],
+)
+def test_tags_that_tell_languages_apart(
+    vocabulary: Vocabulary, directions: list[str], expected: list[tuple[str, ...]]
+) -> None:
+    assert telling_tags(saved(*directions), vocabulary) == expected
+
+
+def test_a_language_model_is_told_nothing(vocabulary: Vocabulary) -> None:
+    both = saved("de-de <2de>", "fr-fr <2fr>", model=TransformerLMConfig())
+    assert telling_tags(both, vocabulary) == []

@@ -10,7 +10,7 @@ from dragoman.core.config import parse
 from dragoman.core.device import Precision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.directions import tags_for
+from dragoman.saved.directions import tags_for, telling_tags
 from dragoman.saved.model import SavedModel, load_for_search
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import (
@@ -22,7 +22,7 @@ from dragoman.search import (
     SearchConfig,
 )
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.translation.preparation import check_prefix, unwritable
+from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class OpenSystem:
     scorer: Scorer
     tags: tuple[str, ...]
     """Those that are put in front of each line."""
+    reminder: LanguageReminder
+    """Warns about lines that name none of several target languages."""
 
 
 def open_system(system: TranslationSystem, where: str = "search options") -> OpenSystem:
@@ -80,10 +82,12 @@ def open_system(system: TranslationSystem, where: str = "search options") -> Ope
         search = changed_search(search, {"early_end": "quick"})
     search = changed_search(search, system.search, where)
     tags: tuple[str, ...] = ()
+    source = first.vocabularies.source
     if system.target_language is not None or system.tags:
-        source = first.vocabularies.source
         tags = tags_for(first.config, source, system.target_language, system.tags)
-    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags)
+    told = system.target_language is not None
+    reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
+    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags, reminder)
 
 
 def build_scorer(

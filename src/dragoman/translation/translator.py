@@ -26,7 +26,13 @@ from dragoman.translation.building import build_engine
 from dragoman.translation.engine import Engine, TorchEngine, evaluating
 from dragoman.translation.opening import build_scorer, changed_search, open_system
 from dragoman.translation.outputs import Attention, Scored, Translation
-from dragoman.translation.preparation import Preparation, check_prefix, numbered, with_tags
+from dragoman.translation.preparation import (
+    LanguageReminder,
+    Preparation,
+    check_prefix,
+    numbered,
+    with_tags,
+)
 from dragoman.translation.streaming import LineStream, group_by_length
 
 
@@ -43,6 +49,7 @@ class Translator:
             models with equal weights.
         prefix: what translations begin with, unless a call gives another.
         tags: put in front of each source, such as ``<2de>``.
+        reminder: looks at each line, to warn about one that names no target language.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -59,13 +66,14 @@ class Translator:
         scorer: Scorer | None = None,
         prefix: str = "",
         tags: Sequence[str] = (),
+        reminder: LanguageReminder | None = None,
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
         self._local = TorchEngine(scorer or own, models, vocabularies.target.tags)
         self._engine = engine or self._local
-        self._prefix, self._tags = prefix, tuple(tags)
+        self._prefix, self._tags, self._reminder = prefix, tuple(tags), reminder
         self._closed = False
 
     @classmethod
@@ -121,6 +129,7 @@ class Translator:
             scorer=opened.scorer,
             prefix=system.prefix,
             tags=opened.tags,
+            reminder=opened.reminder,
         )
 
     def close(self) -> None:
@@ -235,7 +244,14 @@ class Translator:
             check_function(progress, "progress")
         config = self.configure(**options)
         positions = self._local.scorer.position_limit
-        prepare = Preparation(self.vocabularies, config, positions, self.reads_source, self._tags)
+        prepare = Preparation(
+            self.vocabularies,
+            config,
+            positions,
+            self.reads_source,
+            self._tags,
+            reminder=self._reminder,
+        )
         stream = LineStream(self._engine, config, prepare, self._read, progress or _nobody)
         return self._while_open(stream.run(given))
 
