@@ -8,7 +8,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
-from dragoman.saved.directions import tags_for, telling_tags
+from dragoman.saved.directions import tags_for, telling_tags, usage
 from dragoman.saved.model import SavedConfig
 from dragoman.text.corpus import Direction
 from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
@@ -137,3 +137,20 @@ def test_tags_that_tell_languages_apart(
 def test_a_language_model_is_told_nothing(vocabulary: Vocabulary) -> None:
     both = saved("de-de <2de>", "fr-fr <2fr>", model=TransformerLMConfig())
     assert telling_tags(both, vocabulary) == []
+
+
+@pytest.mark.parametrize(
+    ("directions", "expected"),
+    [
+        (["en-de <2de>", "en-fr <2fr>"], "dragoman translate runs/many --to de < input.txt"),
+        (["en-de", "fr-de", "fr-fr"], "dragoman translate runs/many < input.txt"),
+        ([], "dragoman translate runs/many < input.txt"),
+    ],
+)
+def test_how_a_model_is_used(directions: list[str], expected: str) -> None:
+    assert usage("runs/many", saved(*directions).directions, reads_source=True) == expected
+
+
+def test_how_a_language_model_is_used() -> None:
+    directions = saved("de-de").directions
+    assert usage("lm", directions, reads_source=False) == "dragoman score lm text.txt"

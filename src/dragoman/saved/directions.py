@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dragoman.core.errors import ConfigError
-from dragoman.saved.model import SavedConfig
 from dragoman.text.examples import Direction
 from dragoman.text.language_codes import meant
 from dragoman.text.tags import language_tag
 from dragoman.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dragoman.saved.model import SavedConfig
 
 
 def tags_for(
@@ -96,6 +100,22 @@ def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str,
     except ConfigError:  # nothing asks for one of them
         return []
     return found if all(found) else []
+
+
+def usage(model: str | Path, directions: Iterable[Direction], *, reads_source: bool) -> str:
+    """A command that uses a model.
+
+    Args:
+        model: its path, as the command names it.
+        directions: those that it was trained for.
+        reads_source: whether it translates; False for a language model.
+    """
+    if not reads_source:
+        return f"dragoman score {model} text.txt"
+    translated = [one for one in directions if one.source_language != one.target_language]
+    targets = list(dict.fromkeys(one.target_language for one in translated))
+    to = f" --to {targets[0]}" if len(targets) > 1 else ""
+    return f"dragoman translate {model}{to} < input.txt"
 
 
 def _into(config: SavedConfig, language: str) -> list[Direction]:
