@@ -124,6 +124,7 @@ def test_a_model_of_one_language_of_before_needs_no_tag() -> None:
         (["en-de <ui> <2de>", "en-fr <2fr>"], [("<ui>", "<2de>"), ("<2fr>",)]),
         # one language, one that needs no tag, and one that no tag asks for
         (["en-de <2de>", "fr-de <2de>"], []),
+        (["en-de", "fr-fr <2fr>"], []),
         (["en-de <2de>", "fr-en"], []),
         (["en-ko <ui>", "en-es <ui>"], []),
     ],
