@@ -216,6 +216,18 @@ def test_scores_come_by_direction(trained: Path) -> None:
     assert best.value == validation["bleu"]
 
 
+def test_a_direction_that_is_never_trained_is_scored(corpus: Path, tmp_path: Path) -> None:
+    values = configuration(corpus, [("de", "en"), ("en", "fr")], 2)
+    values["data"]["test"]["a-zero-shot-direction"] = part("test", "de", "fr", transforms=TAGGED)
+    train(read(corpus, values), tmp_path / "run")
+    scores = read_scores(tmp_path / "run")
+    report = scores["a-zero-shot-direction"]
+    assert (report["source_language"], report["target_language"]) == ("de", "fr")
+    assert report["bleu"]["value"] >= 0
+    lines = scores_table(scores).splitlines()
+    assert len({line.index("loss") for line in lines if "  loss  " in line}) == 1  # a column
+
+
 def test_progress_tells_each_set(capsys: pytest.CaptureFixture[str]) -> None:
     shown = TrainingProgress(0, None)
     figures = {"loss": 2.0, "bleu": 20.0, "loss/dev_en-de": 1.0, "bleu/dev_en-de": 30.0}
@@ -246,6 +258,40 @@ def test_a_language_or_tag_that_the_model_lacks(trained: Path) -> None:
     found = call("translate", trained, "--to", "de", "--tag", "<ui>", stdin=b"one\n")
     assert found.code == 2
     assert "has no tag <ui>; tags there: <2de>, <2fr>, <2en>" in found.err
+
+
+def test_a_line_with_a_language_that_the_model_lacks(
+    trained: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = b"<2de> one\n<2ko> one\n<2DE> one\n <2de> <2fr> one\n<b> one\n"
+    found = call("translate", trained, stdin=lines)
+    assert found.code == 3
+    assert "2 lines cannot be translated and are left empty; the first is line 2" in found.err
+    assert "line 2: the model has no tag <2ko>; tags there: <2de>, <2fr>, <2en>; " in caplog.text
+    assert "line 3: the model has no tag <2DE>; " in caplog.text
+    assert "; did you mean '<2de>'?" in caplog.text
+    one, ko, capital, both, markup = found.out.split("\n")[:-1]
+    assert (ko, capital) == ("", "")
+    assert one
+    assert both
+    assert markup  # which is text
+    with pytest.raises(DataError, match="line 1: the model has no tag <2ko>"):
+        Translator.load(trained, device="cpu").translate(["<2ko> one"])
+
+
+def test_a_line_that_names_no_language_is_told_once(
+    trained: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert call("translate", trained, stdin=b"<2de> one\n\ntwo\nthree\n").code == 0
+    told = (
+        "line 3: nothing says which language is wanted, and the model knows 3; name one with --to"
+    )
+    assert caplog.text.count("nothing says which") == caplog.text.count(told) == 1
+    assert "such as <2de>" in caplog.text
+    caplog.clear()
+    for options in (("--to", "de"), ("--tag", "<2fr>")):
+        call("translate", trained, *options, stdin=b"one\n")
+    assert not caplog.text
 
 
 def test_a_tag_costs_no_empty_line_and_is_not_in_the_source(trained: Path) -> None:
@@ -344,6 +390,36 @@ class TestConfiguration:
             values["data"]["dev"]["en-de"] |= {"target_language": language, "transforms": []}
             told = f"data.dev.en-de: target_language is {language or 'target'}, and the languages "
             assert f"{told}of data.train are de, fr; choose one" in self.problem(tmp_path, values)
+
+    def test_a_tag_with_another_spelling(self, tmp_path: Path, values: dict[str, Any]) -> None:
+        values["data"]["train"][0]["tags"] = ["<dialogue>"]
+        values["data"]["test"]["en-de"]["tags"] = ["<dialog>"]
+        assert "has the tag <dialog>; tags there: <2de>, <2fr>, <dialogue>; did you mean '" in (
+            self.problem(tmp_path, values)
+        )
+
+    def test_a_language_under_two_names(self, tmp_path: Path, values: dict[str, Any]) -> None:
+        values["data"]["dev"]["en-de"]["target_language"] = "DE"
+        values["data"]["train"][1]["source_language"] = "En"
+        found = self.problem(tmp_path, values)
+        for said in (
+            "data.train.1.source_language is En, but data.train.0.source_language is en",
+            "data.dev.en-de.target_language is DE, but data.train.0.target_language is de",
+        ):
+            assert f"{said}; write one of them alike" in found
+        assert "2 problems" in found  # and nothing that follows from them
+
+    @pytest.mark.parametrize("name", ["dev", "test"])
+    def test_a_direction_that_is_never_trained(self, tmp_path: Path, name: str) -> None:
+        """Zero-shot: its target language is learnt from other sources."""
+        values = configuration(tmp_path, [("de", "en"), ("en", "fr")], 7)
+        values["data"][name]["de-fr"] = part(name, "de", "fr", transforms=TAGGED)
+        config = read(tmp_path, values)
+        assert "de-fr" not in {one.name for one in config.directions()}
+        values["data"][name]["de-fr"]["transforms"] = []
+        assert f"data.{name}.de-fr: nothing shows the model that fr is wanted" in self.problem(
+            tmp_path, values
+        )
 
     def test_one_target_needs_no_tag(self, tmp_path: Path) -> None:
         """Nor the same name everywhere."""

@@ -21,6 +21,7 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
+from dragoman.text.language_codes import meant, spelling
 from dragoman.text.tags import is_tag, language_tag, missing_tags
 from dragoman.text.targets import asks_for_its_target, wanted_tags
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
@@ -254,6 +255,9 @@ class ExperimentConfig(Config):
         """Tags not in training, sets that change between epochs, and ambiguous targets."""
         for name, part in self.parts_by_key().items():
             yield from self._languages_without_tag(name, part)
+        if misspelt := list(self._languages_spelled_differently()):
+            yield from misspelt  # the rest would follow from it
+            return
         ambiguous = list(self._targets_without_tag()) if self.model.reads_source else []
         known = set(self.full_vocabulary().tags)
         for name, part in self.sets_by_key().items():
@@ -266,12 +270,22 @@ class ExperimentConfig(Config):
             if lacking and not self._uses_vocabulary_of_another:
                 yield (
                     f"{name}: no part of data.train has the tag {', '.join(lacking)}; tags there: "
-                    f"{', '.join(sorted(known)) or 'none'}"
+                    f"{', '.join(sorted(known)) or 'none'}{meant(lacking[0], sorted(known))}"
                 )
             settled = known.issuperset(part.symbols()) and not part.epoch_transforms
             if settled and not ambiguous:
                 yield from self._target_not_told(name, part)
         yield from ambiguous
+
+    def _languages_spelled_differently(self) -> Iterator[str]:
+        """A language under two names, such as de and DE, which would be two languages."""
+        first: dict[str, tuple[str, str]] = {}
+        for key, part in self.parts_by_key().items():
+            for side in ("source_language", "target_language"):
+                name = getattr(part, side)
+                where, known = first.setdefault(spelling(name), (f"{key}.{side}", name))
+                if name != known:
+                    yield f"{key}.{side} is {name}, but {where} is {known}; write one of them alike"
 
     def _target_not_told(self, name: str, part: CorpusPart) -> Iterator[str]:
         """A set in a language that its tags do not ask for, where there are several."""

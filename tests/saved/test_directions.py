@@ -8,7 +8,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
-from dragoman.saved.directions import check_source, tags_for
+from dragoman.saved.directions import check_source, tags_for, telling_tags, usage
 from dragoman.saved.model import SavedConfig
 from dragoman.text.corpus import Direction
 from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
@@ -90,6 +90,10 @@ def test_tags(
         (["en-ko <ui>", "en-de <ui> <2de>"], "ko", (), r"among other languages, and no tag"),
         (["en-de <2de>"], "de", ("<x>",), r"no tag <x>; tags there: <2de>, <2fr>, <ui>"),
         ([], "ko", (), r"does not translate into ko; languages there: de;"),
+        # nearly right
+        (["en-de <2de>", "en-fr <2fr>"], "DE", (), r"into DE; .*; did you mean 'de'\?$"),
+        (["en-de <2de>"], "de", ("ui",), r"no tag ui; .*; did you mean '<ui>'\?$"),
+        (["en-de <2de>"], "de", ("<takl>",), r"no tag <takl>; .*; did you mean '<talk>'\?$"),
     ],
 )
 def test_what_a_model_cannot_do(
@@ -137,3 +141,43 @@ def test_languages_to_translate_from(directions: list[str], language: str, known
 def test_a_language_model_translates_from_no_language() -> None:
     with pytest.raises(ConfigError, match="translates from no language"):
         check_source(saved(model=TransformerLMConfig()), "en")
+
+
+@pytest.mark.parametrize(
+    ("directions", "expected"),
+    [
+        (["en-de <2de>", "en-fr <2fr>", "de-fr <2fr>"], [("<2de>",), ("<2fr>",)]),
+        (["en-de <ui> <2de>", "en-fr <2fr>"], [("<ui>", "<2de>"), ("<2fr>",)]),
+        # one language, one that needs no tag, and one that no tag asks for
+        (["en-de <2de>", "fr-de <2de>"], []),
+        (["en-de", "fr-fr <2fr>"], []),
+        (["en-de <2de>", "fr-en"], []),
+        (["en-ko <ui>", "en-es <ui>"], []),
+    ],
+)
+def test_tags_that_tell_languages_apart(
+    vocabulary: Vocabulary, directions: list[str], expected: list[tuple[str, ...]]
+) -> None:
+    assert telling_tags(saved(*directions), vocabulary) == expected
+
+
+def test_a_language_model_is_told_nothing(vocabulary: Vocabulary) -> None:
+    both = saved("de-de <2de>", "fr-fr <2fr>", model=TransformerLMConfig())
+    assert telling_tags(both, vocabulary) == []
+
+
+@pytest.mark.parametrize(
+    ("directions", "expected"),
+    [
+        (["en-de <2de>", "en-fr <2fr>"], "dragoman translate runs/many --to de < input.txt"),
+        (["en-de", "fr-de", "fr-fr"], "dragoman translate runs/many < input.txt"),
+        ([], "dragoman translate runs/many < input.txt"),
+    ],
+)
+def test_how_a_model_is_used(directions: list[str], expected: str) -> None:
+    assert usage("runs/many", saved(*directions).directions, reads_source=True) == expected
+
+
+def test_how_a_language_model_is_used() -> None:
+    directions = saved("de-de").directions
+    assert usage("lm", directions, reads_source=False) == "dragoman score lm text.txt"

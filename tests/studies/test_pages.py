@@ -20,7 +20,7 @@ NAMED = [
 
 
 def test_some_commands_are_named() -> None:
-    assert {study for _, study, _ in NAMED} == {"layers", "synthetic", "tables"}
+    assert {study for _, study, _ in NAMED} == {"address", "layers", "synthetic", "tables"}
 
 
 @pytest.mark.parametrize(

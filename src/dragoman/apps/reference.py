@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from dragoman.core.config import Config
-from dragoman.core.sections import choice_of, keys_of, members
+from dragoman.core.sections import choice_in, choice_of, keys_of, members
 from dragoman.recipe import ExperimentConfig
 from dragoman.training.objectives import ObjectiveConfig
 
@@ -223,6 +223,7 @@ def _words(field: FieldInfo, links: dict[type[Config], str]) -> str:
 
 
 def _type(annotation: Any, links: dict[type[Config], str]) -> str:
+    choice = choice_in(annotation)
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     origin, arguments = get_origin(annotation), get_args(annotation)
@@ -237,7 +238,10 @@ def _type(annotation: Any, links: dict[type[Config], str]) -> str:
     if origin is dict:
         return f"names, each with a {_type(arguments[1], links)}"
     members = [argument for argument in arguments if argument is not type(None)]
-    assert origin in {Union, types.UnionType}, f"no words for {annotation}"
+    if choice is not None:
+        members = list(choice.at_hand())
+    else:
+        assert origin in {Union, types.UnionType}, f"no words for {annotation}"
     return " or ".join(_type(member, links) for member in members)
 
 

@@ -18,6 +18,7 @@ from dragoman.experiment import Experiment, Prepared
 from dragoman.recipe import ExperimentConfig
 from dragoman.revision import ended_by
 from dragoman.run_directory import begin, claim
+from dragoman.saved.directions import usage
 from dragoman.saved.model import MODEL_DIRECTORY
 from dragoman.training.checkpoint import checkpoints, read_progress
 from dragoman.training.distributed import World
@@ -139,10 +140,9 @@ def conclude_run(
     if report is not None:
         click.echo(f"\nReport: {report}")
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
-    if experiment.config.model.reads_source:
-        click.echo(f"Use it: dragoman translate {experiment.run} < input.txt")
-    else:
-        click.echo(f"Use it: dragoman score {experiment.run} text.txt")
+    reads_source = experiment.config.model.reads_source
+    directions = experiment.config.directions()
+    click.echo(f"Use it: {usage(experiment.run, directions, reads_source=reads_source)}")
 
 
 def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:

@@ -158,6 +158,12 @@ def choice_of(field: FieldInfo) -> OneOf | None:
     return next((mark for mark in field.metadata if isinstance(mark, OneOf)), None)
 
 
+def choice_in(annotation: Any) -> OneOf | None:
+    """The same of an annotation within another one, as of the items of a list."""
+    marks = getattr(annotation, "__metadata__", ())
+    return next((mark for mark in marks if isinstance(mark, OneOf)), None)
+
+
 def members(field: FieldInfo, base: type[Model]) -> list[type[Model]]:
     """The configuration classes that a field may hold.
 
@@ -178,6 +184,8 @@ def configs_in(annotation: Any, base: type[Model]) -> list[type[Model]]:
         annotation: annotation of a field.
         base: their base class.
     """
+    if (choice := choice_in(annotation)) is not None:
+        return [kind for kind in choice.at_hand() if issubclass(kind, base)]
     # Python 3.10 takes dict[str, ...] for a class.
     is_class = isinstance(annotation, type) and get_origin(annotation) is None
     if is_class and issubclass(annotation, base):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dragoman.core.errors import ConfigError
-from dragoman.saved.model import SavedConfig
 from dragoman.text.examples import Direction
+from dragoman.text.language_codes import meant
 from dragoman.text.tags import language_tag
 from dragoman.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dragoman.saved.model import SavedConfig
 
 
 def tags_for(
@@ -33,7 +38,10 @@ def tags_for(
         raise ConfigError("a language model reads no source, so it takes no tags")
     known = vocabulary.pieces(vocabulary.tags)
     if unknown := [tag for tag in tags if tag not in known]:
-        raise ConfigError(f"the model has no tag {unknown[0]}; tags there: {_listed(known)}")
+        raise ConfigError(
+            f"the model has no tag {unknown[0]}; tags there: {_listed(known)}"
+            f"{meant(unknown[0], known)}"
+        )
     if language is None:
         return tuple(tags)
     own = _language_tags(config, known, language)
@@ -88,12 +96,48 @@ def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> 
             f"the model translates into {language} among other languages, and no tag asks for it; "
             f"leave the language out and choose from the tags there: {_listed(known)}"
         )
-    languages = {one.target_language: None for one in config.directions}
-    there = _listed(languages or [config.target_language])
+    languages = target_languages(config)
     raise ConfigError(
-        f"the model does not translate into {language}; languages there: {there}; tags: "
-        f"{_listed(known)}"
+        f"the model does not translate into {language}; languages there: {_listed(languages)}; "
+        f"tags: {_listed(known)}{meant(language, languages)}"
     )
+
+
+def target_languages(config: SavedConfig) -> list[str]:
+    """The languages that a model translates into, in the order of its training text."""
+    found = dict.fromkeys(one.target_language for one in config.directions)
+    return list(found) or [config.target_language]
+
+
+def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str, ...]]:
+    """For each of several target languages, the tags that ask for it.
+
+    None at all if there is one language, or if one of them needs no tag.
+    """
+    languages = target_languages(config) if config.model.reads_source else []
+    if len(languages) < 2:
+        return []
+    try:
+        found = [tags_for(config, vocabulary, language) for language in languages]
+    except ConfigError:  # nothing asks for one of them
+        return []
+    return found if all(found) else []
+
+
+def usage(model: str | Path, directions: Iterable[Direction], *, reads_source: bool) -> str:
+    """A command that uses a model.
+
+    Args:
+        model: its path, as the command names it.
+        directions: those that it was trained for.
+        reads_source: whether it translates; False for a language model.
+    """
+    if not reads_source:
+        return f"dragoman score {model} text.txt"
+    translated = [one for one in directions if one.source_language != one.target_language]
+    targets = list(dict.fromkeys(one.target_language for one in translated))
+    to = f" --to {targets[0]}" if len(targets) > 1 else ""
+    return f"dragoman translate {model}{to} < input.txt"
 
 
 def _into(config: SavedConfig, language: str) -> list[Direction]:
@@ -102,5 +146,5 @@ def _into(config: SavedConfig, language: str) -> list[Direction]:
     return [one for one in found if one.source_language != language] or found
 
 
-def _listed(names: Sequence[str] | dict[str, None]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"

@@ -28,6 +28,7 @@ from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.models.size import check_size
+from dragoman.saved.directions import usage
 from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
 
@@ -265,10 +266,9 @@ def model_card(
     sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
     targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
     title, kind = f"{', '.join(sources)} to {', '.join(targets)}", "translation"
-    to = f" --to {next(iter(targets))}" if len(targets) > 1 else ""
-    use = f"dragoman translate MODEL{to} < input.txt"
+    use = usage("MODEL", config.directions, reads_source=config.model.reads_source)
     if not config.model.reads_source:
-        title, kind, use = config.target_language, "language", "dragoman score MODEL text.txt"
+        title, kind = config.target_language, "language"
     return (
         f"# {title}\n\n"
         f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 _OF_TWO_LETTERS = """
     aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy
@@ -47,3 +49,28 @@ def is_language_tag(name: str) -> bool:
     """Whether ``name`` is a language code, also with script or region, as ``pt_BR``."""
     found = _TAG.fullmatch(name)
     return found is not None and found[1].lower() in _CODES
+
+
+def spelling(language: str) -> str:
+    """The same for all ways to write a language, such as ``zh-Hans``, ``zh_hans``, ``ZH-HANS``."""
+    return language.casefold().replace("_", "-")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """``; did you mean 'de'?`` if ``name`` resembles a known language or tag, or else nothing.
+
+    Brackets of tags, case, underscores and a missing or additional script or region do not count.
+    """
+    by_spelling = {_bare(one): one for one in known}
+    wanted = _bare(name[:80])
+    base = wanted.partition("-")[0]
+    near = [one for one in by_spelling if one == base or one.partition("-")[0] == wanted]
+    # A code of two letters is close to many others and means none of them.
+    if not near and len(wanted) > 3:
+        near = difflib.get_close_matches(wanted, by_spelling, n=1)
+    found = [wanted] if wanted in by_spelling else near
+    return f"; did you mean {by_spelling[found[0]]!r}?" if found else ""
+
+
+def _bare(name: str) -> str:
+    return spelling(name).strip("<>")

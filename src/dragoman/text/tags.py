@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dragoman.text.normalization import normalize
 
 TAG = re.compile(r"<[^<>\s]+>")
+LANGUAGE_TAG = re.compile(r"<2([^<>\s]+)>")
+"""What :func:`language_tag` makes."""
 SPACE_SIGN = "\u2581"
 """sentencepiece's own sign of a space: in a text it can only be read as one."""
 

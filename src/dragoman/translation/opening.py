@@ -11,7 +11,7 @@ from dragoman.core.config import parse
 from dragoman.core.device import Precision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.directions import check_source, tags_for
+from dragoman.saved.directions import check_source, tags_for, telling_tags
 from dragoman.saved.model import SavedModel, load_for_search
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import (
@@ -23,7 +23,7 @@ from dragoman.search import (
     SearchConfig,
 )
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.translation.preparation import check_prefix, unwritable
+from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class OpenSystem:
     """Those that are put in front of each line."""
     loaded: Mapping[Path, SavedModel]
     """Everything that is in memory, by its path."""
+    reminder: LanguageReminder
+    """Warns about lines that name none of several target languages."""
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
@@ -124,10 +126,12 @@ def open_system(
     if system.source_language is not None:
         check_source(first.config, system.source_language)
     tags: tuple[str, ...] = ()
+    source = first.vocabularies.source
     if system.target_language is not None or system.tags:
-        source = first.vocabularies.source
         tags = tags_for(first.config, source, system.target_language, system.tags)
-    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags, held)
+    told = system.target_language is not None
+    reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
+    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags, held, reminder)
 
 
 def build_scorer(

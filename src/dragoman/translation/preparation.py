@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import count, repeat
 
@@ -9,10 +10,13 @@ from dragoman.core.arguments import check_lines, check_list
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.problems import shown
 from dragoman.search import SearchConfig
-from dragoman.text.tags import tagged
+from dragoman.text.language_codes import is_language_tag, meant
+from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import EncodedLines, Line
+
+log = logging.getLogger(__name__)
 
 
 def check_prefix(reads_source: bool) -> None:
@@ -80,6 +84,35 @@ def with_tags(tags: Sequence[str], texts: list[str]) -> list[str]:
     return [tagged(tags, text) if text.strip() else text for text in texts]
 
 
+class LanguageReminder:
+    """Warns, once, about a line that does not say which of several languages is wanted.
+
+    Args:
+        telling: for each target language, the tags that ask for it; none warns about nothing.
+        vocabulary: of the sources.
+    """
+
+    def __init__(self, telling: Sequence[Sequence[str]], vocabulary: Vocabulary) -> None:
+        self._telling = telling
+        self._ids = [frozenset(vocabulary.encode(" ".join(tags))) for tags in telling]
+
+    def __call__(self, number: int, source: Sequence[int]) -> None:
+        """Look at the ids of line ``number``, counted from 0."""
+        if not self._ids:
+            return
+        there = set(source)
+        if any(ids <= there for ids in self._ids):
+            return
+        self._ids = []  # once is enough
+        log.warning(
+            "line %d: nothing says which language is wanted, and the model knows %d; name one with "
+            "--to or target_language, or put its tags in front, such as %s",
+            number + 1,
+            len(self._telling),
+            " ".join(self._telling[0]),
+        )
+
+
 class Preparation:
     """Encodes lines and decides which of them to search for.
 
@@ -89,6 +122,7 @@ class Preparation:
         positions: maximum that the models can read; None: unlimited.
         reads_source: False for a language model, which continues the lines.
         tags: put in front of each line; an empty line stays empty.
+        reminder: looks at each line that is to be translated.
     """
 
     def __init__(
@@ -98,8 +132,11 @@ class Preparation:
         positions: int | None,
         reads_source: bool,
         tags: Sequence[str] = (),
+        *,
+        reminder: LanguageReminder | None = None,
     ) -> None:
         self._vocabularies, self._config = vocabularies, config
+        self._remind = reminder
         self._positions, self._reads_source = positions, reads_source
         self._tags = tags
 
@@ -117,6 +154,8 @@ class Preparation:
             reason = self._refusal(source, line, [] if prefixes is None else prefixes[place])
             if reason is None:
                 wanted.append(place)
+                if self._remind is not None:
+                    self._remind(line.number, source)
             else:
                 translations[place] = [_refused(f"line {line.number + 1}: {reason}")]
         numbers = [line.number for line in lines]
@@ -139,9 +178,31 @@ class Preparation:
             return reason
         if not self._reads_source:
             return None  # a language model's prefix is the line itself
+        if reason := unknown_language(line.text, self._vocabularies.source):
+            return reason
         if reason := self._config.refusal(len(prefix), self._positions):
             return f"prefix: {reason}"
         return unwritable(line.prefix, prefix, self._vocabularies.target)
+
+
+def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:
+    """Why a line cannot ask for the language of a tag in front; None if it can, or asks for none.
+
+    Any other ``<...>`` that the vocabulary does not know is text, such as markup.
+    """
+    if not text.lstrip().startswith("<"):
+        return None  # nearly every line
+    known = vocabulary.pieces(vocabulary.tags)
+    for tag in text.split():
+        found = LANGUAGE_TAG.fullmatch(tag)
+        if tag in known:
+            continue
+        has_some = any(map(LANGUAGE_TAG.fullmatch, known))
+        if found is None or not (has_some or is_language_tag(found[1])):
+            return None
+        there = ", ".join(known) or "none"
+        return f"the model has no tag {tag}; tags there: {there}{meant(tag, known)}"
+    return None
 
 
 def unwritable(text: str, ids: list[int], vocabulary: Vocabulary) -> str | None:

@@ -28,7 +28,13 @@ from dragoman.translation.engine import Engine, TorchEngine, evaluating
 from dragoman.translation.opening import build_scorer, changed_search, open_legs
 from dragoman.translation.outputs import Attention, Scored, Translation
 from dragoman.translation.pivot import PivotStream
-from dragoman.translation.preparation import Preparation, check_prefix, numbered, with_tags
+from dragoman.translation.preparation import (
+    LanguageReminder,
+    Preparation,
+    check_prefix,
+    numbered,
+    with_tags,
+)
 from dragoman.translation.streaming import Line, LineStream, group_by_length
 
 
@@ -47,6 +53,7 @@ class Translator:
         tags: put in front of each source, such as ``<2de>``.
         pivot: translates each line into a third language first; the ``nbest`` hypotheses of its
             settings are then translated by ``models``.  It is closed with this translator.
+        reminder: looks at each line, to warn about one that names no target language.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -64,13 +71,14 @@ class Translator:
         prefix: str = "",
         tags: Sequence[str] = (),
         pivot: Translator | None = None,
+        reminder: LanguageReminder | None = None,
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
         self._local = TorchEngine(scorer or own, models, vocabularies.target.tags)
         self._engine = engine or self._local
-        self._prefix, self._tags = prefix, tuple(tags)
+        self._prefix, self._tags, self._reminder = prefix, tuple(tags), reminder
         self._pivot, self._closed = pivot, False
         if pivot is not None:
             _check_ranks(pivot.search)
@@ -134,6 +142,7 @@ class Translator:
                 prefix=opened.system.prefix,
                 tags=opened.tags,
                 pivot=pivot,
+                reminder=opened.reminder,
             )
 
         try:
@@ -277,7 +286,14 @@ class Translator:
     ) -> Iterator[list[Translation]]:
         """Translations by the models themselves, without a pivot."""
         positions = self._local.scorer.position_limit
-        prepare = Preparation(self.vocabularies, config, positions, self.reads_source, self._tags)
+        prepare = Preparation(
+            self.vocabularies,
+            config,
+            positions,
+            self.reads_source,
+            self._tags,
+            reminder=self._reminder,
+        )
         return LineStream(self._engine, config, prepare, self._read, progress).run(lines)
 
     def configure(self, **options: Any) -> SearchConfig:

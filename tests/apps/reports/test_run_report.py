@@ -49,6 +49,7 @@ class Page(HTMLParser):
 
 def test_the_report_is_one_whole_file(trained: Path) -> None:
     text = (trained / "report.html").read_text(encoding="utf-8")
+    assert f"<pre>dragoman translate {trained} &lt; input.txt</pre>" in text
     page = Page(text)
     assert page.open == []
     assert page.loaded == []

@@ -78,9 +78,9 @@ def _get(one: Corpus, folder: Path, source: Path | None, downloads: Path, say: S
             texts |= _from_copy(one, left, folder, source, say)
         elif one.made_from is not None:
             raise DownloadError(
-                f"{folder.name} cannot be downloaded: its files were made from {one.made_from}, and "
-                "no command repeats that; name a folder that has them with --from, or use text of "
-                "your own"
+                f"{folder.name} cannot be downloaded: its files were made from {one.made_from}, "
+                "and no command repeats that; name a folder that has them with --from, or use text "
+                "of your own"
             )
         else:
             _announce(one, folder, say)

@@ -97,7 +97,7 @@ class Corpus(Config):
     derivation: Literal["homeassistant"] | None = None
     """The program that makes its files, if they are neither downloaded nor joined."""
     made_from: str | None = None
-    """What its files were made from, if no program here can repeat that: they can only be copied."""
+    """What its files were made from, if no program here repeats that: they can only be copied."""
     files: tuple[CorpusFile, ...] = Field(min_length=1)
     """The resulting files."""
 

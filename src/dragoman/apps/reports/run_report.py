@@ -21,6 +21,7 @@ from dragoman.data.store import DATA_DIRECTORY
 from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
 from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved.directions import usage
 from dragoman.text.cleaning_report import CleaningReport, PartReport
 from dragoman.text.corpus import Pair, evaluation_pairs
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
@@ -88,6 +89,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         settings=list(flatten(config.model_dump(mode="json"))),
         version=dragoman.__version__,
         run=run,
+        usage=usage(run, config.directions(), reads_source=config.model.reads_source),
         facts=_facts(translator, progress),
         scores=read_scores(run),
         more_scores=more_scores or {},

@@ -4,32 +4,26 @@ Those that draw no random numbers run once, when the corpus is prepared.  From t
 on, they run when batches are made, differently in each epoch: a pure function of (seed, epoch,
 line).
 
-A new one is a class in a file here and a line in :data:`Transform`.
+A new one is a class in a file here and a line in :mod:`~dragoman.text.transforms.choice`; another
+package adds one by an entry point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Annotated
-
-from pydantic import Field
 
 from dragoman.text.examples import Example
-from dragoman.text.transforms.casing import CaseConfig
-from dragoman.text.transforms.filtering import FilterConfig
-from dragoman.text.transforms.interface import TransformConfig
-from dragoman.text.transforms.noise import NoiseConfig
-from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig
-from dragoman.text.transforms.tagging import TagConfig
+from dragoman.text.transforms.choice import Transform
+from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 
-__all__ = ["Transform", "TransformConfig", "split_at_first_draw", "transformed"]
-
-Transform = Annotated[
-    TagConfig | NoiseConfig | CopyConfig | DummySourceConfig | CaseConfig | FilterConfig,
-    Field(discriminator="kind"),
+__all__ = [
+    "SharedTransform",
+    "Transform",
+    "TransformConfig",
+    "split_at_first_draw",
+    "transformed",
 ]
-"""Any transform, identified by its key ``kind``."""
 
 
 def split_at_first_draw(

@@ -20,6 +20,9 @@ class TransformConfig(Config):
     the same examples as an uninterrupted one.
     """
 
+    kind: str
+    """Name of its entry point in the group `dragoman.transforms`."""
+
     @property
     def is_random(self) -> bool:
         """Whether it draws random numbers, and so differs from epoch to epoch."""

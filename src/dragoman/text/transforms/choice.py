@@ -1,0 +1,60 @@
+"""The transforms that a configuration can name: ours, and those of other installed packages.
+
+A package adds one by an entry point in the group ``dragoman.transforms`` (see
+:mod:`dragoman.core.plugins`); its name is the transform's ``kind``, and it refers to a subclass of
+:class:`~dragoman.text.transforms.interface.TransformConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from dragoman.core.plugins import installed, load_class
+from dragoman.core.sections import OneOf
+from dragoman.text.transforms.casing import CaseConfig
+from dragoman.text.transforms.filtering import FilterConfig
+from dragoman.text.transforms.interface import TransformConfig
+from dragoman.text.transforms.noise import NoiseConfig
+from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig
+from dragoman.text.transforms.tagging import TagConfig
+
+GROUP = "dragoman.transforms"
+"""The group of entry points by which packages add transforms."""
+
+_BUILT_IN: dict[str, type[TransformConfig]] = {
+    "tag": TagConfig,
+    "noise": NoiseConfig,
+    "copy": CopyConfig,
+    "dummy_source": DummySourceConfig,
+    "case": CaseConfig,
+    "filter": FilterConfig,
+}
+
+
+class Transforms(OneOf):
+    """Every transform by its ``kind``, which must be given."""
+
+    key = "kind"
+    default = ""
+    question = "is the package that provides it installed?"
+
+    def find(self, name: str) -> type[TransformConfig]:
+        """See :meth:`OneOf.find`."""
+        if name in _BUILT_IN:
+            return _BUILT_IN[name]
+        if name not in installed(GROUP):
+            raise KeyError(name)
+        return load_class(GROUP, name, TransformConfig)  # type: ignore[type-abstract]
+
+    def at_hand(self) -> Sequence[type[TransformConfig]]:
+        """See :meth:`OneOf.at_hand`."""
+        return list(_BUILT_IN.values())
+
+    def names(self) -> Sequence[str]:
+        """See :meth:`OneOf.names`."""
+        return list(dict.fromkeys([*_BUILT_IN, *sorted(installed(GROUP))]))
+
+
+Transform = Annotated[TransformConfig, Transforms()]
+"""Any transform, identified by its key ``kind``."""

@@ -1,0 +1,1 @@
+"""How German text addresses its reader: what a domain tag visibly changes."""
