@@ -65,6 +65,20 @@ def test_only_the_candidates_are_chosen_from() -> None:
 
 
 @pytest.mark.usefixtures("identifier")
+def test_a_text_counts_by_a_margin_and_a_translation_without() -> None:
+    """A short line is often hardly likelier in a related language."""
+    short = ["Muži v parku hrajú", "Zadajte heslo", "Deti hrajú futbal.", "Tri deti"]
+    czech = ExpectedLanguage.of("cs", ["sk"])
+    assert [czech.misses(line) for line in short] == [True] * 4
+    assert wrong_language_share(short, "cs", ["sk"]) == 0.5
+
+
+@pytest.mark.usefixtures("identifier")
+def test_a_letter_that_says_nothing_is_in_no_other_language() -> None:
+    assert ExpectedLanguage.of("de", ["en"]).misses("\u2c00") is False
+
+
+@pytest.mark.usefixtures("identifier")
 @pytest.mark.parametrize("name", ["de", "DE", "de-AT", "de_CH", "de-Latn-DE"])
 def test_script_and_region_make_no_difference(name: str) -> None:
     assert wrong_language_share(GERMAN, name) == 0

@@ -83,7 +83,7 @@ class ExpectedLanguage:
         scores = dict(_identifier().rank(line))
         if self.candidates:
             scores = {code: scores[code] for code in self.candidates}
-        best = max(scores, key=lambda code: (scores[code], code == self.code))
+        best = max(scores, key=lambda code: scores[code])
         if best in {self.code, _NO_LANGUAGE}:
             return False
         lead = scores[best] - scores[self.code]
