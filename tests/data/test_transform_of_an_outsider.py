@@ -18,7 +18,7 @@ from dragoman.data.prepare import prepare
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.examples import Example, Origin
-from dragoman.text.transforms.choice import GROUP
+from dragoman.text.transforms.kinds import GROUP
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 

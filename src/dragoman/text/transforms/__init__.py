@@ -4,7 +4,7 @@ Those that draw no random numbers run once, when the corpus is prepared.  From t
 on, they run when batches are made, differently in each epoch: a pure function of (seed, epoch,
 line).
 
-A new one is a class in a file here and a line in :mod:`~dragoman.text.transforms.choice`; another
+A new one is a class in a file here and a line in :mod:`~dragoman.text.transforms.kinds`; another
 package adds one by an entry point.
 """
 
@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from dragoman.text.examples import Example
-from dragoman.text.transforms.choice import Transform
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
+from dragoman.text.transforms.kinds import Transform
 
 __all__ = [
     "SharedTransform",
