@@ -69,7 +69,7 @@ def check_source(config: SavedConfig, language: str) -> None:
         return
     there = dict.fromkeys(f"{source}-{target}" for source, target in directions)
     raise ConfigError(
-        f"the model does not translate from {language}; directions there: {_listed(there)}"
+        f"the model does not translate from {language}; directions there: {_listed(list(there))}"
     )
 
 
