@@ -130,7 +130,7 @@ def digests_of(taken: TakenComponents) -> dict[str, str]:
     }
 
 
-def story_of(taken: TakenComponents) -> str:
+def story_of_components(taken: TakenComponents) -> str:
     """A sentence for the model card, without the folders of this machine; empty without any."""
     told = [
         f"the {name.replace('_', ' ')} {Path(one.model).name} (weights {one.digest})"
