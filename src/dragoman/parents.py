@@ -37,7 +37,8 @@ def completed(config: ExperimentConfig) -> ExperimentConfig:
         values["training"]["components"][name] = {"model": path}
     if config.training.start_from is None and config.vocabulary.of is None:
         values["vocabulary"]["of"] = next(iter(named.values()))
-    return parse(ExperimentConfig, values, ", ".join(named.values()))
+    where = ", ".join(f"{name} {path}" for name, path in named.items())
+    return parse(ExperimentConfig, values, where)
 
 
 def parent_of(config: ExperimentConfig) -> Parent | None:
