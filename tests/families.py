@@ -208,11 +208,6 @@ VARIATIONS: dict[str, ModelConfig] = {
         train="translation",
         dropout=0.0,
     ),
-    "deep_fusion, convolutions": DeepFusionConfig(
-        translation=ConvS2SConfig(**_SMALL_CONVS2S, embeddings="shared"),
-        language_model=RecurrentLMConfig(**_RECURRENT_LM, cell="gru"),
-        dropout=0.0,
-    ),
     "deep_fusion, without attention": DeepFusionConfig(
         translation=ByteNetConfig(**_SMALL_BYTENET),
         language_model=TransformerLMConfig(**_SMALL_LM),

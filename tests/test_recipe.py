@@ -164,7 +164,11 @@ class TestStart:
             read_experiment(configuration(corpus), settings)
 
     def test_what_it_cannot_be_is_told(self, corpus: Path) -> None:
-        for value, said in (("3", "section of keys"), ("{parts: [encoder]}", "missing key")):
+        for value, said in (
+            ("3", "section of keys"),
+            ("{parts: [encoder]}", "missing key"),
+            ("{model: x, vocabulary: [keep]}", "'keep', 'extend' or 'new'"),
+        ):
             with pytest.raises(ConfigError, match=said):
                 read_experiment(configuration(corpus), [f"training.start_from={value}"])
 

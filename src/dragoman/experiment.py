@@ -25,8 +25,15 @@ from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.evaluation.metrics import is_better
-from dragoman.models.interface import TranslationModel
-from dragoman.parents import check_parents, completed, parent_of
+from dragoman.parents import (
+    check_parents,
+    completed,
+    parent_of,
+    story_of,
+    take_weights,
+    weight_digests,
+    with_digests,
+)
 from dragoman.recipe import ExperimentConfig
 from dragoman.revision import revised
 from dragoman.run_directory import begin, claim
@@ -52,18 +59,11 @@ from dragoman.training.checkpoint import (
     read_progress,
     step_of,
 )
-from dragoman.training.components import (
-    check_components,
-    digests_of,
-    story_of,
-    take_components,
-)
 from dragoman.training.distributed import World
 from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.observers import MetricsFile, Observer
 from dragoman.training.tasks import Stream, Task
 from dragoman.training.trainer import Trainer
-from dragoman.training.warm_start import check_start, digest_of, take_over
 from dragoman.validation import (
     MeanValidation,
     Report,
@@ -262,7 +262,7 @@ class Experiment:
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
         if self._begins(world):
-            self._take_weights(model, prepared.vocabularies)
+            take_weights(config, model, prepared.vocabularies)
         dev_sets = {
             name: self._validation(part, prepared.vocabularies, world)
             for name, part in config.dev_sets().items()
@@ -293,15 +293,6 @@ class Experiment:
         world.broadcast(attach_observers)  # a failure ends all processes
         trainer.train()
 
-    def _take_weights(self, model: TranslationModel, vocabularies: Vocabularies) -> None:
-        """Take the weights of other models, where the configuration names some."""
-        training = self.config.training
-        if training.start_from is not None:
-            check_start(training.start_from, self.config.model)
-            take_over(model, vocabularies, training.start_from)
-        check_components(training.components, self.config.model, vocabularies)
-        take_components(training.components, model, vocabularies)
-
     def _begins(self, world: World) -> bool:
         """Whether there is no checkpoint to resume from."""
         return bool(world.broadcast(lambda: not checkpoints(self.run)))
@@ -310,22 +301,8 @@ class Experiment:
         """Record what training begins with, of other runs: a repeated start must have the same."""
         if not self._begins(world):
             return
-        training, vocabulary = self.config.training, self.config.vocabulary
-        start, components = training.start_from, training.components
-        digest, digests = world.broadcast(
-            lambda: [None if start is None else digest_of(start), digests_of(components)]
-        )
-        if start is not None:
-            start = start.model_copy(update={"digest": digest})
-        taken = {
-            name: component.model_copy(update={"digest": digests[name]})
-            for name, component in components.items()
-        }
-        if vocabulary.of is not None:
-            vocabulary = vocabulary.model_copy(update={"digest": vocabularies.digest})
-        training = training.model_copy(update={"start_from": start, "components": taken})
-        decided = {"training": training, "vocabulary": vocabulary}
-        if (config := self.config.model_copy(update=decided)) != self.config:
+        digests = world.broadcast(lambda: weight_digests(self.config))
+        if (config := with_digests(self.config, digests, vocabularies)) != self.config:
             self.config = config
             world.broadcast(self._write_config)
 
@@ -427,14 +404,13 @@ class Experiment:
             for name, report in reports.items()
             for metric, figure in figures(report).items()
         }
-        start, components = self.config.training.start_from, self.config.training.components
         save_model(
             self.run / MODEL_DIRECTORY,
             self.saved_config(),
             vocabularies,
             weights,
             card,
-            origin=story_of(components) if start is None else start.story(),
+            origin=story_of(self.config),
         )
         return reports
 

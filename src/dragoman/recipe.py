@@ -452,7 +452,7 @@ def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[st
     choice = start.get("vocabulary", "keep") if isinstance(start, dict) else start and "keep"
     inherited, wanted = whole.get("vocabulary"), final.get("vocabulary")
     decided: tuple[str, ...] = ()
-    if choice in _DECIDED_BY_PARENT:
+    if isinstance(choice, str) and choice in _DECIDED_BY_PARENT:
         decided = _DECIDED_BY_PARENT[choice]
     elif isinstance(wanted, dict) and wanted.get("of") is not None:
         decided = DECIDED_ELSEWHERE

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from dragoman.models import (
     FAMILIES,
+    ConvS2SConfig,
     DeepFusionConfig,
     RecurrentConfig,
     RecurrentLMConfig,
@@ -110,6 +111,18 @@ class TestWhatLearns:
         with torch.no_grad():
             output.add_(1)
         assert not torch.equal(embedding, output)
+
+    def test_an_output_with_normalised_weights(self) -> None:
+        config = DeepFusionConfig(
+            translation=ConvS2SConfig(encoder_layers=1, decoder_layers=1, d_model=6, d_hidden=5),
+            language_model=RecurrentLMConfig(layers=1, d_model=5),
+        )
+        model = build(config)
+        assert isinstance(model, DeepFusion)
+        outputs = {f"output.{name}" for name, _ in model.translation.output.named_parameters()}  # type: ignore[union-attr]
+        found = {name for name in self.learning(model) if not name.startswith("fusion.")}
+        assert found == {f"translation.{name}" for name in outputs}
+        assert len(found) > 1
 
     def test_the_translation_model_too(self) -> None:
         model = fresh("deep_fusion, the translation model learns")

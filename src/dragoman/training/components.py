@@ -130,7 +130,7 @@ def digests_of(taken: TakenComponents) -> dict[str, str]:
     }
 
 
-def story_of(taken: TakenComponents) -> str:
+def story_of_components(taken: TakenComponents) -> str:
     """A sentence for the model card, without the folders of this machine; empty without any."""
     told = [
         f"the {name.replace('_', ' ')} {Path(one.model).name} (weights {one.digest})"
@@ -152,7 +152,7 @@ def _check_vocabulary(
     for side in sides:
         if getattr(own, side).fingerprint != getattr(vocabularies, side).fingerprint:
             raise SavedError(
-                f"{component.model}: its vocabulary is not the {side} vocabulary of this run; "
-                "train it with the same one, by vocabulary: {of: RUN}, or take it here by "
-                f"vocabulary: {{of: {component.model}}}"
+                f"{component.model}: its vocabulary is not the {side} vocabulary of this run, "
+                "which takes that of vocabulary.of; train it with the same vocabulary.of, or name "
+                "it there if the other models have its vocabulary"
             )
