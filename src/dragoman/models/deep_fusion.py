@@ -189,6 +189,10 @@ class DeepFusion(TranslationModel):
         self._gates: Tensor | None = None
         self._gate_sums: Tensor | None = None
 
+    def source_attention(self) -> Iterator[nn.Parameter]:
+        """That of the translation model; see :meth:`TranslationModel.source_attention`."""
+        yield from self.translation.source_attention()
+
     def encode(self, source: Tensor, source_mask: Tensor) -> DeepFusionMemory:
         """Read the source; see :meth:`TranslationModel.encode`.
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models import ConvS2SConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from dragoman.models.deep_fusion import DeepFusionConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.training.objectives import CrossEntropy, GuidedAlignment, RDrop
 from dragoman.training.objectives.source_cut_off import SourceCutOff, source_cut_off
@@ -59,6 +60,9 @@ def detached(value: Any) -> Any:
 
 def reads_source(config: ModelConfig, name: str) -> bool:
     """Whether a weight of a decoder serves attention over the source alone, by its name."""
+    if isinstance(config, DeepFusionConfig):
+        inner = name.removeprefix("translation.")
+        return inner != name and reads_source(config.translation, inner)
     if isinstance(config, TransformerConfig):
         is_norm = config.residual.norm == "pre" and ".residuals.1.norm." in name
         return "cross_attention" in name or (is_norm and name.startswith("decoder."))
