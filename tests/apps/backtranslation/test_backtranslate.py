@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from dragoman.recipe import read_experiment
 from dragoman.run_directory import is_run
 from dragoman.saved.model import weights_digest
 from dragoman.text.corpus import read_pairs
+from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.translation import synthesis
 
 QUICK = ["evaluation.metrics=[chrf]", "training.max_steps=4"]
@@ -190,6 +192,21 @@ class TestMoreRounds:
             sources = {line.number: line.text for line in source_lines(plan)}
             assert len(sources) > 200
             assert all(pairs[number - 1].source == text for number, text in sources.items())
+
+    def test_sources_of_real_pairs_that_a_filter_drops_are_not_read(
+        self, mono: Path, config: Path, tmp_path: Path
+    ) -> None:
+        """They would give the model text that the recipe withholds from it."""
+        recipe = read_experiment(config, QUICK)
+        part = recipe.data.train[0]
+        some = part.model_copy(update={"transforms": (FilterConfig(last_line=8),)})
+        data = recipe.data.model_copy(update={"train": (some,)})
+        recipe = recipe.model_copy(update={"data": data})
+        given = {"rounds": 2, "monolingual": mono, "ratio": 9}
+        with opened(tmp_path / "work", recipe, given) as plan:
+            assert prepare_texts(plan) <= 8
+            first = [pair.source for pair in islice(read_pairs(part), 8)]
+            assert {line.text for line in source_lines(plan)} <= set(first)
 
 
 class TestInterrupted:

@@ -19,7 +19,7 @@ from dragoman.apps.progress import counting, tell
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import atomic_directory, read_json, write_json
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.corpus import Pair, read_lines, read_pairs
+from dragoman.text.corpus import Pair, kept_pairs, read_lines
 
 _REAL_FILE = "real.json"
 _TARGET_FILE, _SOURCE_FILE = "target.jsonl.gz", "source.jsonl.gz"
@@ -43,13 +43,13 @@ class _Lines:
 
 @dataclass(frozen=True)
 class _Targets:
-    """The targets of the real pairs of a recipe, numbered through all parts."""
+    """The targets of the real pairs of a recipe that its filters keep, numbered through all parts."""
 
     recipe: ExperimentConfig
     name: str = "real sources"
 
     def __iter__(self) -> Iterator[Pair]:
-        pairs = (pair for part in real_parts(self.recipe) for pair in read_pairs(part))
+        pairs = (pair for part in real_parts(self.recipe) for pair in kept_pairs(part))
         return (pair._replace(source="", line=number) for number, pair in enumerate(pairs, 1))
 
 
