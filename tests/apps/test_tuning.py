@@ -282,6 +282,10 @@ class TestCommand:
         assert lines == ["<2fr> a b c", "<2fr> d e"]
         system = TranslationSystem(models=(tmp_path / "run",), target_language="fr")
         assert text_of_run(system).sources == ["a b c", "d e"]
+        pivot = {"language": "en", "models": (tmp_path / "run",)}
+        through = TranslationSystem.model_validate({**system.plain(), "pivot": pivot})
+        with pytest.raises(ConfigError, match="dev_two is in the pivot language en; name a SOURCE"):
+            text_of_run(through)
 
     def test_wrong_arguments(self, folder: Path, dragoman: CommandLine, tmp_path: Path) -> None:
         model, files = folder / "model", [folder / "dev.en", folder / "dev.de"]
@@ -293,6 +297,11 @@ class TestCommand:
             ([model, *files, "--output", files[1]], 2, "this is an input, which would be"),
             ([model, *files, "--output", tmp_path], 2, "this is a directory; name a file"),
             (files, 2, "name at least one MODEL or --system FILE"),
+            (
+                [model, *files, "--lm", folder / "lm", "--try", "search.beam=2"],
+                2,
+                "--lm: it takes no part in any setting; give its weight with --lm-weight",
+            ),
         ):
             assert message in one_error(dragoman("tune", *arguments), code)
         assert files[1].read_text(encoding="utf-8").splitlines() == [*references_of(folder), ""]

@@ -83,17 +83,24 @@ def tune(
       dragoman tune models/a models/b dev.en dev.de --metric chrf
     """
     from dragoman.apps.tuning import Tuning, read_grid, text_of_files, text_of_run
+    from dragoman.apps.tuning.grid import LM_WEIGHT
     from dragoman.apps.tuning.trial_table import table
     from dragoman.saved.system import write_system
 
     models, texts = _split(paths)
-    if options["language_model"] is not None and options["lm_weight"] is None:
+    is_weightless = options["language_model"] is not None and options["lm_weight"] is None
+    if is_weightless:
         options["lm_weight"] = 0.0
     system = described(models, options, {})
     if texts and dev_set:
         raise click.UsageError("--dev-set names a dev set of the run; leave out SOURCE REFERENCE")
     _check_output(output, texts)
     grid = read_grid(tries, has_language_model=system.language_model is not None)
+    if is_weightless and LM_WEIGHT not in grid:
+        raise ConfigError(
+            "--lm: it takes no part in any setting; give its weight with --lm-weight, or try some "
+            f"with --try {LM_WEIGHT}=0,0.1,0.2"
+        )
     text = text_of_files(system, *texts) if texts else text_of_run(system, dev_set)
     tuning = Tuning(system, grid, text, _evaluation(system, metric, tokenize))
     tell(f"{len(tuning.settings)} settings, {len(text.sources):,} lines each")

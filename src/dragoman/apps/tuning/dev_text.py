@@ -58,7 +58,8 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
         chosen: the name of a dev set, such as ``dev_en-de``; by default, the only one.
 
     Raises:
-        ConfigError: the model is from no run, or the run has several dev sets that fit, or none.
+        ConfigError: the model is from no run, or the run has several dev sets that fit, or none, or
+            one whose sources are in the language that the system translates through.
         DataError: the text is missing or has changed.
     """
     model = system.models[0]
@@ -82,6 +83,11 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
             f"{model}: its dev sets are {', '.join(sets)}; choose one of them with --dev-set"
         )
     (name,) = fitting
+    if system.pivot is not None and sets[name].direction.source_language == system.pivot.language:
+        raise ConfigError(
+            f"{model}: its dev set {name} is in the pivot language {system.pivot.language}; name a "
+            "SOURCE and a REFERENCE file in the languages of both ends"
+        )
     tagged = wanted is None and not system.tags
     examples = list(evaluation_examples(sets[name]))
     if not examples:
