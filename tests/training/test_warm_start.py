@@ -13,7 +13,7 @@ import torch
 from families import VARIATIONS
 
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.models import ModelConfig, TransformerConfig
+from dragoman.models import DeepFusionConfig, ModelConfig, TransformerConfig
 from dragoman.models.interface import Part, TranslationModel
 from dragoman.saved.model import SavedConfig, build_model, save_model, weights_of
 from dragoman.text.extension import extend_vocabularies, lineage
@@ -66,7 +66,7 @@ def started(
 
 
 FAMILIES = ["transformer, linear attention", "recurrent", "convs2s", "bytenet"]
-FAMILIES += ["transformer_lm, source", "recurrent_lm, tied GRU"]
+FAMILIES += ["transformer_lm, source", "recurrent_lm, tied GRU", "deep_fusion"]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -157,6 +157,21 @@ def test_what_does_not_fit_is_named(
         return
     with pytest.raises(ConfigError, match=said):
         started(config, start)
+
+
+def test_settings_of_training_may_also_differ_within_a_composed_model(tmp_path: Path) -> None:
+    theirs = VARIATIONS["deep_fusion"]
+    assert isinstance(theirs, DeepFusionConfig)
+    saved(tmp_path, theirs)
+    start = StartConfig(model=str(tmp_path))
+
+    def changed(**values: Any) -> DeepFusionConfig:
+        translation = theirs.translation.model_copy(update=values)
+        return theirs.model_copy(update={"translation": translation})
+
+    check_start(start, changed(dropout=0.3))
+    with pytest.raises(ConfigError, match="translation.encoder_layers 2, here 5;"):
+        check_start(start, changed(encoder_layers=5))
 
 
 def test_another_family_is_named_alone(tmp_path: Path) -> None:

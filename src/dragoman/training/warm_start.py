@@ -212,8 +212,17 @@ def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part
     alike = theirs["family"] == ours["family"]  # otherwise the rest is not comparable
     for name in dict.fromkeys([*theirs, *ours]) if alike else ["family"]:
         there, here = theirs.get(name), ours.get(name)
-        if there != here and _concerns(name, parts) and not _splits(name, there, here):
+        concerns = _concerns(_within_component(name, child), parts)
+        if there != here and concerns and not _splits(name, there, here):
             yield f"{name} {_shown(there)}, here {_shown(here)}"
+
+
+def _within_component(name: str, config: FamilyConfig) -> str:
+    """What a component of ``config`` calls its own setting; ``name`` if it is of none."""
+    component, _, rest = name.partition(".")
+    if component not in config.components:
+        return name
+    return _within_component(rest, getattr(config, component))
 
 
 def _concerns(name: str, parts: Sequence[Part]) -> bool:
