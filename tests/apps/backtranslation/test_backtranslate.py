@@ -180,6 +180,16 @@ class TestMoreRounds:
         with opened(directory, None, {"rounds": 2, "monolingual_source": english}) as plan:
             prepare_texts(plan)
             assert [line.text for line in source_lines(plan)] == ["one two three", "four"]
+        other = tmp_path / "other.en"  # the first call was stopped before anything was recorded
+        other.write_text("five\n", encoding="utf-8")
+        with opened(directory, None, {"rounds": 2, "monolingual_source": other}) as plan:
+            prepare_texts(plan)
+            assert [line.text for line in source_lines(plan)] == ["five"]
+            record(plan)
+        other.unlink()
+        with opened(directory, None, {}) as plan:
+            prepare_texts(plan)
+            assert [line.text for line in source_lines(plan)] == ["five"]
 
     def test_without_it_read_the_sources_of_real_pairs(
         self, mono: Path, config: Path, tmp_path: Path

@@ -182,6 +182,11 @@ def record(plan: BackTranslationPlan) -> None:
         stream.write(to_yaml(plan.settings.model_dump(mode="json")))
 
 
+def recorded_rounds(directory: Path) -> int:
+    """The rounds of a back-translation that has begun, without more that a call asks for."""
+    return _read(directory).settings.rounds
+
+
 def _may_change(plan: BackTranslationPlan, name: str, value: Any) -> bool:
     """Whether a setting may get this value: more rounds, and text that none has read yet."""
     if name == "rounds":

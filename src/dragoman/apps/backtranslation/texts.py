@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from dragoman.apps.backtranslation.directory import BackTranslationPlan, is_begun
+from dragoman.apps.backtranslation.directory import (
+    BackTranslationPlan,
+    is_begun,
+    recorded_rounds,
+)
 from dragoman.apps.backtranslation.monolingual import ChosenLines, choose_lines
 from dragoman.apps.backtranslation.parts import count_real_pairs
 from dragoman.apps.backtranslation.reversal import real_parts
-from dragoman.apps.backtranslation.selection_reports import TextReport, read_report
 from dragoman.apps.progress import counting, tell
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import atomic_directory, read_json, write_json
@@ -68,7 +71,8 @@ def prepare_texts(plan: BackTranslationPlan) -> int:
         with atomic_directory(plan.text, _FILES) as folder:
             _count(plan, folder)
             _choose(plan, folder)
-    elif plan.settings.rounds > 1:  # perhaps more than when the work began
+    elif plan.settings.rounds > 1 and recorded_rounds(plan.directory) == 1:
+        # Also if a call that was stopped has chosen some: it may have been told of another text.
         _choose_source(plan, plan.text, _real_pairs(plan.text))
     return _real_pairs(plan.text)
 
@@ -115,8 +119,6 @@ def _choose(plan: BackTranslationPlan, folder: Path) -> None:
 def _choose_source(plan: BackTranslationPlan, folder: Path, real_pairs: int) -> None:
     """Choose the lines that are translated for the second round's reverse model."""
     output = folder / _SOURCE_FILE
-    if read_report(output, TextReport) is not None:
-        return
     assert plan.reverse_recipe is not None, "a plan of several rounds has one"
     given = plan.settings.monolingual_source
     if given is not None:
