@@ -170,7 +170,7 @@ def test_settings_of_training_may_also_differ_within_a_composed_model(tmp_path: 
         return theirs.model_copy(update={"translation": translation})
 
     check_start(start, changed(dropout=0.3))
-    with pytest.raises(ConfigError, match="translation.encoder_layers 2, here 5;"):
+    with pytest.raises(ConfigError, match=r"translation.encoder_layers 2, here 5;"):
         check_start(start, changed(encoder_layers=5))
 
 

@@ -46,7 +46,7 @@ class _Lines:
 
 @dataclass(frozen=True)
 class _Targets:
-    """The targets of the real pairs of a recipe that its filters keep, numbered through all parts."""
+    """The targets of the real pairs that a recipe keeps, numbered through all parts."""
 
     recipe: ExperimentConfig
     name: str = "real sources"
