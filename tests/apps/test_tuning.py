@@ -296,6 +296,7 @@ class TestCommand:
             ([model, *files, "--dev-set", "dev"], 2, "--dev-set names a dev set of the run"),
             ([model, *files, "--output", files[1]], 2, "this is an input, which would be"),
             ([model, *files, "--output", tmp_path], 2, "this is a directory; name a file"),
+            ([model, *files, "--output", files[0] / "tuned.yaml"], 6, "a file is where a directory"),
             (files, 2, "name at least one MODEL or --system FILE"),
             (
                 [model, *files, "--lm", folder / "lm", "--try", "search.beam=2"],
@@ -303,7 +304,9 @@ class TestCommand:
                 "--lm: it takes no part in any setting; give its weight with --lm-weight",
             ),
         ):
-            assert message in one_error(dragoman("tune", *arguments), code)
+            outcome = dragoman("tune", *arguments)
+            assert message in one_error(outcome, code)
+            assert "settings" not in outcome.err, "before anything is translated"
         assert files[1].read_text(encoding="utf-8").splitlines() == [*references_of(folder), ""]
 
 

@@ -124,8 +124,8 @@ def _choose_source(plan: BackTranslationPlan, folder: Path, real_pairs: int) -> 
     if given is not None:
         _choose_lines(plan, _Lines(given), plan.reverse_recipe, output, real_pairs)
     else:
-        # The sources of the real pairs, translated anew, also help: data diversification (Nguyen et
-        # al. 2020, arXiv:1911.01986).
+        # A second translation of the sources of real pairs also helps: data diversification (Nguyen
+        # et al. 2020, arXiv:1911.01986).
         text = _Targets(plan.reverse_recipe)
         _choose_lines(plan, text, plan.reverse_recipe, output, real_pairs)
 

@@ -14,6 +14,7 @@ from dragoman.apps.cli.system_options import described, described_options
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.files import make_directory
 
 if TYPE_CHECKING:
     from dragoman.evaluation.metrics import EvaluationConfig
@@ -142,6 +143,7 @@ def _check_output(output: Path | None, texts: tuple[Path, ...]) -> None:
         raise ConfigError(
             f"--output {output}: this is an input, which would be overwritten; name another file"
         )
+    make_directory(output.parent, output)
 
 
 def _evaluation(system: TranslationSystem, metric: str, tokenize: str | None) -> EvaluationConfig:
