@@ -296,7 +296,11 @@ class TestCommand:
             ([model, *files, "--dev-set", "dev"], 2, "--dev-set names a dev set of the run"),
             ([model, *files, "--output", files[1]], 2, "this is an input, which would be"),
             ([model, *files, "--output", tmp_path], 2, "this is a directory; name a file"),
-            ([model, *files, "--output", files[0] / "tuned.yaml"], 6, "a file is where a directory"),
+            (
+                [model, *files, "--output", files[0] / "tuned.yaml"],
+                6,
+                "a file is where a directory",
+            ),
             (files, 2, "name at least one MODEL or --system FILE"),
             (
                 [model, *files, "--lm", folder / "lm", "--try", "search.beam=2"],

@@ -144,6 +144,13 @@ class TestOneRound:
         assert dragoman("translate", finished, stdin=source).out == expected.out
         assert (finished / "model").readlink() == Path("round-1/forward/model")
 
+    def test_a_baseline_has_the_direction_of_the_recipe(
+        self, finished: Path, dragoman: CommandLine
+    ) -> None:
+        reverse = finished / "round-1/reverse"
+        refused = one_error(dragoman("backtranslate", finished, "--baseline", reverse), 2)
+        assert "is de-en there, and the recipe is en-de; name a run of the recipe itself" in refused
+
 
 class TestMoreRounds:
     def test_go_on_from_the_last(

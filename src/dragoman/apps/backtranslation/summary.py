@@ -8,22 +8,33 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.apps.backtranslation.rounds import BackTranslation
-from dragoman.core.errors import SavedError
+from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import MODEL_DIRECTORY
+from dragoman.text.corpus import Direction
 from dragoman.validation import Report, figures, read_scores
 
 BASELINE = "real pairs alone"
 
 
-def baseline_scores(run: Path) -> dict[str, Report]:
+def baseline_scores(run: Path, direction: Direction) -> dict[str, Report]:
     """The scores of a finished run of the recipe, without synthetic pairs.
 
     Raises:
+        ConfigError: it translates in another direction than the recipe.
         SavedError: it has none.
     """
     if not run.is_dir():
         raise SavedError(f"--baseline {run}: no such run")
-    return read_scores(run)
+    scores = read_scores(run)
+    wanted = direction.source_language, direction.target_language
+    for name, report in scores.items():
+        found = report.get("source_language"), report.get("target_language")
+        if None not in found and found != wanted:  # an older run names none
+            raise ConfigError(
+                f"--baseline {run}: {name} is {'-'.join(map(str, found))} there, and the recipe is "
+                f"{'-'.join(wanted)}; name a run of the recipe itself"
+            )
+    return scores
 
 
 def to_json(found: BackTranslation, baseline: Mapping[str, Report] | None) -> dict[str, Any]:

@@ -138,6 +138,7 @@ def backtranslate(
       dragoman backtranslate runs/my-backtranslation
     """
     from dragoman.apps.backtranslation.directory import is_begun, opened
+    from dragoman.apps.backtranslation.reversal import direction_of
     from dragoman.apps.backtranslation.rounds import carry_out
     from dragoman.apps.backtranslation.summary import baseline_scores, table, to_json
     from dragoman.core.errors import ConfigError
@@ -155,11 +156,12 @@ def backtranslate(
     else:
         directory = run_directory or default_run(config).with_name(f"{config.stem}-backtranslation")
         recipe = read_experiment(config, settings)
-    scores = None if baseline is None else baseline_scores(baseline)
     values = _values(given)
     if not is_begun(directory) and "monolingual" not in values:
         raise click.UsageError("name the text to translate back with --monolingual FILE")
     with opened(directory, recipe, values) as plan:
+        direction = direction_of(plan.recipe)
+        scores = None if baseline is None else baseline_scores(baseline, direction)
         found = carry_out(plan, workers=workers)
     if as_json:
         print_json(to_json(found, scores))
