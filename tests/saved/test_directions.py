@@ -152,9 +152,7 @@ def test_languages_to_translate_from(directions: list[str], language: str, known
 
 
 def test_a_language_to_translate_from_that_is_nearly_right() -> None:
-    with pytest.raises(
-        ConfigError, match=r"from EN; .* en-de; did you mean 'en'\?$"
-    ):
+    with pytest.raises(ConfigError, match=r"from EN; .* en-de; did you mean 'en'\?$"):
         check_source(saved("en-de"), "EN")
 
 
