@@ -279,6 +279,21 @@ def test_a_line_with_a_language_that_the_model_lacks(
         Translator.load(trained, device="cpu").translate(["<2ko> one"])
 
 
+def test_lines_to_score_are_checked_for_their_languages_too(
+    trained: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source, target = tmp_path / "source.txt", tmp_path / "target.txt"
+    source.write_text("<2de> one\n<2ko> two\n", encoding="utf-8")
+    target.write_text("eins\nzwei\n", encoding="utf-8")
+    found = call("score", trained, source, target)
+    assert found.code == 3
+    assert "line 2: the model has no tag <2ko>; tags there: <2de>, <2fr>, <2en>" in found.err
+    assert not caplog.text
+    source.write_text("<2de> one\ntwo\n", encoding="utf-8")
+    assert call("score", trained, source, target).code == 0
+    assert "line 2: nothing says which language is wanted" in caplog.text
+
+
 def test_a_line_that_names_no_language_is_told_once(
     trained: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -146,7 +146,7 @@ class TestACommand:
             ([], 2, "--teacher MODEL or --system FILE"),
             (["--teacher", "absent"], 4, "absent: no such model or run"),
             (["--teacher", "lm"], 2, "lm: a language model; a teacher is"),
-            (["--teacher", "fr"], 2, "data.train.0 is en-de, and fr was trained for en-fr"),
+            (["--teacher", "fr"], 2, "data.train.0 needs en-de, and fr was trained for en-fr"),
             (["--teacher", "fr", "--closest", "bleu"], 2, "add --nbest"),
         ],
     )
@@ -168,20 +168,26 @@ class TestACommand:
         assert not Path("runs").exists()
 
 
-def teacher(path: Path, *languages: str, tags: tuple[str, ...] = (), seed: int = 1) -> Path:
-    """An untrained model of English into ``languages``, with tags of languages if several."""
+def teacher(
+    path: Path,
+    *languages: str,
+    tags: tuple[str, ...] = (),
+    seed: int = 1,
+    source: str = "en",
+) -> Path:
+    """An untrained model of ``source`` into ``languages``, with tags of languages if several."""
     save_tiny_model(path, tags=(*tags, *(f"<2{one}>" for one in languages)), seed=seed)
     several = len(languages) > 1
     directions = [
         {
-            "source_language": "en",
+            "source_language": source,
             "target_language": one,
             "tags": [f"<2{one}>"] if several else [],
         }
         for one in languages
     ]
     values = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
-    values |= {"source_language": "en", "target_language": languages[0], "directions": directions}
+    values |= {"source_language": source, "target_language": languages[0], "directions": directions}
     (path / "config.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
     return path
 
@@ -209,6 +215,31 @@ class TestATeacher:
         assert asked.tags == ("<ui>",), "what is no language, it must know"
         with Translator.of(asked) as translator:
             assert translator.tags == ("<ui>",)
+
+    def test_through_a_third_language(self, tmp_path: Path) -> None:
+        many = teacher(tmp_path / "many", "de", "fr")  # both from English
+        config = recipe({**part("train"), "source_language": "en", "target_language": "fr"})
+        (english,) = config.train_parts()
+        through: dict[str, Any] = {"language": "de", "nbest": 2}
+        system = TranslationSystem(models=(many,), source_language="fr", target_language="de")
+        assert asked_for(system, english).source_language is None, "the text decides"
+        german = TranslationSystem.model_validate(
+            {"models": [many], "target_language": "fr", "pivot": through}
+        )
+        with pytest.raises(ConfigError, match=r"data.train.0 needs de-fr, and .*many was trained"):
+            check(config, german)
+        onward = teacher(tmp_path / "onward", "fr", source="de")
+        two: dict[str, Any] = {"models": [onward], "pivot": {**through, "models": [many]}}
+        both = TranslationSystem.model_validate(two)
+        check(config, both)
+        with Translator.of(asked_for(both, english)) as translator:
+            (translation,) = translator.translate_nbest(["a b"])[0]
+        assert translation.pivot is not None
+        two["pivot"] = {**through, "models": [many], "language": "fr"}
+        with pytest.raises(
+            ConfigError, match=r"pivot.language fr: en-fr text needs no translation"
+        ):
+            check(config, TranslationSystem.model_validate(two))
 
     def test_whose_languages_have_no_names(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "old"),))

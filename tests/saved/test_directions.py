@@ -62,6 +62,10 @@ def saved(*directions: str, model: ModelConfig | None = None) -> SavedConfig:
         (["en-de", "fr-fr <2fr>"], "de", (), []),
         # unless nothing else was in that language
         (["en-de <2de>", "fr-fr <2fr>"], "fr", (), ["<2fr>"]),
+        # a language is told by the tags that others had beyond its own
+        (["en-ko", "en-de <2de>"], "ko", (), []),
+        (["en-ko <ui>", "en-de <ui> <2de>"], "ko", (), ["<ui>"]),
+        (["en-ko", "en-ko <ui>", "en-de <2de>"], "ko", ("<ui>",), ["<ui>"]),
         # models of before
         ([], "fr", (), ["<2fr>"]),
     ],
@@ -87,7 +91,16 @@ def test_tags(
         ),
         (["en-de", "en-ko"], "ko", (), r"into ko among other languages, and no tag asks for it"),
         # a tag of other languages, too, asks for none
-        (["en-ko <ui>", "en-de <ui> <2de>"], "ko", (), r"among other languages, and no tag"),
+        (["en-ko <ui>", "en-de <ui>"], "ko", (), r"among other languages, and no tag"),
+        (
+            ["en-ko <ui> <talk>", "en-ko <ui>", "en-de <ui>"],
+            *("ko", (), r"among other languages, and no tag"),
+        ),
+        # tags that contradict the language
+        (
+            ["en-de <2de>", "en-fr <2fr>"],
+            *("fr", ("<2de>",), r"<2de> asks for de, .* language is fr; leave one of them out"),
+        ),
         (["en-de <2de>"], "de", ("<x>",), r"no tag <x>; tags there: <2de>, <2fr>, <ui>"),
         ([], "ko", (), r"does not translate into ko; languages there: de;"),
         # nearly right
@@ -136,6 +149,11 @@ def test_languages_to_translate_from(directions: list[str], language: str, known
     there = ", ".join(name.split()[0] for name in directions) or "en-de"
     with pytest.raises(ConfigError, match=f"translate from {language}; directions there: {there}$"):
         check_source(saved(*directions), language)
+
+
+def test_a_language_to_translate_from_that_is_nearly_right() -> None:
+    with pytest.raises(ConfigError, match=r"from EN; .* en-de; did you mean 'en'\?$"):
+        check_source(saved("en-de"), "EN")
 
 
 def test_a_language_model_translates_from_no_language() -> None:

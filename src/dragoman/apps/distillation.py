@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ class Distillation:
 
     student: ExperimentConfig
     teacher: TranslationSystem
-    """What translates, without target language and tags, which each part of the text decides."""
+    """What translates; each part of the text decides on the languages and adds tags."""
     run: Path
     """Directory of the student's run."""
     closest: Similarity | None = None
@@ -178,23 +179,43 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
     parts = list(distilled_parts(student))
     if not parts:
         raise ConfigError("data.train: no part has sources for a teacher to translate; add one")
-    for path in teacher.models:
-        config = _config_of(path)
-        if not config.model.reads_source:
-            raise ConfigError(f"{path}: a language model; a teacher is a model that translates")
-        for number, part in parts:
-            _check_direction(config, path, number, part)
+    for number, part in parts:
+        for path, wanted in _asked_directions(teacher, part.direction):
+            config = _config_of(path)
+            if not config.model.reads_source:
+                raise ConfigError(f"{path}: a language model; a teacher is a model that translates")
+            _check_direction(config, path, number, wanted)
 
 
-def _check_direction(config: SavedConfig, path: Path, number: int, part: CorpusPart) -> None:
-    wanted = part.direction
+def _asked_directions(
+    teacher: TranslationSystem, wanted: Direction
+) -> Iterator[tuple[Path, Direction]]:
+    """Each model of a teacher, with the direction in which it is to translate.
+
+    Raises:
+        ConfigError: the teacher translates through one of the two languages themselves.
+    """
+    ends = [wanted.source_language, wanted.target_language]
+    if teacher.pivot is not None:
+        if (middle := teacher.pivot.language) in ends:
+            raise ConfigError(
+                f"pivot.language {middle}: {wanted.name} text needs no translation through it; "
+                "choose a teacher with another pivot, or without one"
+            )
+        ends.insert(1, middle)
+    for leg, (source, target) in zip(teacher.legs(), pairwise(ends), strict=True):
+        for path in leg.models:
+            yield path, Direction(source_language=source, target_language=target)
+
+
+def _check_direction(config: SavedConfig, path: Path, number: int, wanted: Direction) -> None:
     known = _directions(config)
-    if _UNNAMED & {wanted.source_language, wanted.target_language}:
+    if _is_unnamed(wanted):
         return
     names = {one.name for one in known}
     if wanted.name not in names and not any(_is_unnamed(one) for one in known):
         raise ConfigError(
-            f"data.train.{number} is {wanted.name}, and {path} was trained for "
+            f"data.train.{number} needs {wanted.name}, and {path} was trained for "
             f"{', '.join(sorted(names))}; choose a teacher of the student's directions"
         )
 
@@ -220,10 +241,12 @@ def distilled_parts(student: ExperimentConfig) -> Iterator[tuple[int, CorpusPart
 
 
 def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem:
-    """The teacher, told to translate into the language and with the tags of ``part``.
+    """The teacher, told to translate from and into the languages and with the tags of ``part``.
 
     Its own tags tell it the target language, whichever the student has for that.
     """
+    # A description may name other languages, and check has compared those of the models.
+    teacher = teacher.model_copy(update={"source_language": None})
     config = _config_of(teacher.models[0])
     direction = part.prepared_direction
     language = direction.target_language

@@ -31,8 +31,8 @@ def tags_for(
         tags: further tags, such as ``<ui>``.
 
     Raises:
-        ConfigError: a language or a tag that the model does not know, or a language that no tag
-            asks for.
+        ConfigError: a language or a tag that the model does not know, a language that no tag asks
+            for, or a tag that asks for another language.
     """
     if not config.model.reads_source:
         raise ConfigError("a language model reads no source, so it takes no tags")
@@ -45,6 +45,12 @@ def tags_for(
     if language is None:
         return tuple(tags)
     own = _language_tags(config, known, language)
+    others = {language_tag(one): one for one in target_languages(config) if one != language}
+    if wrong := [tag for tag in tags if tag in others and tag not in own]:
+        raise ConfigError(
+            f"the tag {wrong[0]} asks for {others[wrong[0]]}, and the target language is "
+            f"{language}; leave one of them out"
+        )
     trained = [one.tags for one in config.directions if one.target_language == language]
     # A tag that always occurred with others keeps its place among them.
     order = next((one for one in trained if {*own, *tags} <= set(one)), (*own, *tags))
@@ -68,8 +74,10 @@ def check_source(config: SavedConfig, language: str) -> None:
     if any(source == language != target or source == "source" for source, target in directions):
         return
     there = dict.fromkeys(f"{source}-{target}" for source, target in directions)
+    sources = list(dict.fromkeys(source for source, target in directions if source != target))
     raise ConfigError(
         f"the model does not translate from {language}; directions there: {_listed(list(there))}"
+        f"{meant(language, sources)}"
     )
 
 
@@ -80,18 +88,16 @@ def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> 
     if trained:
         first, *more = [one.tags for one in trained]
         common = tuple(tag for tag in first if all(tag in tags for tags in more))
-        others = (
-            one.tags
-            for one in config.directions
-            if one.target_language not in {language, one.source_language}
-        )
-        if not any(set(common) <= set(tags) for tags in others):
+        if not any(set(common) <= tags for tags in _tags_of_others(config, language)):
             return common
     if language_tag(language) in known:  # of an older model, or in front of a share of sources
         return tuple(dict.fromkeys((*common, language_tag(language))))
     if not config.directions and config.target_language == language:
         return ()
     if trained:
+        told = [set(one.tags) for one in trained]
+        if set(common) in told and set(common) not in _tags_of_others(config, language):
+            return common  # other languages had more tags
         raise ConfigError(
             f"the model translates into {language} among other languages, and no tag asks for it; "
             f"leave the language out and choose from the tags there: {_listed(known)}"
@@ -101,6 +107,15 @@ def _language_tags(config: SavedConfig, known: Sequence[str], language: str) -> 
         f"the model does not translate into {language}; languages there: {_listed(languages)}; "
         f"tags: {_listed(known)}{meant(language, languages)}"
     )
+
+
+def _tags_of_others(config: SavedConfig, language: str) -> list[set[str]]:
+    """The tags of each direction into another language; copies do not count."""
+    return [
+        set(one.tags)
+        for one in config.directions
+        if one.target_language not in {language, one.source_language}
+    ]
 
 
 def target_languages(config: SavedConfig) -> list[str]:

@@ -33,6 +33,7 @@ from dragoman.translation.preparation import (
     Preparation,
     check_prefix,
     numbered,
+    unknown_language,
     with_tags,
 )
 from dragoman.translation.streaming import Line, LineStream, group_by_length
@@ -319,8 +320,8 @@ class Translator:
                 a pivot.
             UsageError: either is a single string or contains anything but strings, or the
                 translator is closed.
-            DataError: unequal numbers of lines, or a line longer than ``max_source_pieces`` or the
-                model's positions.
+            DataError: unequal numbers of lines, a line longer than ``max_source_pieces`` or the
+                model's positions, or one with the tag of a language that the model lacks.
         """
         self._check_open()
         self._check_direct("scores")
@@ -339,7 +340,7 @@ class Translator:
                 f"{len(sources)} source lines and {len(targets)} target lines: "
                 "they must correspond line by line"
             )
-        source = self.vocabularies.source.encode_batch(with_tags(self._tags, sources))
+        source = self._encode_sources(sources)
         target = self.vocabularies.target.encode_batch(targets)
         for side in (source, target):
             for number, line in enumerate(side, 1):
@@ -427,6 +428,17 @@ class Translator:
         for translations in translated:
             yield translations
             self._check_open()  # it may have been closed before the next one is requested
+
+    def _encode_sources(self, sources: list[str]) -> list[list[int]]:
+        """The ids of sources to score; warns about one that names no target language."""
+        vocabulary = self.vocabularies.source
+        encoded = vocabulary.encode_batch(with_tags(self._tags, sources))
+        for number, (text, ids) in enumerate(zip(sources, encoded, strict=True)):
+            if reason := unknown_language(text, vocabulary):
+                raise DataError(f"line {number + 1}: {reason}")
+            if ids and self._reminder is not None:
+                self._reminder(number, ids)
+        return encoded
 
     def _encode(self, vocabulary: Vocabulary, text: str, name: str) -> list[int]:
         """The ids of a sentence, checked to be short enough for the model."""

@@ -305,6 +305,16 @@ def test_unknown_characters(patient: Patient) -> None:
     assert "byte_fallback" in found
 
 
+def test_unknown_characters_are_not_those_of_tags(patient: Patient) -> None:
+    for name in ("train", "dev"):
+        part = patient.values["data"][name]
+        (part[0] if name == "train" else part)["tags"] = ["<ж>"]
+    patient.write("dev.en", "\n".join([*patient.lines("dev.en")[1:], "Ωmega"]) + "\n")
+    found = patient.findings("warning", 0)
+    assert "Ω U+03A9" in found
+    assert "U+003C" not in found
+
+
 def test_lengths_beyond_the_limits(patient: Patient) -> None:
     assert "max_pieces 5" in patient.findings("warning", 0, "--set", "data.max_pieces=5")
     learned = ("--set", "model.positions=learned", "--set", "model.max_positions=100")

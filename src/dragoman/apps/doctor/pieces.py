@@ -87,7 +87,9 @@ def _check_coverage(name: str, pairs: list[Pair], vocabularies: Vocabularies) ->
 
 
 def _unknown_characters(lines: list[str], vocabulary: Vocabulary) -> str:
-    counts = Counter(character for line in lines for character in normalize(line))
+    tags = set(vocabulary.pieces(vocabulary.tags))
+    words = (word for line in lines for word in normalize(line).split() if word not in tags)
+    counts = Counter(character for word in words for character in word)
     unknown = [c for c, _ in counts.most_common() if UNK in vocabulary.encode(c)]
     more = ", ..." if len(unknown) > _SHOWN_CHARACTERS else ""
     return ", ".join(f"{c} U+{ord(c):04X}" for c in unknown[:_SHOWN_CHARACTERS]) + more
