@@ -21,9 +21,8 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
-from dragoman.text.language_codes import meant, spelling
-from dragoman.text.tags import is_tag, language_tag, missing_tags
-from dragoman.text.targets import asks_for_its_target, wanted_tags
+from dragoman.text.language_agreement import LanguageAgreement
+from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
 from dragoman.training.components import unfit_components
 from dragoman.training.named_models import component_paths, relocate_models
@@ -139,7 +138,17 @@ class ExperimentConfig(Config):
         yield from self._unread_alignments()
         yield from self._cut_off_while_sending()
         yield from self._sides_that_do_not_fit()
-        yield from self._languages_that_do_not_fit()
+        yield from self._language_agreement().problems()
+
+    def _language_agreement(self) -> LanguageAgreement:
+        train = {key: part for key, part in self.parts_by_key().items() if _is_train(key)}
+        return LanguageAgreement(
+            train,
+            self.sets_by_key(),
+            self.full_vocabulary().tags,
+            self.model.reads_source,
+            self._uses_vocabulary_of_another,
+        )
 
     def _unread_alignments(self) -> Iterator[str]:
         """Alignments that no objective reads, and an objective that lacks them."""
@@ -251,88 +260,6 @@ class ExperimentConfig(Config):
         tags = (*self.vocabulary.tags, *missing_tags(used, self.vocabulary.tags))
         return self.vocabulary.model_copy(update={"tags": tags})
 
-    def _languages_that_do_not_fit(self) -> Iterator[str]:
-        """Tags not in training, sets that change between epochs, and ambiguous targets."""
-        for name, part in self.parts_by_key().items():
-            yield from self._languages_without_tag(name, part)
-        if misspelt := list(self._languages_spelled_differently()):
-            yield from misspelt  # the rest would follow from it
-            return
-        ambiguous = list(self._targets_without_tag()) if self.model.reads_source else []
-        known = set(self.full_vocabulary().tags)
-        for name, part in self.sets_by_key().items():
-            if part.epoch_transforms:
-                yield (
-                    f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, but a set that "
-                    "scores are compared on must not change; remove it"
-                )
-            lacking = missing_tags(filter(_may_be_known, part.symbols()), known)
-            if lacking and not self._uses_vocabulary_of_another:
-                yield (
-                    f"{name}: no part of data.train has the tag {', '.join(lacking)}; tags there: "
-                    f"{', '.join(sorted(known)) or 'none'}{meant(lacking[0], sorted(known))}"
-                )
-            settled = known.issuperset(part.symbols()) and not part.epoch_transforms
-            if settled and not ambiguous:
-                yield from self._target_not_told(name, part)
-        yield from ambiguous
-
-    def _languages_spelled_differently(self) -> Iterator[str]:
-        """A language under two names, such as de and DE, which would be two languages."""
-        first: dict[str, tuple[str, str]] = {}
-        for key, part in self.parts_by_key().items():
-            for side in ("source_language", "target_language"):
-                name = getattr(part, side)
-                where, known = first.setdefault(spelling(name), (f"{key}.{side}", name))
-                if name != known:
-                    yield f"{key}.{side} is {name}, but {where} is {known}; write one of them alike"
-
-    def _target_not_told(self, name: str, part: CorpusPart) -> Iterator[str]:
-        """A set in a language that its tags do not ask for, where there are several."""
-        train = self.train_parts()
-        languages = dict.fromkeys(one.target_language for one in self.directions())
-        target = part.direction.target_language
-        if len(languages) == 1 or not self.model.reads_source:
-            return
-        if target not in languages:
-            if not self._uses_vocabulary_of_another:  # or that model may have learnt it
-                yield (
-                    f"{name}: target_language is {target}, and the languages of data.train are "
-                    f"{', '.join(languages)}; choose one of them"
-                )
-        elif not asks_for_its_target(part, train):
-            wanted = wanted_tags(part, train)
-            yield (
-                f"{name}: nothing shows the model that {target} is wanted; sources of such text in "
-                f"data.train have {' or '.join(wanted) or 'no tag'}; do the same here"
-                f"{', with tags or transforms: [{kind: tag}]' if wanted else ''}"
-            )
-
-    def _languages_without_tag(self, name: str, part: CorpusPart) -> Iterator[str]:
-        """A target language that the tag in front of a source cannot name."""
-        symbols = set(part.symbols())
-        if symbols & _UNNAMED:
-            yield f"{name}: the tag of the target language needs its name; set target_language"
-        elif not all(map(is_tag, symbols)):
-            yield (
-                f"{name}: target_language becomes a tag here, which {part.target_language!r} "
-                "cannot; write it like de-AT, without spaces, < and >"
-            )
-
-    def _targets_without_tag(self) -> Iterator[str]:
-        """Sources translated into several languages with the same tags."""
-        targets: dict[tuple[str, tuple[str, ...]], set[str]] = {}
-        for one in self.directions():
-            told = targets.setdefault((one.source_language, one.tags), set())
-            told.add(one.target_language)
-        for (source, _), languages in targets.items():
-            if len(languages) > 1:
-                yield (
-                    f"data.train: {source} is translated into {' and '.join(sorted(languages))}, "
-                    "and nothing shows the model which is wanted; add transforms: [{kind: tag}] "
-                    "to these parts"
-                )
-
     def _sides_that_do_not_fit(self) -> Iterator[str]:
         """A missing source, and a source that the model does not read."""
         reads = self.model.reads_source
@@ -357,16 +284,8 @@ class ExperimentConfig(Config):
             yield f"a language model reads no source: {problem}"
 
 
-_UNNAMED = {language_tag(name) for name in ("source", "target")}
-
-
 def _is_train(key: str) -> bool:
     return key.startswith("data.train.")
-
-
-def _may_be_known(tag: str) -> bool:
-    """Whether a part could have taught ``tag``; any other is reported by itself."""
-    return is_tag(tag) and tag not in _UNNAMED
 
 
 _DECIDED_BY_PARENT = {

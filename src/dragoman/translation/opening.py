@@ -109,16 +109,9 @@ def open_system(
     models = [part.model for part in saved]
     scorer = build_scorer(models, system.weights, system.ensemble)
     if system.prefix:
-        check_prefix(models[0].reads_source)
-        target = first.vocabularies.target
-        if reason := unwritable(system.prefix, target.encode(system.prefix), target):
-            raise ConfigError(reason)
-    if system.language_model is not None:
-        language_model = load(system.language_model.path)
-        _check_fits(language_model, first)
-        if system.language_model.weight:
-            opinion = ModelScorer(language_model.model)
-            scorer = FusedScorer(scorer, opinion, system.language_model.weight)
+        _check_writable(system.prefix, first)
+    if (fused := system.language_model) is not None:
+        scorer = _fused(scorer, load(fused.path), fused.weight, first)
     decided = system.model_copy(update={"precision": precision}) if own else system
     if not own:  # its end is its own: the model's setting is not read, and a call's is checked
         search = changed_search(search, {"early_end": "quick"})
@@ -177,6 +170,20 @@ def changed_search(
         # The beam must be as wide as nbest; widen it unless its width is given.
         changes = {"beam": max(search.beam, nbest), **changes}
     return parse(SearchConfig, {**search.model_dump(), **changes}, where)
+
+
+def _fused(scorer: Scorer, language_model: SavedModel, weight: float, first: SavedModel) -> Scorer:
+    """``scorer`` with the opinion of a language model, which must fit even if it has no weight."""
+    _check_fits(language_model, first)
+    return FusedScorer(scorer, ModelScorer(language_model.model), weight) if weight else scorer
+
+
+def _check_writable(prefix: str, first: SavedModel) -> None:
+    """Check that a model can be made to begin its outputs with ``prefix``."""
+    check_prefix(first.model.reads_source)
+    target = first.vocabularies.target
+    if reason := unwritable(prefix, target.encode(prefix), target):
+        raise ConfigError(reason)
 
 
 def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:

@@ -18,13 +18,13 @@ from dragoman.core.arguments import check_function, check_lines, check_path, che
 from dragoman.core.config import parse
 from dragoman.core.device import find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
-from dragoman.data.batches import make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
-from dragoman.search import Hypothesis, Scorer, SearchConfig, score_targets
+from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.building import build_engines
-from dragoman.translation.engine import Engine, TorchEngine, evaluating
+from dragoman.translation.engine import Engine, TorchEngine
+from dragoman.translation.forced import attended, score_encoded
 from dragoman.translation.opening import build_scorer, changed_search, open_legs
 from dragoman.translation.outputs import Attention, Scored, Translation
 from dragoman.translation.pivot import PivotStream
@@ -36,7 +36,7 @@ from dragoman.translation.preparation import (
     unknown_language,
     with_tags,
 )
-from dragoman.translation.streaming import Line, LineStream, group_by_length
+from dragoman.translation.streaming import Line, LineStream
 
 
 class Translator:
@@ -346,25 +346,7 @@ class Translator:
             for number, line in enumerate(side, 1):
                 if reason := self.search.refusal(len(line), self._local.scorer.position_limit):
                     raise DataError(f"line {number}: {reason}")
-        scored: list[Scored] = [Scored(0.0, 0)] * len(sources)
-
-        def length(number: int) -> int:
-            return max(len(source[number]), len(target[number])) + 1
-
-        with evaluating(self.models):
-            for numbers in group_by_length(range(len(source)), length, self.search.batch_tokens):
-                batch = make_batch([source[n] for n in numbers], [target[n] for n in numbers])
-                batch = batch.to(self.device)
-                sums = score_targets(
-                    self._local.scorer,
-                    batch.source,
-                    batch.source_mask,
-                    batch.target_input,
-                    batch.target_output,
-                )
-                for number, log_probability in zip(numbers, sums.tolist(), strict=True):
-                    scored[number] = Scored(log_probability, len(target[number]) + 1)
-        return scored
+        return score_encoded(self._local, source, target, self.search.batch_tokens)
 
     def attention(self, source: str, target: str | None = None) -> Attention:
         """Where the model looks in ``source`` while it writes ``target``.
@@ -396,12 +378,9 @@ class Translator:
             raise DataError("source: it is empty; give a sentence")
         target = self.translate([source])[0] if target is None else check_text(target, "target")
         target_ids = self._encode(self.vocabularies.target, target, "target")
-        batch = make_batch([source_ids], [target_ids]).to(self.device)
-        with evaluating(self.models), torch.inference_mode():
-            memory = model.encode(batch.source, batch.source_mask)
-            weights = model.attention_weights(batch.target_input, memory)
+        weights = attended(self._local, source_ids, target_ids)
         return Attention(
-            weights[0].float().cpu(),
+            weights,
             self.vocabularies.target.pieces([*target_ids, EOS]),
             self.vocabularies.source.pieces([*source_ids, EOS]),
             target,

@@ -1,0 +1,122 @@
+"""Whether the languages and tags of training text, dev sets and test sets agree."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.language_codes import meant, spelling
+from dragoman.text.tags import is_tag, language_tag, missing_tags
+from dragoman.text.targets import asks_for_its_target, wanted_tags
+
+_UNNAMED = {language_tag(name) for name in ("source", "target")}
+
+
+@dataclass(frozen=True)
+class LanguageAgreement:
+    """What a model learns from and is scored on, each part with its languages."""
+
+    train: Mapping[str, CorpusPart]
+    """Training text, by configuration key."""
+    sets: Mapping[str, CorpusPart]
+    """Dev and test sets, by configuration key."""
+    known: Collection[str]
+    """Tags that the vocabulary will have."""
+    reads_source: bool
+    """Whether the model reads a source."""
+    taught_before: bool
+    """Whether another model's vocabulary is used, which may know further tags and languages."""
+
+    def problems(self) -> Iterator[str]:
+        """Tags not in training, sets that change between epochs, and ambiguous targets."""
+        for name, part in {**self.train, **self.sets}.items():
+            yield from _languages_without_tag(name, part)
+        if misspelt := list(self._languages_spelled_differently()):
+            yield from misspelt  # the rest would follow from it
+            return
+        ambiguous = list(self._targets_without_tag()) if self.reads_source else []
+        for name, part in self.sets.items():
+            yield from self._unfit_set(name, part)
+            settled = set(self.known).issuperset(part.symbols()) and not part.epoch_transforms
+            if settled and not ambiguous:
+                yield from self._target_not_told(name, part)
+        yield from ambiguous
+
+    def _languages_spelled_differently(self) -> Iterator[str]:
+        """A language under two names, such as de and DE, which would be two languages."""
+        first: dict[str, tuple[str, str]] = {}
+        for key, part in {**self.train, **self.sets}.items():
+            for side in ("source_language", "target_language"):
+                name = getattr(part, side)
+                where, known = first.setdefault(spelling(name), (f"{key}.{side}", name))
+                if name != known:
+                    yield f"{key}.{side} is {name}, but {where} is {known}; write one of them alike"
+
+    def _unfit_set(self, name: str, part: CorpusPart) -> Iterator[str]:
+        """A set that changes between epochs, or has a tag that nothing teaches."""
+        if part.epoch_transforms:
+            yield (
+                f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, but a set that "
+                "scores are compared on must not change; remove it"
+            )
+        lacking = missing_tags(filter(_may_be_known, part.symbols()), self.known)
+        if lacking and not self.taught_before:
+            there = sorted(self.known)
+            yield (
+                f"{name}: no part of data.train has the tag {', '.join(lacking)}; tags there: "
+                f"{', '.join(there) or 'none'}{meant(lacking[0], there)}"
+            )
+
+    def _target_not_told(self, name: str, part: CorpusPart) -> Iterator[str]:
+        """A set in a language that its tags do not ask for, where there are several."""
+        train = list(self.train.values())
+        languages = dict.fromkeys(one.direction.target_language for one in train)
+        target = part.direction.target_language
+        if len(languages) == 1 or not self.reads_source:
+            return
+        if target not in languages:
+            if not self.taught_before:  # or the other model may have learnt it
+                yield (
+                    f"{name}: target_language is {target}, and the languages of data.train are "
+                    f"{', '.join(languages)}; choose one of them"
+                )
+        elif not asks_for_its_target(part, train):
+            wanted = wanted_tags(part, train)
+            yield (
+                f"{name}: nothing shows the model that {target} is wanted; sources of such text in "
+                f"data.train have {' or '.join(wanted) or 'no tag'}; do the same here"
+                f"{', with tags or transforms: [{kind: tag}]' if wanted else ''}"
+            )
+
+    def _targets_without_tag(self) -> Iterator[str]:
+        """Sources translated into several languages with the same tags."""
+        targets: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+        for part in self.train.values():
+            one = part.direction
+            told = targets.setdefault((one.source_language, one.tags), set())
+            told.add(one.target_language)
+        for (source, _), languages in targets.items():
+            if len(languages) > 1:
+                yield (
+                    f"data.train: {source} is translated into {' and '.join(sorted(languages))}, "
+                    "and nothing shows the model which is wanted; add transforms: [{kind: tag}] "
+                    "to these parts"
+                )
+
+
+def _languages_without_tag(name: str, part: CorpusPart) -> Iterator[str]:
+    """A target language that the tag in front of a source cannot name."""
+    symbols = set(part.symbols())
+    if symbols & _UNNAMED:
+        yield f"{name}: the tag of the target language needs its name; set target_language"
+    elif not all(map(is_tag, symbols)):
+        yield (
+            f"{name}: target_language becomes a tag here, which {part.target_language!r} "
+            "cannot; write it like de-AT, without spaces, < and >"
+        )
+
+
+def _may_be_known(tag: str) -> bool:
+    """Whether a part could have taught ``tag``; any other is reported by itself."""
+    return is_tag(tag) and tag not in _UNNAMED
