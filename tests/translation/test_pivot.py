@@ -292,7 +292,11 @@ def test_one_model_translates_twice(folder: Path, workers: int | None) -> None:
     many = folder / "many"
     options: dict[str, Any] = {"source_language": "de", "target_language": "fr"}
     with load(
-        many, pivot={"language": "en", "nbest": 3}, search={"beam": 3}, workers=workers, **options
+        many,
+        pivot={"language": "en", "nbest": 3, "search": {"beam": 3}},
+        search={"beam": 3},
+        workers=workers,
+        **options,
     ) as translator:
         into, onward = (
             load(many, target_language=name, search={"beam": 3}) for name in ("en", "fr")
