@@ -197,6 +197,17 @@ class TestParse:
             "run.yaml: step: Input should be greater than 0, found 0"
         )
 
+    def test_a_list_that_is_not_read_is_shown_as_people_write_it(self) -> None:
+        class Tags(Config):
+            tags: tuple[str, ...] = ()
+
+            def conflicts(self) -> Iterator[str]:
+                yield from self.unread("here", "tags")
+
+        assert message({"tags": ["<a>", "<b>"]}, Tags) == (
+            "run.yaml: tags: <a>, <b> is not read here; remove it"
+        )
+
     @pytest.mark.parametrize(
         ("values", "expected"),
         [

@@ -64,7 +64,8 @@ class Config(BaseModel):
         for name in names:
             value = getattr(self, name)
             if value != type(self).model_fields[name].default:
-                yield f"{name}: {value} is not read {circumstance}; remove it"
+                shown = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+                yield f"{name}: {shown} is not read {circumstance}; remove it"
 
     @field_validator("*", mode="after")
     @classmethod

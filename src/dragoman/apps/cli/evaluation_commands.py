@@ -151,10 +151,13 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError(
             f"{needing} needs --language, the one that HYPOTHESES should be in; add it"
         )
+    candidates = [name.strip() for name in (among or "").split(",") if name.strip()]
+    if among is not None and not candidates:
+        raise click.UsageError(f"--among {among!r} names no language; write it like de,en,fr")
     return {
         "metrics": list(dict.fromkeys(metrics)),
         "language": language,
-        "candidate_languages": [name.strip() for name in (among or "").split(",") if name.strip()],
+        "candidate_languages": candidates,
         "bleu_tokenize": options["tokenize"],
         "lowercase": options["lowercase"],
         "confidence_samples": options["confidence"],
