@@ -205,7 +205,7 @@ class TestParse:
                 yield from self.unread("here", "tags")
 
         assert message({"tags": ["<a>", "<b>"]}, Tags) == (
-            "run.yaml: tags: <a>, <b> is not read here; remove it"
+            "run.yaml: configuration: tags: <a>, <b> is not read here; remove it"
         )
 
     @pytest.mark.parametrize(
