@@ -283,3 +283,15 @@ def test_cutting_off_a_source_changes_no_text() -> None:
     mono = {"path": None, "source": None, "target": "a.de"}
     assert part(**mono, transforms=[{"kind": "dummy_source", "cut_off": True}]).cuts_off_source
     assert not part(**mono, transforms=[{"kind": "copy"}]).cuts_off_source
+
+
+def test_a_part_whose_sides_are_exchanged_keeps_its_transforms() -> None:
+    """What changed the source changes the target then, and a language's tag names the other."""
+    direction = Direction(source_language="en", target_language="de")
+    tag = TagConfig(tags=("<ui>", "<2de>")).reversed(direction)
+    assert tag.tags == ("<ui>", "<2en>")
+    assert CaseConfig(to="lower", sides="source").reversed(direction).sides == "target"
+    drawn = CaseConfig(to="lower", sides="source", share=0.5)  # noise of what the model reads
+    assert drawn.reversed(direction) == drawn
+    noise = NoiseConfig(drop=0.1)
+    assert noise.reversed(direction) == noise

@@ -13,13 +13,19 @@ import torch
 from families import VARIATIONS
 
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.models import DeepFusionConfig, ModelConfig, TransformerConfig
+from dragoman.models import DeepFusionConfig, ModelConfig, TransformerConfig, TransformerLMConfig
 from dragoman.models.interface import Part, TranslationModel
 from dragoman.saved.model import SavedConfig, build_model, save_model, weights_of
 from dragoman.text.extension import extend_vocabularies, lineage
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
-from dragoman.training.warm_start import StartConfig, check_start, digest_of, take_over
+from dragoman.training.warm_start import (
+    StartConfig,
+    check_start,
+    digest_of,
+    parent_vocabularies,
+    take_over,
+)
 
 SIZES: dict[str, Any] = {
     "encoder_layers": 1,
@@ -212,3 +218,51 @@ def test_settings_that_make_no_sense(values: dict[str, Any], said: str) -> None:
 def test_a_model_card_names_no_folder() -> None:
     start = StartConfig(model="/home/me/runs/parent", parts=("encoder", "embeddings"))
     assert start.story() == "Training began with the encoder and embeddings of parent."
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An English-German model whose two vocabularies differ."""
+    folder = tmp_path_factory.mktemp("run")
+    pieces = vocabularies(joint=False)
+    weights = weights_of(fresh(SEPARATE, pieces))
+    languages = {"source_language": "en", "target_language": "de"}
+    save_model(folder, SavedConfig(model=SEPARATE, **languages), pieces, weights)
+    return folder
+
+
+class TestVocabularyOfAnotherRun:
+    @pytest.mark.parametrize(
+        ("config", "languages", "sides"),
+        [
+            (SEPARATE, ("en", "de"), "st"),
+            (SEPARATE, ("de", "en"), "ts"),  # a reverse model
+            (TransformerLMConfig(d_model=8), ("source", "de"), "tt"),
+            (TransformerLMConfig(d_model=8), ("source", "en"), "ss"),
+        ],
+    )
+    def test_each_language_keeps_its_own(
+        self, run: Path, config: ModelConfig, languages: tuple[str, str], sides: str
+    ) -> None:
+        pieces = vocabularies(joint=False)
+        own = {"s": pieces.source.fingerprint, "t": pieces.target.fingerprint}
+        assert own["s"] != own["t"]
+        parent = parent_vocabularies(None, VocabularyConfig(of=str(run)), config, languages)
+        assert parent is not None and not parent.extended
+        found = parent.vocabularies
+        assert [found.source.fingerprint, found.target.fingerprint] == [own[one] for one in sides]
+
+    def test_what_does_not_fit(self, run: Path) -> None:
+        assert parent_vocabularies(None, VocabularyConfig(), CONFIG, ("en", "de")) is None
+        with pytest.raises(ConfigError, match=r"needs a joint vocabulary.*embeddings: target"):
+            parent_vocabularies(None, VocabularyConfig(of=str(run)), CONFIG, ("en", "de"))
+        changed = VocabularyConfig(of=str(run), digest="0" * 64)
+        with pytest.raises(SavedError, match=r"not the one with which this run began"):
+            parent_vocabularies(None, changed, SEPARATE, ("en", "de"))
+
+    def test_a_start_with_its_vocabulary_comes_first(self, run: Path) -> None:
+        for choice, extended in (("keep", False), ("extend", True)):
+            start = StartConfig(model=str(run), vocabulary=choice)
+            parent = parent_vocabularies(start, VocabularyConfig(), SEPARATE, ("en", "de"))
+            assert parent is not None
+            assert (parent.extended, parent.where) == (extended, str(run))
