@@ -62,7 +62,7 @@ def test_every_family_shows_its_attention_or_says_that_it_has_none(
 ) -> None:
     config = VARIATIONS[name]
     translator = Translator([built(config)], vocabularies)
-    if config.family in {"bytenet", "recurrent_lm"} or not config.reads_source:
+    if not (config.reads_source and config.attention_layers):
         with pytest.raises(ConfigError, match="has no attention over the source; use a family"):
             translator.attention("a b c", "g f")
         return
