@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,13 @@ def test_files_of_somebody_else_are_not_touched(
     assert [path.name for path in tmp_path.iterdir()] == ["comparison.md"]
 
 
+def _decides_once(planned: Callable[[], Planned]) -> None:
+    """That a recipe is still that of its run once the run has decided what it begins with."""
+    begun = planned()
+    begun.experiment._decide_start(World.alone(), begun.vocabularies)
+    assert planned().experiment.config == begun.experiment.config
+
+
 class TestBudget:
     def test_equal_operations(self, recipes: list[Path], tmp_path: Path) -> None:
         for one in planned(recipes, tmp_path, Budget(flops=FLOPS)):
@@ -133,10 +140,7 @@ class TestBudget:
             (one,) = plan({"a": found}, tmp_path, Budget(), prepare_run)
             return one
 
-        begun = planned()
-        experiment = begun.experiment
-        experiment._decide_start(World.alone(), begun.vocabularies)
-        assert planned().experiment.config == experiment.config
+        _decides_once(planned)
         with pytest.raises(ConfigError, match="its recipe changed since it was begun"):
             planned(digest="0" * 64)
 
@@ -148,10 +152,7 @@ class TestBudget:
             (one,) = plan({"a": read_experiment(config, settings)}, tmp_path, Budget(), prepare_run)
             return one
 
-        begun = planned()
-        experiment = begun.experiment
-        experiment._decide_start(World.alone(), begun.vocabularies)
-        assert planned().experiment.config == experiment.config
+        _decides_once(planned)
         with pytest.raises(ConfigError, match="its recipe changed since it was begun"):
             planned(f"vocabulary.digest={'a' * 64}")
 
