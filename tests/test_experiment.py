@@ -29,7 +29,7 @@ from dragoman.saved.model import (
 from dragoman.text import synthetic
 from dragoman.text.corpus import CorpusPart, read_pairs
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.checkpoint import checkpoints, moving_average
+from dragoman.training.checkpoint import checkpoints, chosen_checkpoints, moving_average
 from dragoman.training.distributed import World
 from dragoman.training.trainer import Trainer
 from dragoman.translation.translator import Translator
@@ -289,7 +289,7 @@ def test_a_finished_run_resumed_ends_with_the_same_model(corpus: Path, tmp_path:
 def test_the_best_checkpoint_instead_of_a_mean(corpus: Path, tmp_path: Path) -> None:
     experiment = begin(corpus, tmp_path / "run", average_checkpoints=0, best_metric="loss")
     train(experiment)
-    (chosen,) = experiment.chosen_checkpoints()
+    (chosen,) = chosen_checkpoints(experiment.run, 0)
     progress = json.loads((checkpoints(tmp_path / "run")[-1] / "state.json").read_text())
     assert chosen.name == f"step-{progress['best']['step']:06d}"
 

@@ -54,6 +54,7 @@ from dragoman.text.corpus import CorpusPart, kept_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
+    chosen_checkpoints,
     moving_average,
     path_of,
     read_progress,
@@ -378,10 +379,14 @@ class Experiment:
         Returns:
             Reports by set, as also written to ``scores.json``.
         """
-        steps = world.broadcast(lambda: [step_of(path) for path in self.chosen_checkpoints()])
+        training = self.config.training
+        count = training.average_checkpoints if training.ema_decay is None else 1
+        steps = world.broadcast(
+            lambda: [step_of(path) for path in chosen_checkpoints(self.run, count)]
+        )
         chosen = [path_of(self.run, step) for step in steps]
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
-        if self.config.training.ema_decay is not None:
+        if training.ema_decay is not None:
             weights |= moving_average(chosen[-1])
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
@@ -432,22 +437,6 @@ class Experiment:
                 best.value,
                 path_of(self.run, best.step),
             )
-
-    def chosen_checkpoints(self) -> list[Path]:
-        """The checkpoints to average into the model: the newest few, the newest, or the best.
-
-        Raises:
-            SavedError: the run has none yet.
-        """
-        found = checkpoints(self.run)
-        if not found:
-            raise SavedError(f"{self.run}: no checkpoint yet; train first")
-        training = self.config.training
-        count = training.average_checkpoints if training.ema_decay is None else 1
-        if count:
-            return found[-count:]
-        best = read_progress(found[-1]).best
-        return [path_of(self.run, best.step) if best else found[-1]]
 
     def saved_config(self) -> SavedConfig:
         """The content of the model's own ``config.yaml``."""

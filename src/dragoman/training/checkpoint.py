@@ -160,6 +160,21 @@ def read_progress(path: Path) -> Progress:
         raise SavedError(f"{path / STATE_FILE}: missing or damaged; {_remedy(path)}") from error
 
 
+def chosen_checkpoints(run: Path, count: int) -> list[Path]:
+    """The checkpoints of a run to make its model from: the newest ``count``, or for 0 the best.
+
+    Raises:
+        SavedError: the run has none yet.
+    """
+    found = checkpoints(run)
+    if not found:
+        raise SavedError(f"{run}: no checkpoint yet; train first")
+    if count:
+        return found[-count:]
+    best = read_progress(found[-1]).best
+    return [path_of(run, best.step) if best else found[-1]]
+
+
 def moving_average(path: Path) -> dict[str, Tensor]:
     """The moving average of the weights in a checkpoint, by the names of the weights.
 
