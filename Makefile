@@ -52,7 +52,7 @@ corpus: $(VENV)/studies
 	$(BIN)/python -m studies.synthetic pack
 
 test-kernels: $(VENV)/installed
-	$(KERNELS) $(BIN)/pytest -n 2 --dist loadfile tests/models tests/search tests/training tests/apps tests/test_*.py
+	$(KERNELS) $(BIN)/pytest -n 2 --dist loadfile tests/models tests/search tests/training tests/techniques tests/apps tests/test_*.py
 
 check: $(VENV)/studies
 	$(BIN)/ruff check .

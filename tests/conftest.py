@@ -38,3 +38,34 @@ def dragoman() -> CommandLine:
     from command_line import call
 
     return call
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny train.tsv, dev.tsv and test.tsv."""
+    from dragoman.text.synthetic import write
+
+    folder = tmp_path_factory.mktemp("text")
+    write(folder, 300, dev=20, test=20)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def config(text: Path) -> Path:
+    """The configuration of a tiny experiment on that text."""
+    from command_line import write_experiment
+
+    return write_experiment(text)
+
+
+@pytest.fixture(scope="session")
+def trained(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run; tests read it and leave it as it is."""
+    from command_line import call
+
+    directory = tmp_path_factory.mktemp("runs") / "tiny"
+    outcome = call("train", config, "--run", directory)
+    assert outcome.code == 0, outcome.err
+    (directory / "out.txt").write_text(outcome.out, encoding="utf-8")
+    (directory / "err.txt").write_text(outcome.err, encoding="utf-8")
+    return directory

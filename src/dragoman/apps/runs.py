@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,28 @@ def train_run(experiment: Experiment, world: World, *, tensorboard: bool = False
     )
     experiment.train(prepared, world, observe, tell)
     world.leave()
+
+
+@dataclass(frozen=True)
+class CommandLineHost:
+    """Carries out techniques on the command line; see :class:`dragoman.techniques.host.Host`."""
+
+    tensorboard: bool = False
+    """Whether runs write TensorBoard events too."""
+
+    def tell(self, line: str) -> None:
+        """Print a line on standard error."""
+        tell(line)
+
+    def counting(
+        self, what: str, unit: str, total: int | None = None, start: int = 0
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """Show a progress bar."""
+        return counting(what, unit, total, start)
+
+    def train(self, experiment: Experiment) -> None:
+        """Train with progress on standard error."""
+        train_run(experiment, World.join(), tensorboard=self.tensorboard)
 
 
 def conclude_run(

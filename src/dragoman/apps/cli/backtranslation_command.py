@@ -137,12 +137,13 @@ def backtranslate(
       dragoman backtranslate my.yaml --monolingual news.de --monolingual-source news.en --rounds 2
       dragoman backtranslate runs/my-backtranslation
     """
-    from dragoman.apps.backtranslation.directory import is_begun, opened
-    from dragoman.apps.backtranslation.reversal import direction_of
-    from dragoman.apps.backtranslation.rounds import carry_out
-    from dragoman.apps.backtranslation.summary import baseline_scores, table, to_json
+    from dragoman.apps.backtranslation_summary import baseline_scores, table, to_json
+    from dragoman.apps.runs import CommandLineHost
     from dragoman.core.errors import ConfigError
     from dragoman.recipe import read_experiment
+    from dragoman.techniques.backtranslation.directory import is_begun, opened
+    from dragoman.techniques.backtranslation.reversal import direction_of
+    from dragoman.techniques.backtranslation.rounds import carry_out
 
     if "RANK" in os.environ:
         raise ConfigError("backtranslate works in one process; start it without torchrun")
@@ -162,7 +163,7 @@ def backtranslate(
     with opened(directory, recipe, values) as plan:
         direction = direction_of(plan.recipe)
         scores = None if baseline is None else baseline_scores(baseline, direction)
-        found = carry_out(plan, workers=workers)
+        found = carry_out(plan, CommandLineHost(), workers=workers)
     if as_json:
         print_json(to_json(found, scores))
         return
@@ -173,7 +174,7 @@ def backtranslate(
 
 def _values(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, as settings, with absolute paths."""
-    from dragoman.apps.backtranslation.directory import reverse_settings
+    from dragoman.techniques.backtranslation.directory import reverse_settings
     from dragoman.text.public_corpora import located
 
     values = {name: value for name, value in given.items() if value is not None}

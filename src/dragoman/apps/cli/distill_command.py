@@ -116,8 +116,9 @@ def distill(
       dragoman distill student.yaml --teacher runs/one --teacher runs/two --beam 5
       dragoman distill student.yaml --teacher runs/teacher --nbest 5 --closest bleu
     """
-    from dragoman.apps.distillation import Distillation
+    from dragoman.apps.runs import CommandLineHost, conclude_run
     from dragoman.recipe import read_experiment
+    from dragoman.techniques.distillation import Distillation
 
     if "RANK" in os.environ:
         raise ConfigError("distill trains in one process; start it without torchrun")
@@ -125,13 +126,18 @@ def distill(
         raise ConfigError("--closest chooses among several translations; add --nbest")
     search = {"beam": options.pop("beam"), "nbest": nbest}
     teacher = _teacher(teachers, system_file, search, options)
-    Distillation(
+    found = Distillation(
         read_experiment(student, settings),
         teacher,
         run_directory or default_run(student),
         None if nbest is None else closest or "bleu",  # type: ignore[arg-type]  # click checks it
         references,
-    ).carry_out(tensorboard=tensorboard, as_json=as_json)
+    ).carry_out(CommandLineHost(tensorboard=tensorboard))
+    learned_from = {
+        "teachers": [str(path) for path in teacher.models],
+        "synthetic": found.values(),
+    }
+    conclude_run(found.experiment, as_json=as_json, more_values=learned_from)
 
 
 def _teacher(

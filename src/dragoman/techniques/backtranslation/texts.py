@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from dragoman.apps.backtranslation.directory import (
+from dragoman.core.errors import DataError, SavedError
+from dragoman.core.files import atomic_directory, read_json, write_json
+from dragoman.recipe import ExperimentConfig
+from dragoman.techniques.backtranslation.directory import (
     BackTranslationPlan,
     is_begun,
     recorded_rounds,
 )
-from dragoman.apps.backtranslation.monolingual import ChosenLines, choose_lines
-from dragoman.apps.backtranslation.parts import count_real_pairs
-from dragoman.apps.backtranslation.reversal import real_parts
-from dragoman.apps.progress import counting, tell
-from dragoman.core.errors import DataError, SavedError
-from dragoman.core.files import atomic_directory, read_json, write_json
-from dragoman.recipe import ExperimentConfig
+from dragoman.techniques.backtranslation.monolingual import ChosenLines, choose_lines
+from dragoman.techniques.backtranslation.parts import count_real_pairs
+from dragoman.techniques.backtranslation.reversal import real_parts
+from dragoman.techniques.backtranslation.selection_reports import TextReport
+from dragoman.techniques.host import Host
 from dragoman.text.corpus import Pair, kept_pairs, read_lines
 
 _REAL_FILE = "real.json"
@@ -56,7 +57,7 @@ class _Targets:
         return (pair._replace(source="", line=number) for number, pair in enumerate(pairs, 1))
 
 
-def prepare_texts(plan: BackTranslationPlan) -> int:
+def prepare_texts(plan: BackTranslationPlan, host: Host) -> int:
     """Count the real pairs and choose the lines to translate, if that is not done.
 
     Returns:
@@ -69,11 +70,11 @@ def prepare_texts(plan: BackTranslationPlan) -> int:
     """
     if not is_begun(plan.directory):
         with atomic_directory(plan.text, _FILES) as folder:
-            _count(plan, folder)
-            _choose(plan, folder)
+            _count(plan, folder, host)
+            _choose(plan, folder, host)
     elif plan.settings.rounds > 1 and recorded_rounds(plan.directory) == 1:
         # Also if a call that was stopped has chosen some: it may have been told of another text.
-        _choose_source(plan, plan.text, _real_pairs(plan.text))
+        _choose_source(plan, plan.text, _real_pairs(plan.text), host)
     return _real_pairs(plan.text)
 
 
@@ -93,8 +94,8 @@ def pairs_limit(plan: BackTranslationPlan, real_pairs: int) -> int | None:
     return None if ratio is None else max(1, int(ratio * real_pairs))
 
 
-def _count(plan: BackTranslationPlan, folder: Path) -> None:
-    with counting("counting", "real pairs") as count:
+def _count(plan: BackTranslationPlan, folder: Path, host: Host) -> None:
+    with host.counting("counting", "real pairs") as count:
         found = count_real_pairs(plan.recipe, count)
     if not found:
         raise DataError("data.train: cleaning leaves no real pair; back-translation needs some")
@@ -109,25 +110,23 @@ def _real_pairs(folder: Path) -> int:
         raise SavedError(f"{file}: missing or damaged; choose another --run") from error
 
 
-def _choose(plan: BackTranslationPlan, folder: Path) -> None:
+def _choose(plan: BackTranslationPlan, folder: Path, host: Host) -> None:
     text, real_pairs = _Lines(plan.settings.monolingual), _real_pairs(folder)
-    _choose_lines(plan, text, plan.recipe, folder / _TARGET_FILE, real_pairs)
+    report = _choose_lines(plan, text, plan.recipe, folder / _TARGET_FILE, real_pairs)
+    host.tell(str(report))
     if plan.settings.rounds > 1:
-        _choose_source(plan, folder, real_pairs)
+        _choose_source(plan, folder, real_pairs, host)
 
 
-def _choose_source(plan: BackTranslationPlan, folder: Path, real_pairs: int) -> None:
+def _choose_source(plan: BackTranslationPlan, folder: Path, real_pairs: int, host: Host) -> None:
     """Choose the lines that are translated for the second round's reverse model."""
     output = folder / _SOURCE_FILE
     assert plan.reverse_recipe is not None, "a plan of several rounds has one"
     given = plan.settings.monolingual_source
-    if given is not None:
-        _choose_lines(plan, _Lines(given), plan.reverse_recipe, output, real_pairs)
-    else:
-        # A second translation of the sources of real pairs also helps: data diversification (Nguyen
-        # et al. 2020, arXiv:1911.01986).
-        text = _Targets(plan.reverse_recipe)
-        _choose_lines(plan, text, plan.reverse_recipe, output, real_pairs)
+    # A second translation of the sources of real pairs also helps: data diversification (Nguyen et
+    # al. 2020, arXiv:1911.01986).
+    text = _Targets(plan.reverse_recipe) if given is None else _Lines(given)
+    host.tell(str(_choose_lines(plan, text, plan.reverse_recipe, output, real_pairs)))
 
 
 def _choose_lines(
@@ -136,10 +135,9 @@ def _choose_lines(
     learner: ExperimentConfig,
     output: Path,
     real_pairs: int,
-) -> None:
+) -> TextReport:
     limit = pairs_limit(plan, real_pairs)
     if limit is not None:  # more, so that enough are left
         limit = ceil(limit / (1 - plan.settings.drop_worst))
     choice, seed = plan.settings.choice, plan.settings.seed
-    report = choose_lines(text, text.name, learner, output, limit=limit, choice=choice, seed=seed)
-    tell(str(report))
+    return choose_lines(text, text.name, learner, output, limit=limit, choice=choice, seed=seed)

@@ -16,15 +16,16 @@ from typing import Any
 import pytest
 from command_line import CommandLine, call, one_error, write_experiment
 
-from dragoman.apps.backtranslation import filters, rounds
-from dragoman.apps.backtranslation.directory import opened, record
-from dragoman.apps.backtranslation.rounds import BackTranslation, carry_out
-from dragoman.apps.backtranslation.texts import prepare_texts, source_lines
+from dragoman.apps.runs import CommandLineHost
 from dragoman.core.claims import claimed
 from dragoman.core.errors import InterruptedRunError, StorageError
 from dragoman.recipe import read_experiment
 from dragoman.run_directory import is_run
 from dragoman.saved.model import weights_digest
+from dragoman.techniques.backtranslation import filters, rounds
+from dragoman.techniques.backtranslation.directory import opened, record
+from dragoman.techniques.backtranslation.rounds import BackTranslation, carry_out
+from dragoman.techniques.backtranslation.texts import prepare_texts, source_lines
 from dragoman.text.corpus import read_pairs
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.translation import synthesis
@@ -50,7 +51,7 @@ def mono(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def work(directory: Path, config: Path, mono: Path) -> BackTranslation:
     given = {**OPTIONS, "monolingual": mono}
     with opened(directory, read_experiment(config, QUICK), given) as plan:
-        return carry_out(plan, shard_lines=SHARD)
+        return carry_out(plan, CommandLineHost(), shard_lines=SHARD)
 
 
 @pytest.fixture(scope="module")
@@ -185,17 +186,17 @@ class TestMoreRounds:
         directory = tmp_path / "work"
         shutil.copytree(finished, directory, symlinks=True)
         with opened(directory, None, {"rounds": 2, "monolingual_source": english}) as plan:
-            prepare_texts(plan)
+            prepare_texts(plan, CommandLineHost())
             assert [line.text for line in source_lines(plan)] == ["one two three", "four"]
         other = tmp_path / "other.en"  # the first call was stopped before anything was recorded
         other.write_text("five\n", encoding="utf-8")
         with opened(directory, None, {"rounds": 2, "monolingual_source": other}) as plan:
-            prepare_texts(plan)
+            prepare_texts(plan, CommandLineHost())
             assert [line.text for line in source_lines(plan)] == ["five"]
             record(plan)
         other.unlink()
         with opened(directory, None, {}) as plan:
-            prepare_texts(plan)
+            prepare_texts(plan, CommandLineHost())
             assert [line.text for line in source_lines(plan)] == ["five"]
 
     def test_without_it_read_the_sources_of_real_pairs(
@@ -204,7 +205,7 @@ class TestMoreRounds:
         recipe = read_experiment(config, QUICK)
         given = {"rounds": 2, "monolingual": mono, "ratio": 9}
         with opened(tmp_path / "work", recipe, given) as plan:
-            prepare_texts(plan)
+            prepare_texts(plan, CommandLineHost())
             pairs = [pair for part in recipe.train_parts() for pair in read_pairs(part)]
             sources = {line.number: line.text for line in source_lines(plan)}
             assert len(sources) > 200
@@ -221,7 +222,7 @@ class TestMoreRounds:
         recipe = recipe.model_copy(update={"data": data})
         given = {"rounds": 2, "monolingual": mono, "ratio": 9}
         with opened(tmp_path / "work", recipe, given) as plan:
-            assert prepare_texts(plan) <= 8
+            assert prepare_texts(plan, CommandLineHost()) <= 8
             first = [pair.source for pair in islice(read_pairs(part), 8)]
             assert {line.text for line in source_lines(plan)} <= set(first)
 
@@ -265,11 +266,11 @@ class TestInterrupted:
         with opened(directory, None, {}) as plan:
             with monkeypatch.context() as patch, pytest.raises(StorageError, match="disk is full"):
                 patch.setattr(filters, "write_text", refuse)
-                carry_out(plan, shard_lines=SHARD)
+                carry_out(plan, CommandLineHost(), shard_lines=SHARD)
             with monkeypatch.context() as patch:  # only the filters are repeated
-                patch.setattr(rounds, "train_run", None)
+                patch.setattr(CommandLineHost, "train", None)
                 patch.setattr(synthesis, "_translate_shard", None)
-                carry_out(plan, shard_lines=SHARD)
+                carry_out(plan, CommandLineHost(), shard_lines=SHARD)
         assert (directory / "round-1/synthetic/pairs.jsonl.gz").read_bytes() == before
 
     def test_a_signal_says_how_to_go_on(
@@ -278,7 +279,7 @@ class TestInterrupted:
         def stop(*_: object) -> None:
             raise InterruptedRunError("stopped at step 3", signal.SIGTERM)
 
-        monkeypatch.setattr(rounds, "train_run", stop)
+        monkeypatch.setattr(CommandLineHost, "train", stop)
         arguments = ["backtranslate", config, "--monolingual", mono, "--run", tmp_path / "work"]
         line = one_error(call(*arguments), 143)
         assert "round-1/reverse: stopped; everything is saved; repeat the command" in line
@@ -411,7 +412,7 @@ class TestReverse:
         recipe = read_experiment(config, QUICK)
         given = {"monolingual": mono, "reverse_model": reverse, "method": "greedy", "ratio": 0.1}
         with opened(directory, recipe, given) as plan:
-            (one,) = carry_out(plan).rounds
+            (one,) = carry_out(plan, CommandLineHost()).rounds
         assert one.reverse == reverse
         assert not (directory / "reverse-recipe.yaml").exists()
         digest = weights_digest(reverse / "model")

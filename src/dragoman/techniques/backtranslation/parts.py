@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dragoman.apps.backtranslation.backtranslation_config import BackTranslationConfig
-from dragoman.apps.backtranslation.reversal import direction_of, real_parts
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.parents import parent_of
 from dragoman.recipe import ExperimentConfig
+from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
+from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part, held_out_keys
 from dragoman.text.corpus import CorpusPart, kept_pairs
 from dragoman.text.tags import missing_tags

@@ -11,12 +11,12 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from dragoman.apps.backtranslation.parts import held_out, shared_case, synthetic_cleaning
-from dragoman.apps.backtranslation.reversal import direction_of, real_parts
-from dragoman.apps.backtranslation.selection_reports import TextReport, write_report
 from dragoman.core.errors import DataError
 from dragoman.evaluation.languages import wrong_language_share
 from dragoman.recipe import ExperimentConfig
+from dragoman.techniques.backtranslation.parts import held_out, shared_case, synthetic_cleaning
+from dragoman.techniques.backtranslation.reversal import direction_of, real_parts
+from dragoman.techniques.backtranslation.selection_reports import TextReport, write_report
 from dragoman.text.cleaning import CleaningReport, clean
 from dragoman.text.corpus import Example, Origin, Pair, read_lines
 from dragoman.text.lines import write_text

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from command_line import experiment
 
-from dragoman.apps.backtranslation.reversal import direction_of, real_parts, reversed_recipe
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.recipe import ExperimentConfig
+from dragoman.techniques.backtranslation.reversal import direction_of, real_parts, reversed_recipe
 from dragoman.text.corpus import evaluation_pairs
 
 

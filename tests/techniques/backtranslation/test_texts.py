@@ -13,16 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.apps.backtranslation import monolingual
-from dragoman.apps.backtranslation.backtranslation_config import BackTranslationConfig
-from dragoman.apps.backtranslation.filters import filter_pairs
-from dragoman.apps.backtranslation.monolingual import ChosenLines, choose_lines, take
-from dragoman.apps.backtranslation.parts import count_real_pairs, with_synthetic
-from dragoman.apps.backtranslation.reversal import reversed_recipe
-from dragoman.apps.backtranslation.selection_reports import PairReport, TextReport, read_report
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.techniques.backtranslation import monolingual
+from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
+from dragoman.techniques.backtranslation.filters import filter_pairs
+from dragoman.techniques.backtranslation.monolingual import ChosenLines, choose_lines, take
+from dragoman.techniques.backtranslation.parts import count_real_pairs, with_synthetic
+from dragoman.techniques.backtranslation.reversal import reversed_recipe
+from dragoman.techniques.backtranslation.selection_reports import (
+    PairReport,
+    TextReport,
+    read_report,
+)
 from dragoman.text.corpus import Pair, read_pairs
 
 

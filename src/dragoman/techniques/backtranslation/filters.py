@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.apps.backtranslation.parts import held_out, synthetic_cleaning
-from dragoman.apps.backtranslation.selection_reports import PairReport, write_report
 from dragoman.core.errors import DataError
 from dragoman.recipe import ExperimentConfig
+from dragoman.techniques.backtranslation.parts import held_out, synthetic_cleaning
+from dragoman.techniques.backtranslation.selection_reports import PairReport, write_report
 from dragoman.text.cleaning import CleaningReport, clean
 from dragoman.text.corpus import Pair, read_lines
 from dragoman.text.lines import write_text

@@ -18,8 +18,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dragoman.apps.progress import counting, tell
-from dragoman.apps.runs import conclude_run, train_run
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.evaluation.closest import Similarity
 from dragoman.experiment import Experiment
@@ -35,15 +33,31 @@ from dragoman.saved.model import (
     read_config,
 )
 from dragoman.saved.system import TranslationSystem
+from dragoman.techniques.host import Host, train_to_repeat
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.examples import Direction
 from dragoman.text.tags import language_tag
-from dragoman.training.distributed import World
 from dragoman.translation.shards import PAIRS_FILE
 from dragoman.translation.synthesis import GivenText, SyntheticCorpus, translate_corpus
 
 SYNTHETIC_DIRECTORY = "synthetic"
 _UNNAMED = {"source", "target"}  # the languages of models and recipes that do not name theirs
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """A finished student, and what it learned from."""
+
+    experiment: Experiment
+    corpora: dict[int, SyntheticCorpus]
+    """The teacher's translations, by the numbers of the training parts."""
+
+    def values(self) -> list[dict[str, Any]]:
+        """The translations as plain values."""
+        return [
+            {**asdict(corpus), "part": f"data.train.{number}", "path": str(corpus.path)}
+            for number, corpus in self.corpora.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -60,8 +74,11 @@ class Distillation:
     references: float | None = None
     """Also train on the real pairs, each seen this many times as often as its translation."""
 
-    def carry_out(self, *, tensorboard: bool = False, as_json: bool = False) -> None:
-        """Translate and train what is not finished, then print scores.
+    def carry_out(self, host: Host) -> Distilled:
+        """Translate and train what is not finished.
+
+        Args:
+            host: shows the work and trains the student.
 
         Raises:
             ConfigError: the teacher does not fit the student's text, or the run was begun with
@@ -73,34 +90,24 @@ class Distillation:
         with begin(self.run):
             config = self.recipe()
             experiment = self._begun(config)  # refused before hours of translation
-            corpora = self._translated()
+            corpora = self._translated(host)
             experiment = experiment or Experiment.create(config, self.run)
             if not _is_finished(experiment):
-                self._train(experiment, tensorboard)
-            conclude_run(experiment, as_json=as_json, more_values=self._values(corpora))
+                train_to_repeat(experiment, host)
+        return Distilled(experiment, corpora)
 
-    def _train(self, experiment: Experiment, tensorboard: bool) -> None:
-        try:
-            train_run(experiment, World.join(), tensorboard=tensorboard)
-        except InterruptedRunError as error:
-            stopped = InterruptedRunError(
-                f"{self.run}: stopped; everything is saved; repeat the command to continue"
-            )
-            stopped.exit_code = error.exit_code
-            raise stopped from error
-
-    def _translated(self) -> dict[int, SyntheticCorpus]:
+    def _translated(self, host: Host) -> dict[int, SyntheticCorpus]:
         """The translations of the training parts, by their numbers."""
         parts = dict(distilled_parts(self.student))
         try:
-            return {number: self._translate(number, part) for number, part in parts.items()}
+            return {number: self._translate(number, part, host) for number, part in parts.items()}
         except KeyboardInterrupt:
             raise InterruptedRunError(
                 f"{self.run}: interrupted while the teacher was translating; finished shards are "
                 "kept; repeat the command to continue"
             ) from None
 
-    def _translate(self, number: int, part: CorpusPart) -> SyntheticCorpus:
+    def _translate(self, number: int, part: CorpusPart, host: Host) -> SyntheticCorpus:
         name = f"data.train.{number}"
         corpus = translate_corpus(
             asked_for(self.teacher, part),
@@ -108,10 +115,10 @@ class Distillation:
             self._directory(number),
             known="source",
             closest=self.closest,
-            progress=partial(_counting, f"translating {name}"),
+            progress=partial(_counting, host, f"translating {name}"),
         )
         left_out = f"{corpus.refused:,} too long and {corpus.empty:,} empty lines left out"
-        tell(f"{name}: {corpus.lines:,} pairs by {corpus.origin['method']}; {left_out}")
+        host.tell(f"{name}: {corpus.lines:,} pairs by {corpus.origin['method']}; {left_out}")
         return corpus
 
     def _directory(self, number: int) -> Path:
@@ -145,18 +152,10 @@ class Distillation:
             )
         return experiment
 
-    def _values(self, corpora: dict[int, SyntheticCorpus]) -> dict[str, Any]:
-        """What the student learned from, for JSON."""
-        synthetic = [
-            {**asdict(corpus), "part": f"data.train.{number}", "path": str(corpus.path)}
-            for number, corpus in corpora.items()
-        ]
-        return {"teachers": [str(path) for path in self.teacher.models], "synthetic": synthetic}
 
-
-def _counting(what: str, start: int, total: int) -> AbstractContextManager[Any]:
-    tell(f"{what}: {total - start:,} of {total:,} lines are left")
-    return counting(what, "lines", total, start)
+def _counting(host: Host, what: str, start: int, total: int) -> AbstractContextManager[Any]:
+    host.tell(f"{what}: {total - start:,} of {total:,} lines are left")
+    return host.counting(what, "lines", total, start)
 
 
 def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:

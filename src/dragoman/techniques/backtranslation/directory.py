@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman.apps.backtranslation.backtranslation_config import BackTranslationConfig
-from dragoman.apps.backtranslation.parts import check_tags_known, with_synthetic
-from dragoman.apps.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
 from dragoman.core.claims import claimed
 from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError, SavedError
@@ -24,6 +21,9 @@ from dragoman.core.files import atomic_write, storage_errors
 from dragoman.core.recipe_library import found_recipe
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.techniques.backtranslation.backtranslation_config import BackTranslationConfig
+from dragoman.techniques.backtranslation.parts import check_tags_known, with_synthetic
+from dragoman.techniques.backtranslation.reversal import INSTEAD, direction_of, reversed_recipe
 from dragoman.text.corpus import Direction
 
 SETTINGS_FILE, RECIPE_FILE = "backtranslation.yaml", "recipe.yaml"

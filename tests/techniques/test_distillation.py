@@ -12,10 +12,10 @@ import yaml
 from command_line import CommandLine, experiment, one_error, part, write_experiment
 from tiny_model import TINY_LM, save_tiny_model
 
-from dragoman.apps.distillation import Distillation, asked_for, check, synthetic_part
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.system import TranslationSystem
+from dragoman.techniques.distillation import Distillation, asked_for, check, synthetic_part
 from dragoman.text.corpus import CorpusPart, kept_pairs, read_pairs
 from dragoman.translation.translator import Translator
 
@@ -67,12 +67,12 @@ class TestACommand:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("dragoman.apps.distillation.translate_corpus", interrupted)
+            patch.setattr("dragoman.techniques.distillation.translate_corpus", interrupted)
             message = one_error(dragoman(*command), 130)
             assert "translating" in message
             assert "repeat the command" in message
         with monkeypatch.context() as patch:
-            patch.setattr("dragoman.apps.distillation.train_run", stopped)
+            patch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
             assert "repeat the command" in one_error(dragoman(*command), 130)
         outcome = dragoman(*command, "--json")
         assert outcome.code == 0, outcome.err
@@ -125,7 +125,7 @@ class TestACommand:
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr("dragoman.apps.distillation.train_run", stopped)
+        monkeypatch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
         description = tmp_path / "teacher.yaml"
         values = {
             "models": [str(teacher(tmp_path / "one", "de"))],

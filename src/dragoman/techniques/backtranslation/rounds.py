@@ -12,27 +12,25 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.apps.backtranslation.directory import BackTranslationPlan, link_model, record
-from dragoman.apps.backtranslation.filters import filter_pairs
-from dragoman.apps.backtranslation.monolingual import ChosenLines
-from dragoman.apps.backtranslation.parts import with_synthetic
-from dragoman.apps.backtranslation.reversal import direction_of
-from dragoman.apps.backtranslation.selection_reports import PairReport, read_report
-from dragoman.apps.backtranslation.texts import (
-    pairs_limit,
-    prepare_texts,
-    source_lines,
-    target_lines,
-)
-from dragoman.apps.progress import counting, tell
-from dragoman.apps.runs import train_run
 from dragoman.core.errors import InterruptedRunError
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.run_directory import begin
 from dragoman.saved.model import CONFIG_FILE, has_model
 from dragoman.saved.system import TranslationSystem
-from dragoman.training.distributed import World
+from dragoman.techniques.backtranslation.directory import BackTranslationPlan, link_model, record
+from dragoman.techniques.backtranslation.filters import filter_pairs
+from dragoman.techniques.backtranslation.monolingual import ChosenLines
+from dragoman.techniques.backtranslation.parts import with_synthetic
+from dragoman.techniques.backtranslation.reversal import direction_of
+from dragoman.techniques.backtranslation.selection_reports import PairReport, read_report
+from dragoman.techniques.backtranslation.texts import (
+    pairs_limit,
+    prepare_texts,
+    source_lines,
+    target_lines,
+)
+from dragoman.techniques.host import Host, train_to_repeat
 from dragoman.translation.synthesis import SHARD_LINES, translate_corpus
 
 TRANSLATED, PAIRS_FILE = "translated", "pairs.jsonl.gz"
@@ -65,12 +63,17 @@ class BackTranslation:
 
 
 def carry_out(
-    plan: BackTranslationPlan, *, workers: int | None = None, shard_lines: int = SHARD_LINES
+    plan: BackTranslationPlan,
+    host: Host,
+    *,
+    workers: int | None = None,
+    shard_lines: int = SHARD_LINES,
 ) -> BackTranslation:
     """Do what is left of all rounds.
 
     Args:
-        plan: from :func:`~dragoman.apps.backtranslation.directory.opened`.
+        plan: from :func:`~dragoman.techniques.backtranslation.directory.opened`.
+        host: shows the work and trains the runs.
         workers: processes that translate.
         shard_lines: lines that are translated between two points from which to resume.
 
@@ -78,9 +81,9 @@ def carry_out(
         InterruptedRunError: a signal came; the same command resumes.
         DragomanError: as for training and translation.
     """
-    real_pairs = prepare_texts(plan)
+    real_pairs = prepare_texts(plan, host)
     record(plan)  # only now, so that a mistake in the texts can be corrected
-    work = _Work(plan, pairs_limit(plan, real_pairs), workers, shard_lines)
+    work = _Work(plan, host, pairs_limit(plan, real_pairs), workers, shard_lines)
     rounds = []
     try:
         for number in range(1, plan.settings.rounds + 1):
@@ -97,9 +100,14 @@ class _Work:
     """The steps of a round."""
 
     def __init__(
-        self, plan: BackTranslationPlan, limit: int | None, workers: int | None, shard_lines: int
+        self,
+        plan: BackTranslationPlan,
+        host: Host,
+        limit: int | None,
+        workers: int | None,
+        shard_lines: int,
     ) -> None:
-        self.plan, self._limit = plan, limit
+        self.plan, self._host, self._limit = plan, host, limit
         self._workers, self._shard_lines = workers, shard_lines
 
     def carry_out(self, number: int) -> Round:
@@ -146,7 +154,7 @@ class _Work:
             return report
         settings = self.plan.settings
         language = direction_of(learner).source_language
-        tell(f"{folder}: translating into {language} with {model}")
+        self._host.tell(f"{folder}: translating into {language} with {model}")
         corpus = translate_corpus(
             TranslationSystem(
                 models=(model,),
@@ -158,32 +166,24 @@ class _Work:
             folder / TRANSLATED,
             known="target",
             shard_lines=self._shard_lines,
-            progress=_progress,
+            progress=self._progress,
         )
         report = filter_pairs(
             corpus.path, learner, output, drop_worst=settings.drop_worst, limit=self._limit
         )
-        tell(f"{folder}: {report}")
+        self._host.tell(f"{folder}: {report}")
         return report
 
     def _train(self, run: Path, recipe: ExperimentConfig, label: str) -> None:
         """Train and score a run that is not finished."""
         if has_model(run):
-            tell(f"{label}: already trained")
+            self._host.tell(f"{label}: already trained")
             return
-        tell(f"{label}: training in {run}")
-        try:
-            with begin(run):
-                begun = (run / CONFIG_FILE).exists()
-                experiment = Experiment.open(run) if begun else Experiment.create(recipe, run)
-                train_run(experiment, World.join())
-        except InterruptedRunError as error:
-            stopped = InterruptedRunError(
-                f"{run}: stopped; everything is saved; repeat the command to continue"
-            )
-            stopped.exit_code = error.exit_code
-            raise stopped from error
+        self._host.tell(f"{label}: training in {run}")
+        with begin(run):
+            begun = (run / CONFIG_FILE).exists()
+            experiment = Experiment.open(run) if begun else Experiment.create(recipe, run)
+            train_to_repeat(experiment, self._host)
 
-
-def _progress(done: int, total: int) -> AbstractContextManager[Callable[[int], object]]:
-    return counting("translating", "lines", total, done)
+    def _progress(self, done: int, total: int) -> AbstractContextManager[Callable[[int], object]]:
+        return self._host.counting("translating", "lines", total, done)

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dragoman.apps.backtranslation.rounds import BackTranslation
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.model import MODEL_DIRECTORY
+from dragoman.techniques.backtranslation.rounds import BackTranslation
 from dragoman.text.corpus import Direction
 from dragoman.validation import Report, figures, read_scores
 

@@ -1,0 +1,1 @@
+"""What runs or prepares several experiments, after a paper."""

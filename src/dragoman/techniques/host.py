@@ -1,0 +1,54 @@
+"""Where a technique is carried out: it asks its host for what only a door to the world has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from dragoman.core.errors import InterruptedRunError
+from dragoman.experiment import Experiment
+
+
+class Host(Protocol):
+    """Shows what a technique does, and trains its runs in the way that the user sees."""
+
+    def tell(self, line: str) -> None:
+        """Say what is being done."""
+
+    def counting(
+        self, what: str, unit: str, total: int | None = None, start: int = 0
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """Show how much of some work is done within the block.
+
+        Args:
+            what: the work, such as ``translating``.
+            unit: of the count, in the plural.
+            total: how many there will be, if known.
+            start: how many were done before.
+        """
+
+    def train(self, experiment: Experiment) -> None:
+        """Prepare a run if necessary, train it from its newest checkpoint, and score it.
+
+        Raises:
+            InterruptedRunError: a signal came; the run can be resumed.
+            DragomanError: the errors of preparation and training.
+        """
+
+
+def train_to_repeat(experiment: Experiment, host: Host) -> None:
+    """Train a run of a technique, whose own command resumes it.
+
+    Raises:
+        InterruptedRunError: a signal came; the message names that command rather than ``resume``.
+        DragomanError: as for :meth:`Host.train`.
+    """
+    try:
+        host.train(experiment)
+    except InterruptedRunError as error:
+        stopped = InterruptedRunError(
+            f"{experiment.run}: stopped; everything is saved; repeat the command to continue"
+        )
+        stopped.exit_code = error.exit_code
+        raise stopped from error
