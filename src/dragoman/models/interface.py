@@ -79,6 +79,12 @@ class FamilyConfig(ComposedConfig):
             )
 
     @property
+    def encoder_width(self) -> int | None:
+        """Width of the encoder's vectors, ``Memory.hidden``; None without layers for the source
+        alone."""
+        return self.d_model
+
+    @property
     def attention_layers(self) -> int:
         """Number of layers that :meth:`TranslationModel.decode_attending` returns weights of."""
         return 0

@@ -105,6 +105,11 @@ class TransformerLMConfig(FamilyConfig):
         return self.layers if self.reads_source else 0
 
     @property
+    def encoder_width(self) -> None:
+        """There is no encoder: the layers that read a source are those of the target."""
+        return
+
+    @property
     def reads_source(self) -> bool:
         """Whether this is a translator."""
         return self.source != "none"

@@ -44,6 +44,11 @@ class TransformConfig(Config):
         return False
 
     @property
+    def needs_copy(self) -> bool:
+        """Whether it works on text that is its own source, by a transform ``copy`` before it."""
+        return False
+
+    @property
     def cuts_off_source(self) -> bool:
         """Whether nothing that reads the source learns from its examples."""
         return False
