@@ -277,7 +277,8 @@ def model_card(
     if not config.model.reads_source:
         title, kind = config.target_language, "language"
     if not config.translates:
-        title, kind = ", ".join(targets), "masked language"
+        read = dict.fromkeys(one.source_language for one in config.directions)
+        title, kind = ", ".join(read or [config.source_language]), "masked language"
     return (
         f"# {title}\n\n"
         f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "
