@@ -307,11 +307,18 @@ def kept_pairs(part: CorpusPart) -> Iterator[Pair]:
 def evaluation_examples(part: CorpusPart) -> Iterator[Example]:
     """The examples of a dev or test set: transformed, empty ones left out.
 
+    What a transform draws for a line is always the same.
+
     Raises:
         DataError: as for :func:`read_pairs`.
     """
     filled = (pair for pair in read_pairs(part) if part.fills(pair))
-    return (one for one in map(part.example_maker(), filled) if one is not None)
+    prepared = (one for one in map(part.example_maker(), filled) if one is not None)
+    later = part.epoch_transforms
+    if not later:
+        return prepared
+    drawn = (transformed(one, later, Random(one.line)) for one in prepared)
+    return (one for one in drawn if one is not None)
 
 
 def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:

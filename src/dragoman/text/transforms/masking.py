@@ -49,6 +49,11 @@ class _MaskingConfig(Config, ABC):
         """Always."""
         return True
 
+    @property
+    def is_for_sets(self) -> bool:
+        """Always: how well masked text is restored is measured on masked text."""
+        return True
+
     def _split(self, text: str) -> list[str]:
         """The units of a text; a character keeps the space before it."""
         return text.split() if self.unit == "words" else _characters(text)
