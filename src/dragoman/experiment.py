@@ -368,9 +368,10 @@ class Experiment:
         search, evaluation = self.config.search, self.config.evaluation_of(part)
         objective = self.config.training.objective
         if not objective.translates:
-            model = self.config.model
             return ObjectiveValidation(
-                part, vocabularies, objective, model, search, evaluation, world
+                *(part, vocabularies, search, evaluation, world),
+                objective=objective,
+                model=self.config.model,
             )
         return Validation(part, vocabularies, search, evaluation, world)
 

@@ -161,11 +161,11 @@ class ObjectiveValidation(Validation):
     Args:
         part: the pairs; those with an empty side are excluded.
         vocabularies: of the models.
-        objective: of the training.
-        model: configuration of the model.
         search: gives the maximum length of a line.
         evaluation: without metrics.
         world: the processes that share the sentences; each of them gets all figures.
+        objective: of the training.
+        model: configuration of the model.
 
     Raises:
         DataError: no pair has all its sides filled.
@@ -175,11 +175,12 @@ class ObjectiveValidation(Validation):
         self,
         part: CorpusPart,
         vocabularies: Vocabularies,
-        objective: ObjectiveConfig,
-        model: FamilyConfig,
         search: SearchConfig,
         evaluation: EvaluationConfig,
         world: World,
+        *,
+        objective: ObjectiveConfig,
+        model: FamilyConfig,
     ) -> None:
         super().__init__(part, vocabularies, search, evaluation, world)
         self._reading, self._objective = objective.reading, objective.build(0.0, model)
@@ -215,8 +216,8 @@ class ObjectiveValidation(Validation):
         pairs = [self._pairs[number] for number in numbers]
         sources = self._vocabularies.source.encode_batch([pair.source for pair in pairs])
         targets = self._vocabularies.target.encode_batch([pair.target for pair in pairs])
-        lengths = (np.array([len(ids) + 1 for ids in side]) for side in (sources, targets))
-        groups = group_by_length(*lengths, _BATCH_TOKENS)
+        lengths = [np.array([len(ids) + 1 for ids in side]) for side in (sources, targets)]
+        groups = group_by_length(lengths[0], lengths[1], _BATCH_TOKENS)
         batches = [
             replace(
                 make_batch([sources[i] for i in group], [targets[i] for i in group]),

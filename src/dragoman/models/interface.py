@@ -93,8 +93,7 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def encoder_width(self) -> int | None:
-        """Width of the encoder's vectors, ``Memory.hidden``; None without layers for the source
-        alone."""
+        """Width of the encoder's vectors, ``Memory.hidden``; None if no layers are its own."""
         return self.d_model
 
     @property

@@ -251,9 +251,7 @@ def _concerns(name: str, parts: Sequence[Part]) -> bool:
     return not any(name.startswith(part) for part in ("encoder", "decoder") if part not in parts)
 
 
-def _splits(
-    name: str, there: Any, here: Any, parent: FamilyConfig, child: FamilyConfig
-) -> bool:
+def _splits(name: str, there: Any, here: Any, parent: FamilyConfig, child: FamilyConfig) -> bool:
     """Whether one embedding matrix there becomes several here, all initialised with it.
 
     Of two families, one has no source: then the matrices of the target alone count.

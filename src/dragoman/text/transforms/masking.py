@@ -108,8 +108,9 @@ class MaskSpansConfig(_MaskingConfig, SharedTransform):
     def _lengths(self, count: int, rng: Random) -> list[int]:
         """Lengths of spans that mask ``count`` units together; the last one drawn is cut."""
         lengths: list[int] = []
-        while (left := count - sum(lengths)) > 0:
-            lengths.append(min(left, _poisson(self.mean_length, rng)))
+        while count:
+            lengths.append(min(count, _poisson(self.mean_length, rng)))
+            count -= lengths[-1]
         rng.shuffle(lengths)
         return lengths
 

@@ -99,8 +99,8 @@ class MaskedLM:
     """Label-smoothed cross-entropy of the pieces behind the masks, from the encoder alone.
 
     A batch has, as its ``target_output``, the piece to predict at each source position, or padding.
-    Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats; ``tokens``, pieces
-    that are predicted.
+    Totals: ``loss``, what is minimised; ``nll``, negative log-likelihood in nats; ``tokens``,
+    predicted pieces.
     """
 
     smoothing: float
