@@ -105,11 +105,6 @@ class DeepFusionConfig(FamilyConfig):
         return self.translation.needs_joint_vocabulary
 
     @property
-    def encoder_width(self) -> None:
-        """None: the output layer reads what joins the two models."""
-        return
-
-    @property
     def attention_layers(self) -> int:
         """Those of the translation model."""
         return self.translation.attention_layers

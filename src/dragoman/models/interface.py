@@ -93,8 +93,11 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def encoder_width(self) -> int | None:
-        """Width of the encoder's vectors, ``Memory.hidden``; None if no layers are its own."""
-        return self.d_model
+        """Width of the encoder's vectors if ``Memory.hidden`` begins with one for each source piece.
+
+        None for a family without an encoder, or whose encoder gives something else.
+        """
+        return None
 
     @property
     def attention_layers(self) -> int:

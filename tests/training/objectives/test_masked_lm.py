@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, make_batch
-from dragoman.data.masking import Masking
+from dragoman.data.masked_pieces import Masking
 from dragoman.models import ModelConfig, TransformerConfig
 from dragoman.models.families.transformer import EncoderLayer, Transformer
 from dragoman.models.layers.dropout import seed_dropout

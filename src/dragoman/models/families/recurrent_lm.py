@@ -72,11 +72,6 @@ class RecurrentLMConfig(FamilyConfig):
             yield "source_layers: own needs a source; set source to forward or reversed"
 
     @property
-    def encoder_width(self) -> None:
-        """There is no encoder whose output layer this is: what reads a source leaves its state."""
-        return
-
-    @property
     def reads_source(self) -> bool:
         """Whether this is a translator."""
         return self.source != "none"

@@ -116,11 +116,6 @@ class TransformerLMConfig(FamilyConfig):
         return values | {"decoder_mixing": "self_attention"}
 
     @property
-    def encoder_width(self) -> None:
-        """There is no encoder: the layers that read a source are those of the target."""
-        return
-
-    @property
     def reads_source(self) -> bool:
         """Whether this is a translator."""
         return self.source != "none"

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch
-from dragoman.data.masking import MaskedBatches, Masking
+from dragoman.data.masked_pieces import MaskedBatches, Masking
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms.masking import MASK

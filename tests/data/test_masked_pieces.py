@@ -16,7 +16,7 @@ from stores import Pairs
 
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, Batches, make_batch
-from dragoman.data.masking import MaskedBatches, Masking
+from dragoman.data.masked_pieces import MaskedBatches, Masking
 from dragoman.data.store import Store
 from dragoman.text.vocabulary import EOS, PAD, UNK, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
