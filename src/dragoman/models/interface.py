@@ -93,7 +93,7 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def encoder_width(self) -> int | None:
-        """Width of the encoder's vectors if ``Memory.hidden`` begins with one for each source piece.
+        """Width of the encoder's vectors, if ``Memory.hidden`` begins with one for each piece.
 
         None for a family without an encoder, or whose encoder gives something else.
         """
