@@ -12,10 +12,12 @@ from command_line import experiment
 from torch import Tensor
 from worlds import ALONE
 
+from dragoman.apps.rehearsal import measure
 from dragoman.apps.reports.run_report import write_report
 from dragoman.apps.runs import run_values
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
+from dragoman.data.batches import make_batch
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import CARD_FILE, WEIGHTS_FILE, load_model, read_tensors
@@ -123,6 +125,15 @@ def test_a_resumed_run_sees_the_same_masks(corpus: Path, tmp_path: Path) -> None
     resumed.train(resumed.prepare(), ALONE, lambda step: [])
     whole, found = weights(tmp_path / "whole"), weights(tmp_path / "resumed")
     assert all(torch.equal(whole[name], found[name]) for name in whole)
+
+
+def test_its_speed_is_measured_on_masked_text(corpus: Path, runs: Path) -> None:
+    """Also where a source has other lengths than its target, which is not read."""
+    config = read(corpus, COPY, **MASKED)
+    pieces = load_model(runs / "bert", "cpu").vocabularies
+    batch = make_batch([list(range(8, 14)), [9]], [[8], [9, 10, 11]])
+    found = measure(config.model, config.training, pieces, batch, seed=1)
+    assert found.tokens_per_second > 0
 
 
 def test_a_masked_model_says_what_it_is_for(runs: Path) -> None:

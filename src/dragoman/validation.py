@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -34,6 +34,7 @@ from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
 from dragoman.training.objectives import ObjectiveConfig
+from dragoman.training.tasks import SingleStep
 from dragoman.translation.outputs import Scored, total
 from dragoman.translation.translator import Translator
 
@@ -225,24 +226,8 @@ class ObjectiveValidation(Validation):
             )
             for group in groups
         ]
-        (step,) = self._reading(_OneStep(batches), self._vocabularies, 0).window(0, 0)
+        (step,) = self._reading(SingleStep(batches), self._vocabularies, 0).window(0, 0)
         yield from step
-
-
-@dataclass(frozen=True)
-class _OneStep:
-    """A stream of a single step, so that what is drawn for a line does not depend on the others."""
-
-    batches: list[Batch]
-
-    def windows(self, epoch: int) -> int:
-        return 1
-
-    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
-        yield self.batches
-
-    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
-        return batch
 
 
 class MeanValidation:
