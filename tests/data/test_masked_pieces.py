@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores import Pairs
 
@@ -32,6 +32,7 @@ def batch_of(sentences: list[list[int]]) -> Batch:
     return make_batch(sentences, [[] for _ in sentences])
 
 
+@settings(max_examples=40, deadline=None)
 @given(sentences=sentences, seed=st.integers(0, 99))
 def test_what_is_hidden_is_to_be_predicted(sentences: list[list[int]], seed: int) -> None:
     plain = batch_of([[TAG, *ids] for ids in sentences])

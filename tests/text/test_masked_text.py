@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.core.config import parse
@@ -35,6 +35,7 @@ def numbered(words: int) -> str:
     return " ".join(map(str, range(words)))
 
 
+@settings(max_examples=50, deadline=None)
 @given(sentence=text, seed=seeds, unit=units, masked=shares, mean=st.floats(0.5, 6))
 def test_spans_hide_parts_of_the_source_alone(
     sentence: str, seed: int, unit: Unit, masked: float, mean: float
@@ -58,6 +59,7 @@ def test_spans_hide_parts_of_the_source_alone(
     assert all(letter in found for letter in kept)
 
 
+@settings(max_examples=50, deadline=None)
 @given(sentence=text, seed=seeds, unit=units, masked=shares)
 def test_a_fragment_and_its_place_make_the_sentence(
     sentence: str, seed: int, unit: Unit, masked: float
