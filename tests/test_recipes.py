@@ -109,6 +109,29 @@ def test_positions_are_trained_on_short_sentences_alone() -> None:
     assert relative.model.positional_encoding.relative_distance <= relative.data.max_pieces
 
 
+@pytest.mark.parametrize("name", ["bart", "mass", "bert", "multilingual", "mbart", "gpt"])
+def test_pre_training_varies_text_and_task_alone(name: str) -> None:
+    """With the same steps and sizes, and everything masked that its paper masks."""
+    changed = differences(f"pretraining/{name}", "pretraining/base")
+    allowed = {"data.train", "evaluation.metrics", "training.max_steps"}
+    allowed |= {"training.best_metric", "training.validation_steps"}
+    if name == "bert":
+        allowed |= {key for key in changed if key.startswith("training.objective.")}
+    if name == "gpt":
+        allowed |= {key for key in changed if key.startswith("model.")}
+        layers = changed["model.layers"], changed["model.decoder_layers"]
+        assert layers == (3, None)
+    assert {key for key in changed if not key.startswith("data.dev.")} <= allowed
+    assert changed["training.max_steps"] == 1000
+    masks = {"bart": "mask_spans", "mbart": "mask_spans", "mass": "mask_fragment"}
+    config = read_experiment(ROOT / f"recipes/pretraining/{name}.yaml")
+    for part in config.data.train:
+        kinds = [transform.kind for transform in part.transforms]
+        assert [kind for kind in kinds if kind.startswith("mask")] == [
+            mask for one, mask in masks.items() if one == name
+        ]
+
+
 BASE = {  # "Attention Is All You Need", arXiv:1706.03762v7, by section
     "model.encoder_layers": 6,  # 3.1
     "model.decoder_layers": 6,

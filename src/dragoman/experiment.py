@@ -67,6 +67,7 @@ from dragoman.training.tasks import Stream, Task
 from dragoman.training.trainer import Trainer
 from dragoman.validation import (
     MeanValidation,
+    ObjectiveValidation,
     Report,
     Validation,
     figures,
@@ -355,6 +356,7 @@ class Experiment:
         stream: Stream = pairs
         if prepared.alignments is not None:
             stream = AlignedBatches(pairs, prepared.alignments, prepared.vocabularies)
+        stream = training.objective.reading(stream, prepared.vocabularies, self.config.seed)
         objective = training.objective.build(training.label_smoothing, self.config.model)
         parts = self.config.train_parts()
         without_source = frozenset(n for n, part in enumerate(parts) if part.cuts_off_source)
@@ -363,8 +365,15 @@ class Experiment:
         return [Task("translation", stream, objective)]
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
-        evaluation = self.config.evaluation_of(part)
-        return Validation(part, vocabularies, self.config.search, evaluation, world)
+        search, evaluation = self.config.search, self.config.evaluation_of(part)
+        objective = self.config.training.objective
+        if not objective.translates:
+            return ObjectiveValidation(
+                *(part, vocabularies, search, evaluation, world),
+                objective=objective,
+                model=self.config.model,
+            )
+        return Validation(part, vocabularies, search, evaluation, world)
 
     def finish(
         self,
@@ -446,4 +455,5 @@ class Experiment:
             model=self.config.model,
             search=self.config.search.model_dump(),
             directions=tuple(self.config.directions()),
+            translates=self.config.training.objective.translates,
         )

@@ -135,6 +135,7 @@ class ExperimentConfig(Config):
                     "vocabulary.of: a model composed of trained ones has their vocabulary; name "
                     "one of them here"
                 )
+        yield from self._unread_by_objective()
         yield from self._unread_alignments()
         yield from self._cut_off_while_sending()
         yield from self._sides_that_do_not_fit()
@@ -146,9 +147,27 @@ class ExperimentConfig(Config):
             train,
             self.sets_by_key(),
             self.full_vocabulary().tags,
-            self.model.reads_source,
+            self.model.reads_source and self.training.objective.translates,
             self._uses_vocabulary_of_another,
         )
+
+    def _unread_by_objective(self) -> Iterator[str]:
+        """What an objective that trains no translator leaves unread."""
+        objective = self.training.objective
+        if objective.translates:
+            return
+        if self.evaluation.metrics:
+            yield (
+                "evaluation.metrics are of translations, and training.objective: "
+                f"{objective.kind} trains no translator; set them to [], and "
+                "training.best_metric: loss"
+            )
+        for name, part in self.parts():
+            if _is_train(name) and part.cuts_off_source:
+                yield (
+                    f"{name}: dummy_source with cut_off leaves training.objective: "
+                    f"{objective.kind} nothing to learn from; remove the part"
+                )
 
     def _unread_alignments(self) -> Iterator[str]:
         """Alignments that no objective reads, and an objective that lacks them."""
@@ -256,7 +275,8 @@ class ExperimentConfig(Config):
 
     def full_vocabulary(self) -> VocabularyConfig:
         """The vocabulary configuration, with the tags that parts and transforms use."""
-        used = (tag for part in self.train_parts() for tag in part.symbols())
+        used = [tag for part in self.train_parts() for tag in part.symbols()]
+        used += self.training.objective.symbols()
         tags = (*self.vocabulary.tags, *missing_tags(used, self.vocabulary.tags))
         return self.vocabulary.model_copy(update={"tags": tags})
 

@@ -6,33 +6,42 @@ Processes that train together divide the sentences of a set evenly.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+import torch
+
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import read_json, write_json
+from dragoman.data.batches import Batch, make_batch
+from dragoman.data.grouping import group_by_length
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
     check_installed,
     perplexity,
     score_corpus,
 )
-from dragoman.models.interface import TranslationModel
+from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
+from dragoman.training.objectives import ObjectiveConfig
+from dragoman.training.tasks import SingleStep
 from dragoman.translation.outputs import Scored, total
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
 
 SCORES_FILE = "scores.json"
+_BATCH_TOKENS = 4000
 
 Report = dict[str, Any]
 """Figures of one set: its languages, ``loss`` and ``perplexity`` as numbers, metrics as value and
@@ -143,6 +152,82 @@ class Validation:
             metric: score.to_json()
             for metric, score in zip(self._evaluation.metrics, scores, strict=True)
         }
+
+
+class ObjectiveValidation(Validation):
+    """Measures the likelihood by which a model learns, where it does not translate.
+
+    What the objective draws is the same at every validation, on any number of processes.
+
+    Args:
+        part: the pairs; those with an empty side are excluded.
+        vocabularies: of the models.
+        search: gives the maximum length of a line.
+        evaluation: without metrics.
+        world: the processes that share the sentences; each of them gets all figures.
+        objective: of the training.
+        model: configuration of the model.
+
+    Raises:
+        DataError: no pair has all its sides filled.
+    """
+
+    def __init__(
+        self,
+        part: CorpusPart,
+        vocabularies: Vocabularies,
+        search: SearchConfig,
+        evaluation: EvaluationConfig,
+        world: World,
+        *,
+        objective: ObjectiveConfig,
+        model: FamilyConfig,
+    ) -> None:
+        super().__init__(part, vocabularies, search, evaluation, world)
+        self._reading, self._objective = objective.reading, objective.build(0.0, model)
+
+    def report(self, model: TranslationModel) -> Report:
+        """See :meth:`Validation.report`; ``loss`` is per token that the objective counts."""
+        found = self._world.gather(lambda: self._totals(model))
+        sums = map(sum, zip(*found, strict=True))
+        figures = self._objective.figures(dict(zip(self._objective.totals, sums, strict=True)))
+        source_language, target_language = self._languages
+        return {
+            "source_language": source_language,
+            "target_language": target_language,
+            "loss": figures["loss"],
+            "perplexity": figures["perplexity"],
+        }
+
+    def _totals(self, model: TranslationModel) -> list[float]:
+        """The totals of this process' share."""
+        names, device = self._objective.totals, next(model.parameters()).device
+        sums = torch.zeros(len(names), dtype=torch.float64, device=device)
+        model.eval()
+        with torch.no_grad():
+            for batch in self._batches():
+                found = self._objective.backward(model, batch.to(device), 1.0)
+                sums += torch.stack([found[name] for name in names]).double()
+        totals: list[float] = sums.tolist()
+        return totals
+
+    def _batches(self) -> Iterator[Batch]:
+        """The lines of this process as the objective reads them."""
+        numbers = np.array(self._shares()[self._world.rank], dtype=np.int64)
+        pairs = [self._pairs[number] for number in numbers]
+        sources = self._vocabularies.source.encode_batch([pair.source for pair in pairs])
+        targets = self._vocabularies.target.encode_batch([pair.target for pair in pairs])
+        lengths = [np.array([len(ids) + 1 for ids in side]) for side in (sources, targets)]
+        groups = group_by_length(lengths[0], lengths[1], _BATCH_TOKENS)
+        batches = [
+            replace(
+                make_batch([sources[i] for i in group], [targets[i] for i in group]),
+                rows=torch.from_numpy(numbers[group]),
+            )
+            for group in groups
+        ]
+        (step,) = self._reading(SingleStep(batches), self._vocabularies, 0).window(0, 0)
+        yield from step
 
 
 class MeanValidation:

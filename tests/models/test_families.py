@@ -133,6 +133,20 @@ def test_bfloat16_goes_through(config: ModelConfig) -> None:
 
 
 @every_family
+def test_an_encoder_has_its_width_at_each_position(config: ModelConfig) -> None:
+    """Or says that it has none, like a language model."""
+    model, source = built(config), random_ids(3, 5)
+    hidden = model.encode(source, full_mask(source)).hidden
+    if config.encoder_width is not None:
+        assert hidden.shape[1] >= 5
+        assert hidden.shape[2] == config.encoder_width
+    else:
+        assert not any(model.part_of(name) == "encoder" for name in weights_of(model)) or (
+            config.components or config.family == "recurrent_lm"
+        )
+
+
+@every_family
 def test_every_weight_belongs_to_one_part(config: ModelConfig) -> None:
     """And those of embeddings know whose pieces their rows are: no other size is that number."""
     model = built(config)

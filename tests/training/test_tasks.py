@@ -28,10 +28,21 @@ from dragoman.search.strategy import SearchConfig, search
 from dragoman.text.vocabulary import BOS, PAD
 from dragoman.training.checkpoint import Place, checkpoints, path_of, read_progress
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.tasks import Reader, Task
+from dragoman.training.tasks import Reader, SingleStep, Task
 from dragoman.training.trainer import Trainer
 
 MakeTrainer = Callable[..., Trainer]
+
+
+def test_a_single_step_is_an_epoch() -> None:
+    stream = SingleStep([make_batch([[5]], [[6]]), make_batch([[7]], [[8]])])
+    reader = Reader(stream, Place())
+    assert reader.take() == stream.batches
+    assert reader.take() is None
+    assert reader.take() == stream.batches
+    assert reader.place == Place(1, 0, 1)
+    reader.close()
+    assert list(stream.window(0, 0, start=1)) == []
 
 
 def test_gradients_of_tasks_add_up_by_weight_and_tokens(

@@ -21,6 +21,7 @@ from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.optimizer import FlatOptimizer
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.step import take_step
+from dragoman.training.tasks import SingleStep
 
 _TIMED_STEPS = 3
 
@@ -89,7 +90,8 @@ def measure(
     seed: int,
 ) -> Measured:
     """Speed and memory of the fastest of a few steps on one batch."""
-    rehearsal = Rehearsal(model, training, vocabularies, repeat([batch]), seed)
+    stream = training.objective.reading(SingleStep([batch]), vocabularies, seed)
+    rehearsal = Rehearsal(model, training, vocabularies, repeat(next(stream.window(0, 0))), seed)
     kept = rehearsal.kept_bytes()  # this step also warms up
     best = float("inf")
     for _ in range(_TIMED_STEPS):

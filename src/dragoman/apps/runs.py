@@ -165,7 +165,9 @@ def conclude_run(
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
     reads_source = experiment.config.model.reads_source
     directions = experiment.config.directions()
-    click.echo(f"Use it: {usage(experiment.run, directions, reads_source=reads_source)}")
+    translates = experiment.config.training.objective.translates
+    use = usage(experiment.run, directions, reads_source=reads_source, translates=translates)
+    click.echo(f"Use it: {use}")
 
 
 def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:

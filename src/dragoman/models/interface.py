@@ -51,6 +51,19 @@ class FamilyConfig(ComposedConfig):
         return True
 
     @property
+    def architecture(self) -> str:
+        """Families of one architecture can start from one another's weights, part by part.
+
+        They have the same names for them: in :meth:`common_settings` and by
+        :meth:`TranslationModel.common_name`.
+        """
+        return self.family
+
+    def common_settings(self) -> dict[str, Any]:
+        """The settings by the names of the architecture, in plain values."""
+        return self.model_dump()
+
+    @property
     def needs_joint_vocabulary(self) -> bool:
         """Whether source and target must share one vocabulary, because one matrix serves both.
 
@@ -77,6 +90,14 @@ class FamilyConfig(ComposedConfig):
                 f"model.embeddings: shared needs one vocabulary, found {source} source and "
                 f"{target} target pieces; set vocabulary.joint: true or model.embeddings: target"
             )
+
+    @property
+    def encoder_width(self) -> int | None:
+        """Width of the encoder's vectors, if ``Memory.hidden`` begins with one for each piece.
+
+        None for a family without an encoder, or whose encoder gives something else.
+        """
+        return None
 
     @property
     def attention_layers(self) -> int:
@@ -222,6 +243,13 @@ class TranslationModel(nn.Module, ABC):
     def part_of(self, name: str) -> Part:
         """The part that the weight ``name`` belongs to: a parameter or a persistent buffer."""
         return self.parts[name.partition(".")[0]]
+
+    def common_name(self, name: str) -> str:
+        """What the architecture calls the weight ``name``; see :attr:`FamilyConfig.architecture`.
+
+        Weights of the same name mean the same in all families of an architecture.
+        """
+        return name
 
     def side_of(self, name: str) -> Side | None:
         """The side whose pieces the rows of the weight ``name`` stand for, if any."""

@@ -139,20 +139,38 @@ def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str,
     return found if all(found) else []
 
 
-def usage(model: str | Path, directions: Iterable[Direction], *, reads_source: bool) -> str:
-    """A command that uses a model.
+def usage(
+    model: str | Path,
+    directions: Iterable[Direction],
+    *,
+    reads_source: bool,
+    translates: bool = True,
+) -> str:
+    """A command that uses a model, or the setting of a recipe that does.
 
     Args:
         model: its path, as the command names it.
         directions: those that it was trained for.
-        reads_source: whether it translates; False for a language model.
+        reads_source: False for a language model.
+        translates: False for an encoder alone, which other models can start from.
     """
+    if not translates:
+        return start_from(model)
     if not reads_source:
         return f"dragoman score {model} text.txt"
     translated = [one for one in directions if one.source_language != one.target_language]
     targets = list(dict.fromkeys(one.target_language for one in translated))
     to = f" --to {targets[0]}" if len(targets) > 1 else ""
     return f"dragoman translate {model}{to} < input.txt"
+
+
+def start_from(model: str | Path) -> str:
+    """How a recipe uses the encoder of a model that does not translate.
+
+    Args:
+        model: its path, as the recipe names it.
+    """
+    return f"training.start_from: {{model: {model}, parts: [encoder, embeddings]}}"
 
 
 def _into(config: SavedConfig, language: str) -> list[Direction]:

@@ -55,6 +55,8 @@ class SavedConfig(Config):
     """Tag of the target language, such as de."""
     directions: tuple[Direction, ...] = ()
     """Directions that it was trained for; empty if an older Dragoman wrote it."""
+    translates: bool = True
+    """Whether its target side was trained; if not, other models can start from its source side."""
     model: ModelConfig
     """Family and sizes."""
     search: dict[str, Any] = Field(default_factory=dict)
@@ -266,9 +268,17 @@ def model_card(
     sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
     targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
     title, kind = f"{', '.join(sources)} to {', '.join(targets)}", "translation"
-    use = usage("MODEL", config.directions, reads_source=config.model.reads_source)
+    use = usage(
+        "MODEL",
+        config.directions,
+        reads_source=config.model.reads_source,
+        translates=config.translates,
+    )
     if not config.model.reads_source:
         title, kind = config.target_language, "language"
+    if not config.translates:
+        read = dict.fromkeys(one.source_language for one in config.directions)
+        title, kind = ", ".join(read or [config.source_language]), "masked language"
     return (
         f"# {title}\n\n"
         f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "

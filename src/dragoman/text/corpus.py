@@ -129,7 +129,7 @@ class CorpusPart(Config):
 
     def _transform_conflicts(self) -> Iterator[str]:
         """Transforms that do not fit the text or one another."""
-        has_source, draws = self.has_source, False
+        has_source, draws, is_copied = self.has_source, False, False
         for transform in self.transforms:
             kind = transform.kind
             if transform.makes_source and has_source:
@@ -137,6 +137,9 @@ class CorpusPart(Config):
             has_source = has_source or transform.makes_source
             if not has_source and kind not in _WITHOUT_SOURCE:
                 yield f"transforms: {kind} changes a source, and there is none yet"
+            if transform.needs_copy and not is_copied:
+                yield f"transforms: {kind} masks text that is its own source; put copy before it"
+            is_copied = is_copied or kind == "copy"
             draws = draws or transform.is_random
             if draws and transform.can_drop:
                 yield f"transforms: {kind} comes after one that draws; put it before"
@@ -304,11 +307,18 @@ def kept_pairs(part: CorpusPart) -> Iterator[Pair]:
 def evaluation_examples(part: CorpusPart) -> Iterator[Example]:
     """The examples of a dev or test set: transformed, empty ones left out.
 
+    What a transform draws for a line is always the same.
+
     Raises:
         DataError: as for :func:`read_pairs`.
     """
     filled = (pair for pair in read_pairs(part) if part.fills(pair))
-    return (one for one in map(part.example_maker(), filled) if one is not None)
+    prepared = (one for one in map(part.example_maker(), filled) if one is not None)
+    later = part.epoch_transforms
+    if not later:
+        return prepared
+    drawn = (transformed(one, later, Random(one.line)) for one in prepared)
+    return (one for one in drawn if one is not None)
 
 
 def evaluation_pairs(part: CorpusPart) -> Iterator[Pair]:

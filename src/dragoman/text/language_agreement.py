@@ -38,7 +38,9 @@ class LanguageAgreement:
         ambiguous = list(self._targets_without_tag()) if self.reads_source else []
         for name, part in self.sets.items():
             yield from self._unfit_set(name, part)
-            settled = set(self.known).issuperset(part.symbols()) and not part.epoch_transforms
+            settled = set(self.known).issuperset(part.symbols()) and all(
+                one.is_for_sets for one in part.transforms
+            )
             if settled and not ambiguous:
                 yield from self._target_not_told(name, part)
         yield from ambiguous
@@ -55,9 +57,9 @@ class LanguageAgreement:
 
     def _unfit_set(self, name: str, part: CorpusPart) -> Iterator[str]:
         """A set that changes between epochs, or has a tag that nothing teaches."""
-        if part.epoch_transforms:
+        if unfit := [one.kind for one in part.transforms if not one.is_for_sets]:
             yield (
-                f"{name}: {part.epoch_transforms[0].kind} draws in each epoch, but a set that "
+                f"{name}: {unfit[0]} draws in each epoch, but a set that "
                 "scores are compared on must not change; remove it"
             )
         lacking = missing_tags(filter(_may_be_known, part.symbols()), self.known)

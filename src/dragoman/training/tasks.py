@@ -76,6 +76,25 @@ class Stream(Protocol):
 
 
 @dataclass(frozen=True)
+class SingleStep:
+    """A stream of one step of given batches: of a dev set, or to measure speed."""
+
+    batches: list[Batch]
+
+    def windows(self, epoch: int) -> int:
+        """One."""
+        return 1
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        """The step; see :meth:`Stream.window`."""
+        yield from [self.batches][start:]
+
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        """The batch unchanged."""
+        return batch
+
+
+@dataclass(frozen=True)
 class Task:
     """One of the tasks that a model learns at once."""
 

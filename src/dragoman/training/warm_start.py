@@ -42,7 +42,8 @@ class StartConfig(Config):
     """A model whose weights initialise this one; its path alone takes all of them.
 
     The family and all settings that its weights depend on must be the same here, except for parts
-    that are not taken.
+    that are not taken. A Transformer can also start from the decoder of a language model
+    (`transformer_lm`), and the other way round.
     """
 
     model: str
@@ -184,6 +185,11 @@ def check_start(config: StartConfig | None, model: FamilyConfig, key: str = _KEY
             f"{key}: {config.model} is another kind of model: "
             f"{'; '.join(differences)}; set model as {described} says, or take fewer parts"
         )
+    if parent.encoder_width is None and model.encoder_width and "encoder" in config.parts:
+        others = [part for part in config.parts if part != "encoder"]
+        raise ConfigError(
+            f"{key}: {config.model} has no encoder; set parts: [{', '.join(others or _ALL[1:])}]"
+        )
 
 
 def take_over(
@@ -208,12 +214,19 @@ def take_over(
 
 def _differences(parent: FamilyConfig, child: FamilyConfig, parts: Sequence[Part]) -> Iterator[str]:
     """Differences that affect weights of ``parts``, such as "d_model 512, here 256"."""
-    theirs, ours = _flat(parent.model_dump()), _flat(child.model_dump())
-    alike = theirs["family"] == ours["family"]  # otherwise the rest is not comparable
-    for name in dict.fromkeys([*theirs, *ours]) if alike else ["family"]:
+    if parent.family == child.family:
+        theirs, ours = _flat(parent.model_dump()), _flat(child.model_dump())
+        names = list(dict.fromkeys([*theirs, *ours]))
+    elif parent.architecture == child.architecture:
+        theirs, ours = _flat(parent.common_settings()), _flat(child.common_settings())
+        # A setting that one of them lacks has no weights there.
+        names = [name for name in theirs if name in ours and name != "family"]
+    else:  # the rest is not comparable
+        theirs, ours, names = {"family": parent.family}, {"family": child.family}, ["family"]
+    for name in names:
         there, here = theirs.get(name), ours.get(name)
         concerns = _concerns(_within_component(name, child), parts)
-        if there != here and concerns and not _splits(name, there, here):
+        if there != here and concerns and not _splits(name, there, here, parent, child):
             yield f"{name} {_shown(there)}, here {_shown(here)}"
 
 
@@ -238,10 +251,17 @@ def _concerns(name: str, parts: Sequence[Part]) -> bool:
     return not any(name.startswith(part) for part in ("encoder", "decoder") if part not in parts)
 
 
-def _splits(name: str, there: Any, here: Any) -> bool:
-    """Whether one embedding matrix there becomes several here, all initialised with it."""
+def _splits(name: str, there: Any, here: Any, parent: FamilyConfig, child: FamilyConfig) -> bool:
+    """Whether one embedding matrix there becomes several here, all initialised with it.
+
+    Of two families, one has no source: then the matrices of the target alone count.
+    """
     sharing = ("separate", "target", "shared")
-    return name == "embeddings" and sharing.index(here) < sharing.index(there)
+    if name != "embeddings":
+        return False
+    if parent.family != child.family:
+        return bool(there != "separate")
+    return sharing.index(here) < sharing.index(there)
 
 
 def _flat(values: Mapping[str, Any], section: str = "") -> dict[str, Any]:
@@ -266,15 +286,19 @@ def _copy(
     config: StartConfig,
     key: str,
 ) -> None:
-    taken = dict(_named(parent.model))
+    taken = {parent.model.common_name(name): found for name, found in _named(parent.model)}
+    is_relative = type(model) is not type(parent.model)
     origins: dict[Side, list[list[int]] | None] = {
         "source": _origins(vocabularies.source, parent.vocabularies.source),
         "target": _origins(vocabularies.target, parent.vocabularies.target),
     }
+    common = _common_names(model)
     for name, tensor in weights_of(model).items():
         if model.part_of(name) not in config.parts:
             continue
-        found = taken.get(name)
+        found = next((taken[one] for one in common[name] if one in taken), None)
+        if found is None and is_relative:
+            continue  # attention over the source, or embeddings of the other side
         if found is None:
             raise ConfigError(f"{key}: {config.model} has no {name}; set model as there")
         side = model.side_of(name)
@@ -290,6 +314,14 @@ def _copy(
         for place, row in enumerate(rows):
             if row:
                 tensor[place] = found[row].mean(0)
+
+
+def _common_names(model: TranslationModel) -> dict[str, list[str]]:
+    """The architecture's names of each weight of :func:`weights_of`, several if it is tied."""
+    tied: dict[int, list[str]] = {}
+    for name, tensor in _named(model):
+        tied.setdefault(id(tensor), []).append(model.common_name(name))
+    return {name: tied[id(tensor)] for name, tensor in weights_of(model).items()}
 
 
 def _named(model: TranslationModel) -> Iterator[tuple[str, Tensor]]:

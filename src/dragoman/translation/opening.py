@@ -11,7 +11,7 @@ from dragoman.core.config import parse
 from dragoman.core.device import Precision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
-from dragoman.saved.directions import check_source, tags_for, telling_tags
+from dragoman.saved.directions import check_source, start_from, tags_for, telling_tags
 from dragoman.saved.model import SavedModel, load_for_search
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import (
@@ -103,6 +103,12 @@ def open_system(
         return held[path]
 
     first, *others = saved = [load(path) for path in system.models]
+    for one in saved:
+        if not one.config.translates:
+            raise ConfigError(
+                f"{one.path}: a masked language model, whose decoder was never trained; start a "
+                f"translation model from it by {start_from(one.path)}"
+            )
     for other in others:
         _check_same_vocabularies(first, other)
     search = parse(SearchConfig, first.search, f"{first.path}: search")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -20,8 +20,10 @@ from dragoman.data.prepare import REPORT
 from dragoman.data.store import DATA_DIRECTORY
 from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
 from dragoman.experiment import METRICS_FILE, Experiment
+from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import usage
+from dragoman.saved.model import load_model
 from dragoman.text.cleaning_report import CleaningReport, PartReport
 from dragoman.text.corpus import Pair, evaluation_pairs
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
@@ -77,10 +79,12 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         StorageError: the disk refuses.
     """
     run, config = experiment.run, experiment.config
-    translator = Translator.load(run)
+    translates = config.training.objective.translates
+    translator = Translator.load(run) if translates else None
+    models = [load_model(run, "cpu").model] if translator is None else translator.models
     name, part = next(iter({**config.test_sets(), **config.dev_sets()}.items()))
     samples = None
-    if config.model.reads_source:
+    if translator is not None and config.model.reads_source:
         samples = draw_samples(translator, list(evaluation_pairs(part)), name, config)
     progress = read_progress(checkpoints(run)[-1])
     page = render(
@@ -89,13 +93,18 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         settings=list(flatten(config.model_dump(mode="json"))),
         version=dragoman.__version__,
         run=run,
-        usage=usage(run, config.directions(), reads_source=config.model.reads_source),
-        facts=_facts(translator, progress),
+        usage=usage(
+            run,
+            config.directions(),
+            reads_source=config.model.reads_source,
+            translates=translates,
+        ),
+        facts=_facts(models, progress),
         scores=read_scores(run),
         more_scores=more_scores or {},
         curves=Markup(to_svg(learning_curves(read_records(run / METRICS_FILE)))),
         samples=samples,
-        heat_map=sample_heat_map(translator, samples.random if samples else []),
+        heat_map=sample_heat_map(translator, samples.random) if translator and samples else None,
         cleaning=_cleaning(run),
     )
     path = run / REPORT_FILE
@@ -170,9 +179,9 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield name, value if isinstance(value, str) else json.dumps(value)
 
 
-def _facts(translator: Translator, progress: Progress) -> dict[str, str]:
+def _facts(models: Sequence[TranslationModel], progress: Progress) -> dict[str, str]:
     """Size and effort, for the top of the page."""
-    parameters = sum(p.numel() for model in translator.models for p in model.parameters())
+    parameters = sum(p.numel() for model in models for p in model.parameters())
     minutes, seconds = divmod(round(progress.seconds), 60)
     return {
         "parameters": f"{parameters:,}",

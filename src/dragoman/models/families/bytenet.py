@@ -63,6 +63,11 @@ class ByteNetConfig(FamilyConfig):
             raise ValueError("must be even: blocks work on half of it")
         return width
 
+    @property
+    def encoder_width(self) -> int:
+        """That of the columns; a source has more of them than pieces."""
+        return self.d_model
+
     def columns(self, source: int) -> int:
         """``ceil(a |s| + b)``: columns of a source of ``source`` pieces (section 3.2)."""
         return math.ceil(round(self.unfold_ratio * source + self.unfold_extra, 6))

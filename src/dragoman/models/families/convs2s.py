@@ -75,6 +75,11 @@ class ConvS2SConfig(FamilyConfig):
             yield from self.unread("without encoder: averaging", "averaging_window")
 
     @property
+    def encoder_width(self) -> int:
+        """That of the keys."""
+        return self.d_model
+
+    @property
     def attention_layers(self) -> int:
         """All layers of the decoder."""
         return self.decoder_layers

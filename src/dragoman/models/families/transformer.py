@@ -79,6 +79,11 @@ class TransformerConfig(FamilyConfig):
         yield from self.mixing.conflicts_with(heads, encoding)
 
     @property
+    def encoder_width(self) -> int:
+        """That of every layer."""
+        return self.d_model
+
+    @property
     def position_limit(self) -> int | None:
         """Number of learned positions; None if they are not learned."""
         return self.positional_encoding.limit

@@ -105,6 +105,17 @@ class TransformerLMConfig(FamilyConfig):
         return self.layers if self.reads_source else 0
 
     @property
+    def architecture(self) -> str:
+        """A language model is the decoder of a Transformer, without attention over a source."""
+        return self.family if self.reads_source else "transformer"
+
+    def common_settings(self) -> dict[str, Any]:
+        """Those of a Transformer's decoder."""
+        values = self.model_dump()
+        values["decoder_layers"] = values.pop("layers")
+        return values | {"decoder_mixing": "self_attention"}
+
+    @property
     def reads_source(self) -> bool:
         """Whether this is a translator."""
         return self.source != "none"
@@ -274,6 +285,22 @@ class TransformerLM(TranslationModel):
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm = final_norm(config.d_model, config.residual)
+
+    def common_name(self, name: str) -> str:
+        """What a Transformer calls the weight in its decoder, whose layers have one more residual.
+
+        See :meth:`TranslationModel.common_name`.
+        """
+        if name.startswith("norm."):
+            return f"decoder_{name}"
+        if not name.startswith("layers."):
+            return name
+        _, layer, rest = name.split(".", 2)
+        if rest.startswith("attention."):
+            rest = f"self_{rest}"
+        elif rest.startswith("residuals.1."):
+            rest = rest.replace("1", "2", 1)
+        return f"decoder.{layer}.{rest}"
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerLMMemory:
         """Read the source, or only count sentences; see :meth:`TranslationModel.encode`."""

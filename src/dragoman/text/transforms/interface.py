@@ -44,6 +44,16 @@ class TransformConfig(Config):
         return False
 
     @property
+    def is_for_sets(self) -> bool:
+        """Whether a dev or test set may have it; one that draws then draws once for each line."""
+        return not self.is_random
+
+    @property
+    def needs_copy(self) -> bool:
+        """Whether it works on text that is its own source, by a transform ``copy`` before it."""
+        return False
+
+    @property
     def cuts_off_source(self) -> bool:
         """Whether nothing that reads the source learns from its examples."""
         return False

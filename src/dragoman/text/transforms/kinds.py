@@ -15,6 +15,7 @@ from dragoman.core.sections import OneOf
 from dragoman.text.transforms.casing import CaseConfig
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.transforms.interface import TransformConfig
+from dragoman.text.transforms.masking import MaskFragmentConfig, MaskSpansConfig
 from dragoman.text.transforms.noise import NoiseConfig
 from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig
 from dragoman.text.transforms.tagging import TagConfig
@@ -25,6 +26,8 @@ GROUP = "dragoman.transforms"
 _BUILT_IN: dict[str, type[TransformConfig]] = {
     "tag": TagConfig,
     "noise": NoiseConfig,
+    "mask_spans": MaskSpansConfig,
+    "mask_fragment": MaskFragmentConfig,
     "copy": CopyConfig,
     "dummy_source": DummySourceConfig,
     "case": CaseConfig,

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from dragoman.text.examples import Direction, Example
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms.interface import SharedTransform
+from dragoman.text.transforms.masking import MASK
 
 
 class NoiseConfig(SharedTransform):
@@ -26,7 +27,7 @@ class NoiseConfig(SharedTransform):
     """Probability that a word is dropped."""
     mask: float = Field(0.0, ge=0, le=1)
     """Probability that a word which is kept becomes `mask_symbol`."""
-    mask_symbol: str = "<mask>"
+    mask_symbol: str = MASK
     """Tag that a masked word becomes."""
     window: int = Field(3, ge=0)
     """Maximum number of places by which a word moves; 0 keeps the order."""

@@ -15,6 +15,7 @@ from dragoman.core.sections import OneOf
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
 from dragoman.training.objectives.guided_alignment import GuidedAlignmentConfig
 from dragoman.training.objectives.interface import ObjectiveConfig
+from dragoman.training.objectives.masked_lm import MaskedLMConfig
 from dragoman.training.objectives.r_drop import RDropConfig
 
 GROUP = "dragoman.objectives"
@@ -24,6 +25,7 @@ _BUILT_IN: dict[str, type[ObjectiveConfig]] = {
     "cross_entropy": CrossEntropyConfig,
     "r_drop": RDropConfig,
     "guided_alignment": GuidedAlignmentConfig,
+    "masked_lm": MaskedLMConfig,
 }
 
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from dragoman.core.config import Config
 from dragoman.models.interface import FamilyConfig
-from dragoman.training.tasks import Objective
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.tasks import Objective, Stream
 
 
 class ObjectiveConfig(Config):
@@ -19,6 +20,27 @@ class ObjectiveConfig(Config):
 
     reads_alignments: ClassVar[bool] = False
     """Whether it reads word alignments, where parts have them."""
+
+    translates: ClassVar[bool] = True
+    """Whether a model that learns by it alone translates; if not, validation measures the
+    objective's own likelihood."""
+
+    def symbols(self) -> Iterator[str]:
+        """Tags that it may write into sources; the vocabulary needs them."""
+        yield from ()
+
+    def reading(self, stream: Stream, vocabularies: Vocabularies, seed: int) -> Stream:
+        """The batches of ``stream`` as the objective reads them; unchanged unless overridden.
+
+        Args:
+            stream: of sentence pairs.
+            vocabularies: of the run.
+            seed: of what is drawn.
+
+        Raises:
+            ConfigError: it cannot read text of these vocabularies.
+        """
+        return stream
 
     def unfit(self, model: FamilyConfig) -> Iterator[str]:
         """Why ``model`` cannot learn with this objective, one line each.  Override it."""

@@ -1,0 +1,168 @@
+"""Masked language models against the formula in float64, with PyTorch's own encoder."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+from families import VARIATIONS, build
+from torch import Tensor, nn
+
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
+from dragoman.data.batches import Batch, make_batch
+from dragoman.data.masked_pieces import Masking
+from dragoman.models import ModelConfig, TransformerConfig
+from dragoman.models.families.transformer import EncoderLayer, Transformer
+from dragoman.models.layers.dropout import seed_dropout
+from dragoman.models.layers.self_attention import EncoderSelfAttention
+from dragoman.models.layers.sublayers import FeedForward
+from dragoman.text.vocabulary import PAD
+from dragoman.training.objectives import MaskedLM
+from dragoman.training.objectives.masked_lm import MaskedLMConfig
+
+WIDTH, HEADS = 6, 2
+CONFIG = TransformerConfig(
+    encoder_layers=2, decoder_layers=1, d_model=WIDTH, d_ff=7, heads=HEADS, dropout=0.0
+)
+SENTENCES = [[5, 6, 7, 8, 9, 10, 11], [12, 13], [7, 8, 9, 10]]
+READERS = {name: one for name, one in VARIATIONS.items() if one.encoder_width == one.d_model}
+
+
+def masked() -> Batch:
+    plain = make_batch(SENTENCES, SENTENCES)
+    return Masking(4, np.arange(5, 23), 0.5)(plain, 1)
+
+
+def pytorchs_layer(layer: EncoderLayer) -> nn.TransformerEncoderLayer:
+    """The same layer of PyTorch, with the same weights."""
+    theirs = nn.TransformerEncoderLayer(
+        WIDTH, HEADS, 7, dropout=0.0, batch_first=True, dtype=torch.float64
+    )
+    ours, feed = layer.attention, layer.feed_forward
+    assert isinstance(ours, EncoderSelfAttention)
+    assert isinstance(feed, FeedForward)
+    weights = [one.weight for one in (ours.query, ours.key, ours.value)]
+    attend, after = (cast(Any, residual).norm for residual in layer.residuals)
+    state = {
+        "self_attn.in_proj_weight": torch.cat(weights),
+        "self_attn.in_proj_bias": torch.zeros(3 * WIDTH),
+        "self_attn.out_proj.weight": ours.output.weight,
+        "self_attn.out_proj.bias": torch.zeros(WIDTH),
+        "linear1.weight": feed.inner.weight,
+        "linear1.bias": feed.inner.bias,
+        "linear2.weight": feed.outer.weight,
+        "linear2.bias": feed.outer.bias,
+        "norm1.weight": attend.weight,
+        "norm1.bias": attend.bias,
+        "norm2.weight": after.weight,
+        "norm2.bias": after.bias,
+    }
+    theirs.load_state_dict(state)
+    return theirs
+
+
+def loss_of(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Negative log-likelihood of the hidden pieces, piece by piece, and the smoothed loss."""
+    x = model.source_embedding(batch.source)
+    for layer in model.encoder:
+        theirs = pytorchs_layer(cast(EncoderLayer, layer))
+        x = theirs(x, src_key_padding_mask=~batch.source_mask)
+    log_p = (x @ model.output.weight.T).log_softmax(-1)
+    losses, smoothed = [], []
+    for row, position in (batch.target_output != PAD).nonzero().tolist():
+        here = log_p[row, position]
+        losses.append(-here[batch.target_output[row, position]])
+        smoothed.append(0.9 * losses[-1] - 0.1 * here.mean())
+    return torch.stack(losses).sum(), torch.stack(smoothed).sum()
+
+
+def test_loss_and_gradient_are_the_formulas() -> None:
+    model, batch = build(CONFIG).train(), masked()
+    assert isinstance(model, Transformer)
+    with torch.no_grad():
+        for parameter in model.parameters():  # gains and biases are not those of a fresh model
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    expected, smoothed = loss_of(model, batch)
+    expected = expected.detach()
+    found = MaskedLM(0.1).backward(model, batch, scale=0.5)
+    torch.testing.assert_close(found["nll"], expected)
+    torch.testing.assert_close(found["loss"], smoothed.detach())
+    assert found["tokens"] == batch.target_tokens == 4 + 1 + 2
+    figures = MaskedLM(0.1).figures({name: float(one) for name, one in found.items()})
+    assert figures["perplexity"] == pytest.approx(math.exp(expected.item() / 7))
+    gradient = model.source_embedding.weight.grad
+    assert gradient is not None
+    # PyTorch's layers have copies of the weights, so only the matrix of pieces is differentiated.
+    (theirs,) = torch.autograd.grad(0.5 * smoothed, [model.source_embedding.weight])
+    torch.testing.assert_close(gradient, theirs)
+
+
+@pytest.mark.parametrize("config", READERS.values(), ids=READERS.keys())
+def test_any_encoder_learns_and_no_decoder_does(config: ModelConfig) -> None:
+    model = build(config).train()
+    seed_dropout(1)
+    MaskedLM(0.0).backward(model, masked())
+    learned = {
+        model.part_of(name)
+        for name, parameter in model.named_parameters()
+        if parameter.grad is not None and parameter.grad.any()
+    }
+    encoder = {"encoder"} & {model.part_of(name) for name, _ in model.named_parameters()}
+    assert learned == {"embeddings", *encoder}
+
+
+def test_the_log_likelihood_of_a_sentence_ignores_its_neighbours() -> None:
+    model, batch = build(CONFIG), masked()
+    whole = MaskedLM(0.0).backward(model, batch)["nll"]
+    ends = batch.source_mask.sum(1).tolist()
+    parts = [
+        replace(
+            batch,
+            source=batch.source[row : row + 1, :end],
+            source_mask=batch.source_mask[row : row + 1, :end],
+            target_output=batch.target_output[row : row + 1, :end],
+        )
+        for row, end in enumerate(ends)
+    ]
+    alone = [MaskedLM(0.0).backward(model, part)["nll"] for part in parts]
+    torch.testing.assert_close(torch.stack(alone).sum(), whole)
+
+
+def test_sentences_of_tags_alone_teach_nothing() -> None:
+    batch = Masking(4, np.arange(8, 23))(make_batch([[5], []], [[5], []]), 1)
+    found = MaskedLM(0.1).backward(build(CONFIG).train(), batch)
+    assert {name: float(total) for name, total in found.items()} == dict.fromkeys(found, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("transformer_lm", "this model has none of its own"),
+        ("transformer_lm, source", "this model has none of its own"),
+        ("deep_fusion", "this model has none of its own"),
+        ("recurrent, bidirectional GRU", "14 is not d_model 7; set model.bidirectional"),
+        ("recurrent, GNMT", None),
+    ],
+)
+def test_models_that_it_does_not_fit(name: str, problem: str | None) -> None:
+    found = list(MaskedLMConfig().unfit(VARIATIONS[name]))
+    assert [problem in one for one in found] == [True] if problem else not found
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"masked": 0.8, "replaced": 0.3}, "are more than 1 together"),
+        ({"masked": 0, "replaced": 0}, "nothing is hidden"),
+        ({"chosen": 0}, "greater than 0"),
+        ({"mask_symbol": "mask"}, "a tag looks like"),
+    ],
+)
+def test_settings_that_make_no_sense(values: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        parse(MaskedLMConfig, values, "f")
