@@ -198,7 +198,7 @@ class PaperDecoder:
             self.weights[f"{name}.{part}_l0"]
             for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         )
-        if self.config.cell == "lstm":
+        if self.config.recurrence.cell == "lstm":
             h, memory = state
             i, f, g, o = np.split(w @ x + b + u @ h + c, 4)
             memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(g)
@@ -285,7 +285,7 @@ def averaged(model: Recurrent, source: Array) -> tuple[Memory, list[list[Array]]
     q = config.averaging_window
     near = range(-(q // 2), q // 2 + 1)
     z = [sum(e[j + t] for t in near if 0 <= j + t < length) / q for j in range(length)]
-    parts = 2 if config.cell == "lstm" else 1
+    parts = 2 if config.recurrence.cell == "lstm" else 1
     zeros = [[np.zeros(config.d_model)] * parts for _ in range(config.decoder_layers)]
     return (np.array(z), e), zeros
 
