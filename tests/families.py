@@ -94,6 +94,13 @@ VARIATIONS: dict[str, ModelConfig] = {
         **_SMALL, window=3, positions="rotary", d_k=6
     ),
     "transformer, alibi in a window": TransformerConfig(**_SMALL, window=3, positions="alibi"),
+    "transformer, global tokens in a window": TransformerConfig(
+        **_SMALL, window=3, global_positions=1, positions="rotary", d_k=6
+    ),
+    "transformer, strided": TransformerConfig(**_SMALL, sparsity="strided", stride=3),
+    "transformer, fixed, rotary": TransformerConfig(
+        **_SMALL, sparsity="fixed", stride=3, positions="rotary", d_k=6
+    ),
     "transformer, experts": TransformerConfig(
         **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2)
     ),
@@ -219,6 +226,9 @@ VARIATIONS: dict[str, ModelConfig] = {
     ),
     "transformer_lm, experts": TransformerLMConfig(
         **_SMALL_LM, mixture=MixtureConfig(experts=3, experts_per_token=2)
+    ),
+    "transformer_lm, strided": TransformerLMConfig(
+        **{**_SMALL_LM, "heads": 5}, sparsity="strided", stride=2, attention="dot"
     ),
     "transformer_lm, source": TransformerLMConfig(**_SMALL_LM, source="causal"),
     "transformer_lm, whole source": TransformerLMConfig(

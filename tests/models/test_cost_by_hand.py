@@ -50,13 +50,40 @@ def pairs_seen(config: LayersConfig, length: int) -> tuple[int, int]:
     return queries, queries * (beside + block)
 
 
+def pairs_of_sparse(config: LayersConfig, length: int) -> list[int]:
+    """Pairs of either half of the heads: near, far."""
+    stride = config.multi_head.stride
+    if config.multi_head.sparsity == "strided":
+        block = min(length, stride)
+        queries = ceil(length / block) * block
+        rows = ceil(length / stride)  # of a column
+        return [queries * (stride + block), block * ceil(length / block) * rows]
+    blocks = ceil(length / stride)
+    own = length * length if blocks == 1 else blocks * stride * stride
+    return [own, length * (1 + blocks * config.multi_head.summaries)]
+
+
+def pairs_of_globals(config: LayersConfig, length: int) -> int:
+    """Of every query with the global keys, and of the global queries with every key."""
+    count = min(length, config.multi_head.global_positions)
+    queries, _ = pairs_seen(config, length)
+    return queries * count + count * length
+
+
 def projections(config: LayersConfig, queries: int, keys: int) -> int:
     d_k, d_v = config.multi_head.head_widths(config.d_model)
     return (queries + keys) * config.multi_head.heads * (d_k + d_v) * config.d_model
 
 
 def self_attention(config: LayersConfig, length: int, causal: bool) -> Products:
+    if config.multi_head.sparsity != "none":
+        near, far = pairs_of_sparse(config, length)
+        heads = config.multi_head.heads
+        both = (heads + 1) // 2 * near + heads // 2 * far
+        widths = sum(config.multi_head.head_widths(config.d_model))
+        return Products(projections(config, length, length) + both * widths)
     queries, pairs = pairs_seen(config, length)
+    pairs += 0 if causal else pairs_of_globals(config, length)
     distances = config.positional_encoding.relative_distance * (1 if causal else 2) + 1
     relative = queries * distances if config.positional_encoding.positions == "relative" else 0
     meeting = (

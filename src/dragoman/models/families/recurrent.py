@@ -62,6 +62,8 @@ from dragoman.models.layers.recurrent_sources import (
     RecurrentEncoder,
 )
 
+_WAYS: tuple[Order, Order] = ("forward", "backward")
+
 
 class RecurrentConfig(FamilyConfig):
     """Sizes and choices of a recurrent model; defaults from Luong et al. 2015, except source."""
@@ -185,14 +187,13 @@ class RecurrentConfig(FamilyConfig):
     @property
     def encoder_columns(self) -> list[list[Order]]:
         """The order in which each layer of the encoder reads, bottom first, by column."""
+        layers = range(self.encoder_layers)
+        if self.bidirectional == "interleaved":
+            return [[_WAYS[(depth + first) % 2] for depth in layers] for first in range(2)]
+        if self.bidirectional == "alternating":
+            return [[_WAYS[depth % 2] for depth in layers]]
         both = {"first": 1, "all": self.encoder_layers}.get(self.bidirectional, 0)
-        column: list[Order] = ["both"] * both + ["forward"] * (self.encoder_layers - both)
-        if self.bidirectional in {"alternating", "interleaved"}:
-            ways: tuple[Order, ...] = ("forward", "backward")
-            column = [ways[depth % 2] for depth in range(self.encoder_layers)]
-            if self.bidirectional == "interleaved":
-                return [column, [ways[(depth + 1) % 2] for depth in range(self.encoder_layers)]]
-        return [column]
+        return [["both" if depth < both else "forward" for depth in layers]]
 
     @property
     def encoder_width(self) -> int:

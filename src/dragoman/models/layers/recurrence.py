@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, cast
 
 import torch
@@ -74,7 +74,7 @@ def recurrent_layer(config: CellConfig, width: int, d_model: int, directions: in
         return FactorisedLSTM(width, d_model, config.cell_rank, directions)
     if config.cell == "grouped_lstm":
         return GroupedLSTM(width, d_model, config.cell_groups, directions)
-    kinds: dict[str, type[nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
+    kinds: dict[str, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
     return kinds[config.cell](width, d_model, batch_first=True, bidirectional=directions == 2)
 
 
@@ -199,7 +199,7 @@ class RecurrentStack(nn.Module):
         """
         packed = _pack(x, mask)
         turned = _turned(packed, mask) if "backward" in self.orders else None
-        ends = []
+        ends, read = [], packed.data
         for depth, (layer, reading) in enumerate(zip(self.layers, self.orders, strict=True)):
             below: Tensor = packed.data  # (real tokens, width)
             if depth:
