@@ -158,6 +158,22 @@ def test_the_columns_of_deep_att_alternate_and_are_concatenated(fast_forward: bo
         torch.testing.assert_close(memory.first[0][0][row], (weight @ top).tanh())
 
 
+def test_what_is_passed_on_begins_with_the_same_size_in_all_layers() -> None:
+    """With one range for all weights, each layer would get more than the one below."""
+    sizes = {"encoder_layers": 8, "d_model": 32, "bidirectional": "interleaved"}
+    passed: list[float] = []
+
+    def watch(_: Any, inputs: tuple[Any, ...]) -> None:
+        passed.append(inputs[0].data[:, :64].std().item())
+
+    model = build(RecurrentConfig(**sizes, decoder_layers=2, fast_forward=True, dropout=0.0))
+    for layer in cast(Any, model).encoder.columns[0].layers[1:]:
+        layer.register_forward_pre_hook(watch)
+    model.encode(random_ids(5, 9), mask_of([9] * 5))
+    assert len(passed) == 7
+    assert max(passed) < 4 * min(passed)
+
+
 def test_one_column_that_alternates() -> None:
     ours = made(**{**SMALL, "encoder_layers": 3}, bidirectional="alternating", cell="gru")
     source = random_ids(2, 6)

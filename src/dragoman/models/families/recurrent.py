@@ -23,7 +23,7 @@ Networks", may replace the recurrent one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
@@ -49,10 +49,12 @@ from dragoman.models.layers.recurrence import (
     CellConfig,
     LayerState,
     Order,
+    RecurrentStack,
     advance,
     fast_forward,
     initialise_uniformly,
     recurrent_layer,
+    steady_fast_forward,
 )
 from dragoman.models.layers.recurrent_attention import SCORES, AttendedMemory, SourceAttention
 from dragoman.models.layers.recurrent_sources import (
@@ -124,7 +126,8 @@ class RecurrentConfig(FamilyConfig):
     passes on to its next position (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0, le=100)
     """Initial weights are uniform between minus and plus this; `0.1 sqrt(1000 / d_model)` if not
-    given, as Luong has 0.1 for 1,000 units (section 4.1). GNMT has 0.04 (section 8.3)."""
+    given, as Luong has 0.1 for 1,000 units (section 4.1), and then smaller where a layer reads
+    fast-forward connections. GNMT has 0.04 (section 8.3)."""
     embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
@@ -259,6 +262,10 @@ class Decoder(nn.Module, ABC):
         """Width of what a layer passes on beside its output."""
 
     @abstractmethod
+    def layers_above(self) -> Iterable[nn.Module]:
+        """All layers but the bottom one."""
+
+    @abstractmethod
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """Read positions that depend on one another only through the layers' states.
 
@@ -310,6 +317,10 @@ class TopAttention(Decoder):
         )
         self.combine = nn.Linear(config.encoder_width + width, width, bias=False)
 
+    def layers_above(self) -> Iterable[nn.Module]:
+        """See :meth:`Decoder.layers_above`."""
+        return self.layers[1:]
+
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """See :meth:`Decoder.read`; input feeding reads the hidden vector."""
         after: list[LayerState] = []
@@ -341,6 +352,10 @@ class BottomAttention(Decoder):
         self.above = nn.ModuleList(
             _layer(config, width + seen + self.passed_on) for _ in range(config.decoder_layers - 1)
         )
+
+    def layers_above(self) -> Iterable[nn.Module]:
+        """See :meth:`Decoder.layers_above`."""
+        return self.above
 
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """See :meth:`Decoder.read`; input feeding reads the context vector."""
@@ -411,6 +426,10 @@ class Recurrent(TranslationModel):
         self.decoder: Decoder = attended_from(config)
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         initialise_uniformly(self, config.d_model, config.initial_range)
+        if config.fast_forward and config.initial_range is None:
+            stacks = [part for part in self.modules() if isinstance(part, RecurrentStack)]
+            above = [layer for stack in stacks for layer in stack.layers[1:]]
+            steady_fast_forward([*above, *self.decoder.layers_above()], config.d_model)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
         """Read the source; see :meth:`TranslationModel.encode`.
