@@ -8,9 +8,9 @@
 # make mutants       changes the code in 300 places, one by one, and lists what no test notices
 # make dist   builds what is published, checks it, installs it elsewhere and uses it
 # make bench  speed beside other toolkits, in an environment of their own; two hours
-# make results-multilingual  the tables of docs/results.md: trains, translates and scores what is
-# make results-monolingual   missing, row by row; MINUTES=60 stops each table after an hour, and
-# make results-pretraining   the next call goes on
+# make results-TOPIC  tables of docs/results.md: trains, translates and scores what is missing, row by
+#             row; MINUTES=60 stops each table after an hour, and the next call goes on.  Topics:
+#             multilingual, and all folders of recipes that have a table.yaml
 
 PYTHON ?= python3
 VENV := .venv
@@ -40,7 +40,6 @@ COVERED := data models search text training
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
 .PHONY: demo test corpus test-kernels check coverage mutants dist bench format clean
-.PHONY: results-multilingual results-monolingual results-pretraining
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -76,12 +75,10 @@ bench: $(VENV)/installed $(PEERS)/installed
 	$(BIN)/python benchmarks/bench.py data
 	$(BIN)/python benchmarks/bench.py curve
 
-# Each of its tables is a folder of recipes.
+# A topic is a folder of recipes, or several.
 results-multilingual: TABLES := multilingual domains homeassistant
-results-monolingual: TABLES := monolingual
-results-pretraining: TABLES := pretraining
-results-multilingual results-monolingual results-pretraining: $(VENV)/studies
-	for table in $(TABLES); do \
+results-%: $(VENV)/studies
+	for table in $(or $(TABLES),$*); do \
 		$(BIN)/python -m studies.tables recipes/$$table/table.yaml --output runs/$$table \
 			$(MINUTES:%=--minutes %) || exit; done
 

@@ -94,6 +94,13 @@ VARIATIONS: dict[str, ModelConfig] = {
         **_SMALL, window=3, positions="rotary", d_k=6
     ),
     "transformer, alibi in a window": TransformerConfig(**_SMALL, window=3, positions="alibi"),
+    "transformer, global tokens in a window": TransformerConfig(
+        **_SMALL, window=3, global_positions=1, positions="rotary", d_k=6
+    ),
+    "transformer, strided": TransformerConfig(**_SMALL, sparsity="strided", stride=3),
+    "transformer, fixed, rotary": TransformerConfig(
+        **_SMALL, sparsity="fixed", stride=3, positions="rotary", d_k=6
+    ),
     "transformer, experts": TransformerConfig(
         **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2)
     ),
@@ -167,6 +174,36 @@ VARIATIONS: dict[str, ModelConfig] = {
         embeddings="shared",
         dropout=0.0,
     ),
+    "recurrent, tanh": RecurrentConfig(**_RECURRENT, cell="tanh", bidirectional="first"),
+    "recurrent, factorised": RecurrentConfig(
+        **_RECURRENT, cell="factorised_lstm", cell_rank=3, bidirectional="all"
+    ),
+    "recurrent, in groups": RecurrentConfig(
+        **{**_RECURRENT, "d_model": 15}, cell="grouped_lstm", cell_groups=3, bidirectional="all"
+    ),
+    "recurrent, Deep-Att": RecurrentConfig(
+        **{**_RECURRENT, "encoder_layers": 3},
+        bidirectional="interleaved",
+        fast_forward=True,
+        attention="additive",
+        attention_from="bottom",
+    ),
+    "recurrent, alternating, source reversed": RecurrentConfig(
+        encoder_layers=4,
+        decoder_layers=3,
+        d_model=5,
+        cell="gru",
+        bidirectional="alternating",
+        residual=True,
+        source="reversed",
+        dropout=0.0,
+    ),
+    "recurrent, fast-forward, attention from the top": RecurrentConfig(
+        **_RECURRENT, fast_forward=True, input_feeding=False
+    ),
+    "recurrent, interleaved, source reversed": RecurrentConfig(
+        **_RECURRENT, cell="tanh", bidirectional="interleaved", source="reversed"
+    ),
     "convs2s": ConvS2SConfig(**_SMALL_CONVS2S),
     "convs2s, other kernels": ConvS2SConfig(
         **_SMALL_CONVS2S, encoder_kernel_width=5, decoder_kernel_width=2
@@ -174,6 +211,9 @@ VARIATIONS: dict[str, ModelConfig] = {
     "convs2s, shared embeddings": ConvS2SConfig(**_SMALL_CONVS2S, embeddings="shared"),
     "convs2s, averaging encoder": ConvS2SConfig(
         **{**_SMALL_CONVS2S, "encoder_layers": 20}, encoder="averaging", averaging_window=3
+    ),
+    "convs2s, no positions": ConvS2SConfig(
+        **{**_SMALL_CONVS2S, "max_positions": 1024}, positions="none"
     ),
     "bytenet": ByteNetConfig(**_SMALL_BYTENET),
     "bytenet, as many columns as pieces": ByteNetConfig(**_SMALL_BYTENET, unfold_ratio=1),
@@ -187,6 +227,9 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer_lm, experts": TransformerLMConfig(
         **_SMALL_LM, mixture=MixtureConfig(experts=3, experts_per_token=2)
     ),
+    "transformer_lm, strided": TransformerLMConfig(
+        **{**_SMALL_LM, "heads": 5}, sparsity="strided", stride=2, attention="dot"
+    ),
     "transformer_lm, source": TransformerLMConfig(**_SMALL_LM, source="causal"),
     "transformer_lm, whole source": TransformerLMConfig(
         **_SMALL_LM, source="full", positions="learned", attention="dot", embeddings="shared"
@@ -196,6 +239,12 @@ VARIATIONS: dict[str, ModelConfig] = {
     ),
     "recurrent_lm": RecurrentLMConfig(**_RECURRENT_LM),
     "recurrent_lm, tied GRU": RecurrentLMConfig(**_RECURRENT_LM, cell="gru", embeddings="target"),
+    "recurrent_lm, factorised": RecurrentLMConfig(
+        **_RECURRENT_LM, cell="factorised_lstm", cell_rank=2
+    ),
+    "recurrent_lm, in groups, source": RecurrentLMConfig(
+        layers=2, d_model=10, dropout=0.0, cell="grouped_lstm", cell_groups=5, source="reversed"
+    ),
     "recurrent_lm, source": RecurrentLMConfig(
         **_RECURRENT_LM, source="forward", embeddings="shared"
     ),

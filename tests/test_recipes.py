@@ -90,6 +90,37 @@ def test_attention_varies_in_scoring_and_width_of_keys_alone() -> None:
         assert not changed
 
 
+VARIANTS = {  # recipe: the one that it varies, and what it sets otherwise
+    "window": ("base", {"model.window"}),
+    "global": ("window", {"model.global_positions", "model.global_tags"}),
+    "strided": ("base", {"model.sparsity", "model.stride"}),
+    "fixed": ("base", {"model.sparsity", "model.stride"}),
+    "gru": ("recurrent", {"model.cell"}),
+    "tanh": ("recurrent", {"model.cell"}),
+    "factorised": ("recurrent", {"model.cell", "model.cell_rank"}),
+    "grouped": ("recurrent", {"model.cell", "model.cell_groups"}),
+    "deep": ("deep-att", {"model.fast_forward"}),
+    "deep-residual": ("deep", {"model.residual"}),
+    "deep-one-column": ("deep-att", {"model.bidirectional"}),
+    "convs2s-no-positions": ("convs2s", {"model.positions"}),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_varies_one_thing(name: str) -> None:
+    base, one_thing = VARIANTS[name]
+    assert set(differences(f"variants/{name}", f"variants/{base}")) == one_thing
+
+
+def test_every_variant_has_the_same_budget() -> None:
+    found = names("variants", besides="base")
+    assert {*found} - {"table"} == {*VARIANTS, "recurrent", "deep-att", "convs2s"}
+    for name in VARIANTS:
+        changed = differences(f"variants/{name}", "variants/base")
+        others = {key for key in changed if not key.startswith("model.")}
+        assert others <= {"training.optimizer.clip_norm"}
+
+
 @pytest.mark.parametrize("name", names("positions", besides="sinusoidal"))
 def test_positions_vary_alone(name: str) -> None:
     changed = differences(f"positions/{name}", "positions/sinusoidal")

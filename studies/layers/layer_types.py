@@ -20,7 +20,7 @@ from dragoman.models.layers.convolution import CentredConvolution
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.neighbourhood import Everywhere, Neighbourhood, Window
 from dragoman.models.layers.positions import PositionalEncodingConfig
-from dragoman.models.layers.recurrence import advance, recurrent_layer
+from dragoman.models.layers.recurrence import CellConfig, advance, recurrent_layer
 from dragoman.models.layers.scoring import DotProduct
 from dragoman.models.layers.transformer_mixing import MixingConfig, build_encoder_mixing
 
@@ -135,7 +135,7 @@ class Recurrence(Layer):
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self.layer = recurrent_layer("lstm", sizes.d_model, sizes.d_model)
+        self.layer = recurrent_layer(CellConfig(), sizes.d_model, sizes.d_model)
 
     def start(self, x: Tensor) -> list[Tensor]:
         """Zeros ``(batch, d_model)``."""

@@ -50,13 +50,40 @@ def pairs_seen(config: LayersConfig, length: int) -> tuple[int, int]:
     return queries, queries * (beside + block)
 
 
+def pairs_of_sparse(config: LayersConfig, length: int) -> list[int]:
+    """Pairs of either half of the heads: near, far."""
+    stride = config.multi_head.stride
+    if config.multi_head.sparsity == "strided":
+        block = min(length, stride)
+        queries = ceil(length / block) * block
+        rows = ceil(length / stride)  # of a column
+        return [queries * (stride + block), block * ceil(length / block) * rows]
+    blocks = ceil(length / stride)
+    own = length * length if blocks == 1 else blocks * stride * stride
+    return [own, length * (1 + blocks * config.multi_head.summaries)]
+
+
+def pairs_of_globals(config: LayersConfig, length: int) -> int:
+    """Of every query with the global keys, and of the global queries with every key."""
+    count = min(length, config.multi_head.global_positions)
+    queries, _ = pairs_seen(config, length)
+    return queries * count + count * length
+
+
 def projections(config: LayersConfig, queries: int, keys: int) -> int:
     d_k, d_v = config.multi_head.head_widths(config.d_model)
     return (queries + keys) * config.multi_head.heads * (d_k + d_v) * config.d_model
 
 
 def self_attention(config: LayersConfig, length: int, causal: bool) -> Products:
+    if config.multi_head.sparsity != "none":
+        near, far = pairs_of_sparse(config, length)
+        heads = config.multi_head.heads
+        both = (heads + 1) // 2 * near + heads // 2 * far
+        widths = sum(config.multi_head.head_widths(config.d_model))
+        return Products(projections(config, length, length) + both * widths)
     queries, pairs = pairs_seen(config, length)
+    pairs += 0 if causal else pairs_of_globals(config, length)
     distances = config.positional_encoding.relative_distance * (1 if causal else 2) + 1
     relative = queries * distances if config.positional_encoding.positions == "relative" else 0
     meeting = (
@@ -154,16 +181,37 @@ def transformer_lm(config: TransformerLMConfig) -> Products:
     return Products(config.layers * (layer + reading + looking) + last, spared)
 
 
-def gates(config: RecurrentConfig | RecurrentLMConfig) -> int:
-    return {"lstm": 4, "gru": 3}[config.cell] * config.d_model
+def cell(config: RecurrentConfig | RecurrentLMConfig, width: int) -> int:
+    """Of one position of a layer and direction, from an input of this width."""
+    d, chosen = config.d_model, config.recurrence
+    if chosen.cell == "factorised_lstm":
+        return chosen.cell_rank * (width + d) + chosen.cell_rank * 4 * d
+    if chosen.cell == "grouped_lstm":
+        k = chosen.cell_groups
+        return k * 4 * (d // k) * (width + d) // k
+    return {"lstm": 4, "gru": 3, "tanh": 1}[chosen.cell] * d * (width + d)
+
+
+def of_zeros(config: RecurrentConfig | RecurrentLMConfig) -> int:
+    """Of the gradient of the first state of a layer and direction, which nobody asks for."""
+    d, chosen = config.d_model, config.recurrence
+    if chosen.cell == "factorised_lstm":  # only the product with it, not with what it is added to
+        return chosen.cell_rank * d
+    return cell(config, d) // 2
 
 
 def recurrent(config: RecurrentConfig) -> Products:
-    d, width, encoder = config.d_model, config.d_model, 0
+    d, width, encoder, starting = config.d_model, config.d_model, 0, 0
     averaging = config.encoder == "averaging"  # which has no products, and gives no first state
-    for directions in [] if averaging else config.encoder_directions:
-        encoder += directions * SOURCE * gates(config) * (width + d)
-        width = directions * d
+    for column in [] if averaging else config.encoder_columns:
+        width = d
+        for depth, order in enumerate(column):
+            directions = 2 if order == "both" else 1
+            halves = 2 * d * width if config.fast_forward and depth < len(column) - 1 else 0
+            encoder += SOURCE * (directions * cell(config, width) + halves)
+            width = directions * d + (2 * d if config.fast_forward else 0)
+            starting += directions
+    width = config.encoder_width
     first = 0 if config.copies_state or averaging else config.decoder_layers * d * d
     keys = 0 if config.attention == "dot" else SOURCE * width * d
     queries = TARGET * d * d if config.attention == "additive" else 0
@@ -173,19 +221,21 @@ def recurrent(config: RecurrentConfig) -> Products:
     else:
         fed, above, combined = width, d + width, 0
     bottom = d + (fed if config.input_feeding else 0)
-    inputs = bottom + (config.decoder_layers - 1) * above + config.decoder_layers * d
-    decoder = TARGET * gates(config) * inputs + combined
+    decoder = TARGET * cell(config, bottom) + combined
+    for depth in range(1, config.decoder_layers):
+        read = bottom if depth == 1 else above + (2 * d if config.fast_forward else 0)
+        decoder += TARGET * 2 * d * read if config.fast_forward else 0
+        decoder += TARGET * cell(config, above + (2 * d if config.fast_forward else 0))
     # What starts from zeros, whose gradient nobody asks for: the encoder, or else the decoder.
-    starting = config.decoder_layers if averaging else sum(config.encoder_directions)
-    spared = starting * gates(config) * d
+    spared = (starting or config.decoder_layers) * of_zeros(config)
     return Products(encoder + first + attention + decoder + TARGET * d * VOCABULARY, spared)
 
 
 def recurrent_lm(config: RecurrentLMConfig) -> Products:
     d = config.d_model
     positions = TARGET + (SOURCE if config.reads_source else 0)
-    layers = positions * config.layers * gates(config) * 2 * d
-    return Products(layers + TARGET * d * VOCABULARY, config.layers * gates(config) * d)
+    layers = positions * config.layers * cell(config, d)
+    return Products(layers + TARGET * d * VOCABULARY, config.layers * of_zeros(config))
 
 
 def convs2s(config: ConvS2SConfig) -> Products:

@@ -11,6 +11,7 @@ from torch.nn.utils.parametrize import is_parametrized
 from dragoman.core.config import read_yaml, to_yaml
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models import ModelConfig, TransformerConfig
+from dragoman.models.families.transformer import Transformer
 from dragoman.saved.model import (
     FORMAT,
     SavedConfig,
@@ -219,6 +220,23 @@ def test_shared_embeddings_need_a_joint_vocabulary() -> None:
     separate = train_vocabularies(PAIRS, VocabularyConfig(size=22, joint=False), seed=1)
     with pytest.raises(ConfigError, match=r"embeddings: shared needs a joint vocabulary"):
         build_model(SMALL, separate)
+
+
+def test_global_tags_are_found_in_the_vocabulary(tmp_path: Path) -> None:
+    """When training begins and when the model is opened; a tag that is not there is an error."""
+    tags = VocabularyConfig(size=32, tags=("<doc>", "<sep>"))
+    vocabularies = train_vocabularies(PAIRS, tags, seed=1)
+    section = {**SMALL.model_dump(), "window": 3, "global_tags": ("<sep>",)}
+    config = TransformerConfig(**section)
+    model = build_model(config, vocabularies)
+    save_model(tmp_path / "model", SavedConfig(model=config), vocabularies, weights_of(model))
+    for each in (model, load_model(tmp_path / "model", "cpu").model):
+        assert isinstance(each, Transformer)
+        assert each.global_tokens is not None
+        assert each.global_tokens.ids.tolist() == [vocabularies.source.tag("<sep>")] == [5]
+    absent = TransformerConfig(**{**section, "global_tags": ("<par>",)})
+    with pytest.raises(ConfigError, match="the vocabulary has no tag '<par>'"):
+        build_model(absent, vocabularies)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,9 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
         )
     sizes = len(vocabularies.source), len(vocabularies.target)
     check_size(config, *sizes)
-    return FAMILIES[config.family](config, *sizes)
+    model = FAMILIES[config.family](config, *sizes)
+    model.locate_tags(vocabularies.source.tag)
+    return model
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:

@@ -61,6 +61,7 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "encoder_mixing": ["self_attention"],
     "decoder_mixing": ["self_attention"],
     "window": [None],
+    "sparsity": ["none"],
     "mixture": [None],
 }
 _AHEAD = 2  # batches waiting per thread

@@ -222,7 +222,7 @@ def test_initial_deviations_are_those_of_section_3_5() -> None:
     parts: Any = model
     into_decoder, output = parts.into_decoder.weight, parts.output.weight
     assert deviation(parts.source_embedding.weight) == pytest.approx(0.1, rel=0.03)
-    assert deviation(model.target_embedding.positions.table) == pytest.approx(0.1, rel=0.03)
+    assert deviation(parts.target_embedding.positions.table) == pytest.approx(0.1, rel=0.03)
     assert deviation(layer.convolution.weight) == pytest.approx((4 * 0.75 / 384) ** 0.5, rel=0.03)
     assert deviation(into_decoder) == pytest.approx((0.75 / 96) ** 0.5, rel=0.03)
     assert deviation(layer.query.weight) == pytest.approx((1 / 128) ** 0.5, rel=0.03)

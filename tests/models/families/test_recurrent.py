@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -36,6 +36,18 @@ GNMT: dict[str, Any] = {
     "attention": "additive",
     "attention_from": "bottom",
     "residual": True,
+    "dropout": 0.0,
+}
+
+DEEP_ATT: dict[str, Any] = {
+    "encoder_layers": 3,
+    "decoder_layers": 3,
+    "d_model": 5,
+    "bidirectional": "interleaved",
+    "fast_forward": True,
+    "attention": "additive",
+    "attention_from": "bottom",
+    "initial_range": 0.05,  # what is passed on without a non-linearity grows from layer to layer
     "dropout": 0.0,
 }
 
@@ -109,7 +121,68 @@ def test_gnmt_encoder_equals_torch_layers_joined_by_hand() -> None:
         torch.testing.assert_close(memory.hidden, x)
 
 
-@pytest.mark.parametrize("bidirectional", ["none", "first", "all"])
+def alternating(layers: list[Any], x: torch.Tensor, first: int, *, forward: bool) -> torch.Tensor:
+    """One column by hand, on one sentence: the first, third ... layer reads forward, or backward.
+
+    ``forward`` is whether layers also get ``Half(f)`` of the layer below.
+    """
+    h = given = x
+    for depth, layer in enumerate(layers):
+        if depth:
+            below = layers[depth - 1]
+            f = (given @ below.weight_ih_l0.T + below.bias_ih_l0).split(5, dim=-1)
+            given = torch.cat([f[0], f[2], h], dim=-1) if forward else h
+        turned = (depth + first) % 2 == 1
+        h = layer(given.flip(1) if turned else given)[0]
+        h = h.flip(1) if turned else h
+    return h
+
+
+@pytest.mark.parametrize("fast_forward", [False, True])
+def test_the_columns_of_deep_att_alternate_and_are_concatenated(fast_forward: bool) -> None:
+    """Two columns that start in opposite directions (Zhou et al. 2016, section 3.2)."""
+    ours = made(**{**DEEP_ATT, "fast_forward": fast_forward})
+    columns = [list(column.layers) for column in cast(Any, ours.encoder).columns]
+    assert [len(column) for column in columns] == [3, 3]
+    lengths = [2, 7, 1]
+    source = random_ids(3, 7)
+    memory = encoded(ours, source, mask_of(lengths))
+    for row, length in enumerate(lengths):
+        x = ours.source_embedding(source[row : row + 1, :length])
+        read = [alternating(column, x, n, forward=fast_forward) for n, column in enumerate(columns)]
+        torch.testing.assert_close(memory.hidden[row : row + 1, :length], torch.cat(read, dim=-1))
+        assert memory.hidden[row, length:].abs().sum() == 0
+        # s_0 = tanh(W_s h), of the column whose third layer ends at the first word
+        top = read[1][0, 0]
+        weight = cast(Any, ours.first_state).layers[0].weight
+        torch.testing.assert_close(memory.first[0][0][row], (weight @ top).tanh())
+
+
+def test_what_is_passed_on_begins_with_the_same_size_in_all_layers() -> None:
+    """With one range for all weights, each layer would get more than the one below."""
+    sizes = {"encoder_layers": 8, "d_model": 32, "bidirectional": "interleaved"}
+    passed: list[float] = []
+
+    def watch(_: Any, inputs: tuple[Any, ...]) -> None:
+        passed.append(inputs[0].data[:, :64].std().item())
+
+    model = build(RecurrentConfig(**sizes, decoder_layers=2, fast_forward=True, dropout=0.0))
+    for layer in cast(Any, model).encoder.columns[0].layers[1:]:
+        layer.register_forward_pre_hook(watch)
+    model.encode(random_ids(5, 9), mask_of([9] * 5))
+    assert len(passed) == 7
+    assert max(passed) < 4 * min(passed)
+
+
+def test_one_column_that_alternates() -> None:
+    ours = made(**{**SMALL, "encoder_layers": 3}, bidirectional="alternating", cell="gru")
+    source = random_ids(2, 6)
+    x = ours.source_embedding(source)
+    expected = alternating(layers_of(ours), x, 0, forward=False)
+    torch.testing.assert_close(encoded(ours, source, mask_of([6, 6])).hidden, expected)
+
+
+@pytest.mark.parametrize("bidirectional", ["none", "first", "all", "alternating", "interleaved"])
 def test_a_reversed_source_is_read_from_its_end_and_seen_in_its_own_order(
     bidirectional: str,
 ) -> None:
@@ -198,15 +271,25 @@ class PaperDecoder:
             self.weights[f"{name}.{part}_l0"]
             for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         )
-        if self.config.cell == "lstm":
+        if self.config.recurrence.cell == "lstm":
             h, memory = state
             i, f, g, o = np.split(w @ x + b + u @ h + c, 4)
             memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(g)
             return [sigmoid(o) * np.tanh(memory), memory]
+        if self.config.recurrence.cell == "tanh":
+            return [np.tanh(w @ x + b + u @ state[0] + c)]
         (h,) = state
         (r, z, n), (hr, hz, hn) = np.split(w @ x + b, 3), np.split(u @ h + c, 3)
         update = sigmoid(z + hz)
         return [(1 - update) * np.tanh(n + sigmoid(r + hr) * hn) + update * h]
+
+    def beside(self, name: str, x: Array, above: Array) -> Array:
+        """``[Half(f), h]``: candidate and input gate before the recurrence (Zhou et al. 2016)."""
+        if not self.config.fast_forward:
+            return above
+        f = self.weights[f"{name}.weight_ih_l0"] @ x + self.weights[f"{name}.bias_ih_l0"]
+        i, _, g, _ = np.split(f, 4)
+        return np.concatenate([i, g, above])
 
     def look(self, h: Array, memory: Memory) -> tuple[Array, Array]:
         scored, seen = memory
@@ -225,8 +308,10 @@ class PaperDecoder:
             x = self.weights["target_embedding.weight"][piece]
             if self.config.input_feeding:
                 x = np.concatenate([x, fed])
+            given = x
             for layer in range(self.config.decoder_layers):
-                state[layer] = self.cell(f"decoder.layers.{layer}", x, state[layer])
+                given = self.beside(f"decoder.layers.{layer - 1}", given, x) if layer else x
+                state[layer] = self.cell(f"decoder.layers.{layer}", given, state[layer])
                 x = self.connected(layer, state[layer][0], x)
             context, self.last = self.look(x, memory)
             fed = np.tanh(self.weights["decoder.combine.weight"] @ np.concatenate([context, x]))
@@ -239,12 +324,14 @@ class PaperDecoder:
             x = self.weights["target_embedding.weight"][piece]
             if self.config.input_feeding:
                 x = np.concatenate([x, context])
-            state[0] = self.cell("decoder.bottom", x, state[0])
+            given, below = x, "decoder.bottom"
+            state[0] = self.cell(below, given, state[0])
             x = state[0][0]
             context, self.last = self.look(x, memory)
             for layer in range(1, self.config.decoder_layers):
                 both = np.concatenate([x, context])
-                state[layer] = self.cell(f"decoder.above.{layer - 1}", both, state[layer])
+                given, below = self.beside(below, given, both), f"decoder.above.{layer - 1}"
+                state[layer] = self.cell(below, given, state[layer])
                 x = self.connected(layer, state[layer][0], x)
             yield self.weights["output.weight"] @ x
 
@@ -265,6 +352,9 @@ DECODERS = {
         "input_feeding": False,
     },
     "LSTM, residual": {**SMALL, "encoder_layers": 3, "decoder_layers": 4, "residual": True},
+    "tanh, general": {**SMALL, "cell": "tanh"},
+    "fast-forward": {**SMALL, "fast_forward": True, "initial_range": 0.05},
+    "Deep-Att": DEEP_ATT,
     "GNMT": {**GNMT, "input_feeding": False},
     "GNMT, input feeding": GNMT,
     "averaging, LSTM, general": {**AVERAGING, "attention": "general"},
@@ -285,7 +375,7 @@ def averaged(model: Recurrent, source: Array) -> tuple[Memory, list[list[Array]]
     q = config.averaging_window
     near = range(-(q // 2), q // 2 + 1)
     z = [sum(e[j + t] for t in near if 0 <= j + t < length) / q for j in range(length)]
-    parts = 2 if config.cell == "lstm" else 1
+    parts = 2 if config.recurrence.cell == "lstm" else 1
     zeros = [[np.zeros(config.d_model)] * parts for _ in range(config.decoder_layers)]
     return (np.array(z), e), zeros
 
@@ -397,6 +487,10 @@ def test_the_defaults_are_luong() -> None:
         ({**AVERAGING, "bidirectional": "all"}, "bidirectional: all is not read with encoder: "),
         ({**AVERAGING, "encoder_layers": 2}, "encoder_layers: 2 is not read with encoder: "),
         ({**AVERAGING, "source": "reversed"}, "source: reversed is not read with encoder: "),
+        ({**DEEP_ATT, "cell": "gru"}, "fast_forward needs cell: lstm, not gru"),
+        ({**DEEP_ATT, "bidirectional": "all"}, "fast_forward needs encoder layers of one direct"),
+        ({**DEEP_ATT, "residual": True}, "fast_forward takes the place of residual"),
+        ({"fast_forward": True, "encoder_layers": 1, "decoder_layers": 1}, "needs 2 or more"),
         ({"averaging_window": 3}, "averaging_window: 3 is not read with encoder: "),
         ({"max_positions": 7}, "max_positions: 7 is not read with encoder: "),
     ],

@@ -11,9 +11,9 @@ import torch
 from families import VARIATIONS, build, random_ids, teacher_force
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from largest_tensor import LargestTensor
 from pydantic import ValidationError
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from dragoman.models import TransformerConfig
@@ -235,21 +235,6 @@ def test_a_model_in_several_chunks(pieces: list[int], source: int) -> None:
         hidden, state = model.decode(part, memory, select(state, torch.arange(2)))
         parts.append(model.logits(hidden))
     torch.testing.assert_close(torch.cat(parts, dim=1), at_once)
-
-
-class LargestTensor(TorchDispatchMode):
-    """Notes how many numbers the largest tensor holds that comes of any operation."""
-
-    largest = 0
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.largest = max(self.largest, result.numel())
-        return result
 
 
 def costs(length: int) -> dict[str, int]:

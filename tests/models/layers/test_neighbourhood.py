@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 from families import build, random_ids, teacher_force
+from largest_tensor import LargestTensor
 from pydantic import ValidationError
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from dragoman.models import TransformerConfig
@@ -42,7 +42,7 @@ class Masked(Everywhere):
         super().__init__(everywhere.penalty)
         self.size = size
 
-    def encoder_bias(self, mask: Tensor, like: Tensor) -> Tensor:
+    def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Tensor:
         n = mask.shape[1]
         near = torch.tensor([[abs(i - j) <= self.size // 2 for j in range(n)] for i in range(n)])
         own = torch.eye(n, dtype=torch.bool)
@@ -121,21 +121,6 @@ def test_a_decoder_keeps_one_position_less_than_its_window() -> None:
         _, state = model.decode(random_ids(1, 1, seed=step), memory, state)
         assert state.length == step
         assert {layer.keys.shape[2] for layer in state.layers} == {min(step, 4)}
-
-
-class LargestTensor(TorchDispatchMode):
-    """Notes how many numbers the largest tensor holds that comes of any operation."""
-
-    largest = 0
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.largest = max(self.largest, result.numel())
-        return result
 
 
 def encoding_cost(window: int | None, length: int) -> tuple[int, int]:

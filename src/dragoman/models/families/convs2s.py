@@ -60,14 +60,20 @@ class ConvS2SConfig(FamilyConfig):
     """Number of positions that the averaging encoder averages; odd."""
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, on inputs of convolutions and on the decoder's output."""
+    positions: Literal["learned", "none"] = "learned"
+    """Vectors of positions added to embeddings (the paper), or none: convolutions themselves tell
+    near from far (section 5.4 and Table 4 compare)."""
     max_positions: int = Field(1024, ge=1)
-    """Maximum sentence length in pieces; positions are learned."""
+    """Maximum sentence length in pieces with learned positions; without positions there is no
+    limit."""
     embeddings: Sharing = "separate"
     """separate: three matrices (the paper); target: one for target and output; shared: one for
     source, target and output (needs a joint vocabulary)."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings that the chosen encoder does not read."""
+        """Settings that the chosen encoder and positions do not read."""
+        if self.positions == "none":
+            yield from self.unread("with positions: none", "max_positions")
         if self.encoder == "averaging":
             names = ("encoder_layers", "encoder_kernel_width")
             yield from self.unread("with encoder: averaging", *names)
@@ -85,9 +91,9 @@ class ConvS2SConfig(FamilyConfig):
         return self.decoder_layers
 
     @property
-    def position_limit(self) -> int:
-        """Number of learned positions."""
-        return self.max_positions
+    def position_limit(self) -> int | None:
+        """Number of learned positions; None without positions."""
+        return self.max_positions if self.positions == "learned" else None
 
 
 @dataclass(frozen=True)
@@ -108,20 +114,26 @@ class ConvS2SState(State):
 
 
 class Embedding(nn.Module):
-    """``e = w + p``, then dropout (section 3.1)."""
+    """``e = w + p``, or ``w`` without positions, then dropout (section 3.1)."""
 
     def __init__(self, config: ConvS2SConfig, vocabulary: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocabulary, config.d_model))
-        self.positions = LearnedPositions(config.d_model, config.max_positions)
+        self.positions = (
+            LearnedPositions(config.d_model, config.max_positions)
+            if config.positions == "learned"
+            else None
+        )
         self.dropout = Dropout(config.dropout)
-        for table in (self.weight, self.positions.table):
+        for table in self.parameters():
             nn.init.normal_(table, std=0.1)  # section 3.5
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """``(rows, length)`` at positions from ``start`` on, to ``(rows, length, d_model)``."""
         vectors = functional.embedding(ids, self.weight)
-        return self.dropout(vectors + self.positions(start, ids.shape[1]))
+        if self.positions is not None:  # (rows, length, d_model) + (length, d_model)
+            vectors = vectors + self.positions(start, ids.shape[1])
+        return self.dropout(vectors)
 
 
 def _linear(inputs: int, outputs: int, dropout: float = 0.0) -> nn.Linear:

@@ -3,13 +3,18 @@
 Luong et al. 2015, "Effective Approaches to Attention-based Neural Machine Translation", whose
 model is the default, except that theirs reads the source from its end (``source: reversed``);
 Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate"; Wu
-et al. 2016, "Google's Neural Machine Translation System" (GNMT).
+et al. 2016, "Google's Neural Machine Translation System" (GNMT); Zhou et al. 2016, "Deep Recurrent
+Models with Fast-Forward Connections for Neural Machine Translation" (Deep-Att).
 
 Attention always follows Luong's order: the present output of a layer is the query.  Bahdanau et
 al. and GNMT query with the output of the previous position.  From Bahdanau et al. come the
 additive score, the bidirectional encoder and the decoder's first state, but neither the context as
 an input of the cell nor the maxout layer before the softmax.  Initial weights are uniform, like
 Luong's; those of Bahdanau et al. are normal and orthogonal (appendix B.1).
+
+Of Deep-Att there are the fast-forward connections and the interleaved encoder.  Its LSTM has
+peepholes and theirs reads the context in the bottom layer alone; with ``attention_from: bottom``
+and input feeding that layer does read it, a position later, but the layers above read it as well.
 
 The averaging encoder of Ranzato et al. 2016, "Sequence Level Training with Recurrent Neural
 Networks", may replace the recurrent one.
@@ -18,14 +23,15 @@ Networks", may replace the recurrent one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from dragoman.core.sections import Flat
 from dragoman.models.interface import (
     MAX_LAYERS,
     FamilyConfig,
@@ -40,18 +46,25 @@ from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.embeddings import Sharing, tie
 from dragoman.models.layers.recurrence import (
     RESIDUAL_FROM,
-    Cell,
+    CellConfig,
     LayerState,
+    Order,
+    RecurrentStack,
     advance,
+    fast_forward,
     initialise_uniformly,
     recurrent_layer,
+    steady_fast_forward,
 )
 from dragoman.models.layers.recurrent_attention import SCORES, AttendedMemory, SourceAttention
 from dragoman.models.layers.recurrent_sources import (
     AveragedEmbeddings,
     FirstState,
+    InterleavedEncoder,
     RecurrentEncoder,
 )
+
+_WAYS: tuple[Order, Order] = ("forward", "backward")
 
 
 class RecurrentConfig(FamilyConfig):
@@ -79,14 +92,16 @@ class RecurrentConfig(FamilyConfig):
     the end symbol last (reversed, Sutskever et al. 2014, section 3.3), as in all models with
     attention of Luong et al. 2015 (section 4.2). Attention weights are in the source's own order
     either way."""
-    cell: Cell = "lstm"
-    """LSTM (Luong, GNMT) or gated recurrent unit (Bahdanau); PyTorch's own."""
-    bidirectional: Literal["none", "first", "all"] = "none"
+    recurrence: Flat[CellConfig] = CellConfig()
+    """What a layer computes at each position."""
+    bidirectional: Literal["none", "first", "all", "alternating", "interleaved"] = "none"
     """Encoder layers that also read from the end: none (Luong), the first (GNMT, section 3.2) or
-    all (Bahdanau). Such a layer's output is twice as wide. The encoder's final states initialise
-    the decoder: layer by layer where both have the same number of layers and none is bidirectional
-    (Luong), otherwise by `tanh(W_s h)` of the top layer, of its backward direction if it has one
-    (Bahdanau, A.2.2)."""
+    all (Bahdanau), whose output is then twice as wide. Or each layer reads one way, the first
+    forward, the second from the end and so on (alternating), in two columns that begin in opposite
+    directions and are concatenated at the top (interleaved, Zhou et al. 2016, section 3.2; twice
+    encoder_layers in all). The encoder's final states initialise the decoder: layer by layer where
+    both have the same number of layers and all read forward (Luong), otherwise by `tanh(W_s h)` of
+    the top layer, of its backward direction if it has one (Bahdanau, A.2.2)."""
     attention: Literal["additive", "dot", "general"] = "general"
     """How decoder and encoder outputs are compared: by a hidden layer (additive, Bahdanau, A.1.2),
     a plain product (dot) or one with a matrix (general, Luong, equation 8); dot needs encoder
@@ -102,18 +117,30 @@ class RecurrentConfig(FamilyConfig):
     residual: bool = False
     """Whether a layer's input is added to its output, from the third layer on (GNMT, section
     3.1)."""
+    fast_forward: bool = False
+    """Whether a layer also reads half of what the layer below computes of its own input before
+    gates and recurrence, a path without any non-linearity (Zhou et al. 2016, section 3.1). For
+    LSTMs, each of one direction; in place of residual."""
     dropout: float = Field(0.2, ge=0, lt=1)
     """Dropout on embeddings, between layers and on the output, but not on the state that a layer
     passes on to its next position (Zaremba et al. 2014)."""
     initial_range: float | None = Field(None, gt=0, le=100)
     """Initial weights are uniform between minus and plus this; `0.1 sqrt(1000 / d_model)` if not
-    given, as Luong has 0.1 for 1,000 units (section 4.1). GNMT has 0.04 (section 8.3)."""
+    given, as Luong has 0.1 for 1,000 units (section 4.1), and then smaller where a layer reads
+    fast-forward connections. GNMT has 0.04 (section 8.3)."""
     embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
 
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
+
+        def __init__(self, **values: Any) -> None:
+            pass
+
     def conflicts(self) -> Iterator[str]:
         """Layers that other choices need, and settings that the chosen encoder does not read."""
+        yield from self.recurrence.conflicts_with(self.d_model)
+        yield from self._fast_forward_conflicts()
         if self.attention == "dot" and self.encoder_width != self.d_model:
             yield (
                 "attention dot needs a top encoder layer that reads in one direction; set "
@@ -128,6 +155,21 @@ class RecurrentConfig(FamilyConfig):
             "averaging": ("encoder_layers", "bidirectional", "source"),
         }
         yield from self.unread(f"with encoder: {self.encoder}", *unread[self.encoder])
+
+    def _fast_forward_conflicts(self) -> Iterator[str]:
+        if not self.fast_forward:
+            return
+        if self.recurrence.cell != "lstm":
+            yield f"fast_forward needs cell: lstm, not {self.recurrence.cell}"
+        if self.bidirectional in {"first", "all"}:
+            yield (
+                "fast_forward needs encoder layers of one direction; set bidirectional to "
+                "interleaved, alternating or none"
+            )
+        if self.residual:
+            yield "fast_forward takes the place of residual; set one of them to false"
+        if max(self._layers) == 1:
+            yield "fast_forward connects layers and needs 2 or more"
 
     @property
     def _layers(self) -> tuple[int, ...]:
@@ -146,15 +188,23 @@ class RecurrentConfig(FamilyConfig):
         return 1
 
     @property
-    def encoder_directions(self) -> list[int]:
-        """1 or 2 for each encoder layer."""
-        both = {"none": 0, "first": 1, "all": self.encoder_layers}[self.bidirectional]
-        return [2 if depth < both else 1 for depth in range(self.encoder_layers)]
+    def encoder_columns(self) -> list[list[Order]]:
+        """The order in which each layer of the encoder reads, bottom first, by column."""
+        layers = range(self.encoder_layers)
+        if self.bidirectional == "interleaved":
+            return [[_WAYS[(depth + first) % 2] for depth in layers] for first in range(2)]
+        if self.bidirectional == "alternating":
+            return [[_WAYS[depth % 2] for depth in layers]]
+        both = {"first": 1, "all": self.encoder_layers}.get(self.bidirectional, 0)
+        return [["both" if depth < both else "forward" for depth in layers]]
 
     @property
     def encoder_width(self) -> int:
         """Width of the encoder's outputs."""
-        return self.d_model * self.encoder_directions[-1]
+        if self.encoder == "averaging":
+            return self.d_model
+        columns = self.encoder_columns
+        return self.d_model * (len(columns) + (columns[0][-1] == "both"))
 
     @property
     def copies_state(self) -> bool:
@@ -179,8 +229,8 @@ class RecurrentState(State):
     fed: Tensor | None  # (rows, 1, width); None without input feeding
 
 
-def _layer(config: RecurrentConfig, width: int) -> nn.RNNBase:
-    return recurrent_layer(config.cell, width, config.d_model)
+def _layer(config: RecurrentConfig, width: int) -> nn.Module:
+    return recurrent_layer(config.recurrence, width, config.d_model)
 
 
 class Reading(NamedTuple):
@@ -207,7 +257,13 @@ class Decoder(nn.Module, ABC):
         super().__init__()
         self.attention = SCORES[config.attention](config.d_model, config.encoder_width)
         self.dropout = Dropout(config.dropout)
-        self.residual = config.residual
+        self.residual, self.fast_forward = config.residual, config.fast_forward
+        self.passed_on = 2 * config.d_model if config.fast_forward else 0
+        """Width of what a layer passes on beside its output."""
+
+    @abstractmethod
+    def layers_above(self) -> Iterable[nn.Module]:
+        """All layers but the bottom one."""
 
     @abstractmethod
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
@@ -243,6 +299,10 @@ class Decoder(nn.Module, ABC):
     def _connect(self, depth: int, output: Tensor, below: Tensor) -> Tensor:
         return output + below if self.residual and depth >= RESIDUAL_FROM else output
 
+    def _beside(self, below: nn.Module, read: Tensor, given: Tensor) -> Tensor:
+        """The input of a layer: ``given``, after what the layer below passes on of what it read."""
+        return torch.cat([fast_forward(below, read), given], dim=-1) if self.fast_forward else given
+
 
 class TopAttention(Decoder):
     """The top layer attends: ``tanh(W_c [context; h])`` (Luong et al. 2015, equation 5)."""
@@ -252,16 +312,23 @@ class TopAttention(Decoder):
         width = config.d_model
         self.fed_width = width if config.input_feeding else 0
         self.layers = nn.ModuleList(
-            _layer(config, width if depth else width + self.fed_width)
+            _layer(config, width + (self.passed_on if depth else self.fed_width))
             for depth in range(config.decoder_layers)
         )
         self.combine = nn.Linear(config.encoder_width + width, width, bias=False)
 
+    def layers_above(self) -> Iterable[nn.Module]:
+        """See :meth:`Decoder.layers_above`."""
+        return self.layers[1:]
+
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """See :meth:`Decoder.read`; input feeding reads the hidden vector."""
-        after = []
+        after: list[LayerState] = []
+        given = x
         for depth, (layer, past) in enumerate(zip(self.layers, state, strict=True)):
-            output, now = advance(layer, self.dropout(x) if depth else x, past)
+            if depth:
+                given = self._beside(self.layers[depth - 1], given, self.dropout(x))
+            output, now = advance(layer, given, past)
             after.append(now)
             x = self._connect(depth, output, x)
         context, weights = self.attention(x, memory)  # context: (rows, length, width)
@@ -283,23 +350,31 @@ class BottomAttention(Decoder):
         self.fed_width = seen if config.input_feeding else 0
         self.bottom = _layer(config, width + self.fed_width)
         self.above = nn.ModuleList(
-            _layer(config, width + seen) for _ in range(config.decoder_layers - 1)
+            _layer(config, width + seen + self.passed_on) for _ in range(config.decoder_layers - 1)
         )
+
+    def layers_above(self) -> Iterable[nn.Module]:
+        """See :meth:`Decoder.layers_above`."""
+        return self.above
 
     def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
         """See :meth:`Decoder.read`; input feeding reads the context vector."""
-        x, now = advance(self.bottom, x, state[0])
+        given, below = x, self.bottom
+        x, now = advance(below, given, state[0])
         context, weights = self.attention(x, memory)  # context: (rows, length, width)
         after = [now]
         for depth, (layer, past) in enumerate(zip(self.above, state[1:], strict=True), start=1):
             both = self.dropout(torch.cat([x, context], dim=-1))  # (rows, length, d_model + width)
-            output, now = advance(layer, both, past)
+            given, below = self._beside(below, given, both), layer
+            output, now = advance(layer, given, past)
             after.append(now)
             x = self._connect(depth, output, x)
         return Reading(self.dropout(x), context, after, weights)
 
 
-def _encoder(config: RecurrentConfig) -> RecurrentEncoder | AveragedEmbeddings:
+def _encoder(
+    config: RecurrentConfig,
+) -> RecurrentEncoder | InterleavedEncoder | AveragedEmbeddings:
     if config.encoder == "averaging":
         return AveragedEmbeddings(
             config.d_model,
@@ -307,20 +382,21 @@ def _encoder(config: RecurrentConfig) -> RecurrentEncoder | AveragedEmbeddings:
             config.max_positions,
             config.dropout,
             layers=config.decoder_layers,
-            parts=2 if config.cell == "lstm" else 1,
+            parts=config.recurrence.state_parts,
         )
-    return RecurrentEncoder(
-        config.cell,
-        config.d_model,
-        config.encoder_directions,
-        config.dropout,
-        residual=config.residual,
-        from_end=config.source == "reversed",
-    )
+    reading: dict[str, Any] = {
+        "residual": config.residual,
+        "fast_forward": config.fast_forward,
+        "from_end": config.source == "reversed",
+    }
+    cell, d_model, columns = config.recurrence, config.d_model, config.encoder_columns
+    if len(columns) > 1:
+        return InterleavedEncoder(cell, d_model, columns, config.dropout, **reading)
+    return RecurrentEncoder(cell, d_model, columns[0], config.dropout, **reading)
 
 
 class Recurrent(TranslationModel):
-    """Decoder of stacked LSTMs or GRUs with attention, and a recurrent or averaging encoder.
+    """Decoder of stacked recurrent layers with attention, and a recurrent or averaging encoder.
 
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different sizes.
@@ -350,6 +426,10 @@ class Recurrent(TranslationModel):
         self.decoder: Decoder = attended_from(config)
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         initialise_uniformly(self, config.d_model, config.initial_range)
+        if config.fast_forward and config.initial_range is None:
+            stacks = [part for part in self.modules() if isinstance(part, RecurrentStack)]
+            above = [layer for stack in stacks for layer in stack.layers[1:]]
+            steady_fast_forward([*above, *self.decoder.layers_above()], config.d_model)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
         """Read the source; see :meth:`TranslationModel.encode`.

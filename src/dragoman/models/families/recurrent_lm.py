@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 from torch import Tensor, nn
 
+from dragoman.core.sections import Flat
 from dragoman.models.interface import (
     MAX_LAYERS,
     FamilyConfig,
@@ -26,8 +27,9 @@ from dragoman.models.interface import (
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.embeddings import Sharing, tie
 from dragoman.models.layers.recurrence import (
-    Cell,
+    CellConfig,
     LayerState,
+    Order,
     RecurrentStack,
     advance,
     backwards,
@@ -44,8 +46,8 @@ class RecurrentLMConfig(FamilyConfig):
     """Width of embeddings, and units of each layer."""
     layers: int = Field(2, ge=1, le=MAX_LAYERS)
     """Layers, each reading the outputs of the one below."""
-    cell: Cell = "lstm"
-    """LSTM (the papers) or gated recurrent unit; PyTorch's own."""
+    recurrence: Flat[CellConfig] = CellConfig()
+    """What a layer computes at each position."""
     source: Literal["none", "forward", "reversed"] = "none"
     """none: a language model, which reads no source. A translator reads the source before the
     target: in its order (forward), or from its last word to its first with the end symbol last
@@ -64,8 +66,14 @@ class RecurrentLMConfig(FamilyConfig):
     """separate: one matrix each for target and output (the papers), and for the source, if it is
     read; target: one for target and output; shared: one for all (needs a joint vocabulary)."""
 
+    if TYPE_CHECKING:  # keys as in a recipe, including those of sections
+
+        def __init__(self, **values: Any) -> None:
+            pass
+
     def conflicts(self) -> Iterator[str]:
-        """Settings that need a source where there is none."""
+        """A cell that does not fit, and settings that need a source where there is none."""
+        yield from self.recurrence.conflicts_with(self.d_model)
         if self.source == "none" and self.embeddings == "shared":
             yield "embeddings: shared is for a model that reads a source; set it to target"
         if self.source == "none" and self.source_layers == "own":
@@ -92,7 +100,7 @@ class RecurrentLMState(State):
 
 
 class RecurrentLM(TranslationModel):
-    """Stacked LSTMs or GRUs over the target, after the source if it reads one.
+    """Stacked recurrent layers over the target, after the source if it reads one.
 
     Raises:
         ConfigError: embeddings are to be shared between vocabularies of different sizes.
@@ -125,17 +133,15 @@ class RecurrentLM(TranslationModel):
 
     def _stack(self) -> RecurrentStack:
         config = self.config
-        directions = [1] * config.layers
-        return RecurrentStack(
-            config.cell, config.d_model, directions, config.dropout, residual=False
-        )
+        orders: list[Order] = ["forward"] * config.layers
+        return RecurrentStack(config.recurrence, config.d_model, orders, config.dropout)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentLMMemory:
         """Read the source, or only count sentences; see :meth:`TranslationModel.encode`."""
         if self.source_embedding is None:
             hidden = self.output.weight.new_empty(*source.shape, 0)
             zeros = hidden.new_zeros(len(source), self.config.d_model)
-            parts = 2 if self.config.cell == "lstm" else 1
+            parts = self.config.recurrence.state_parts
             return RecurrentLMMemory(hidden, source_mask, [[zeros] * parts] * self.config.layers)
         if self.config.source == "reversed":
             source = backwards(source, source_mask)

@@ -6,7 +6,7 @@ The defaults are the paper's base model; what the paper varies in its Table 3 is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -26,7 +26,8 @@ from dragoman.models.interface import (
 )
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
 from dragoman.models.layers.embeddings import Embedding, Sharing, tie
-from dragoman.models.layers.mixing import Past
+from dragoman.models.layers.global_tokens import GlobalTokens
+from dragoman.models.layers.mixing import Past, Shared
 from dragoman.models.layers.mixture import Mixture, expert_figures
 from dragoman.models.layers.positions import PositionalEncodingConfig
 from dragoman.models.layers.sublayers import (
@@ -122,7 +123,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward = build_feed_forward(d, config.feed_forward)
         self.residuals = nn.ModuleList(Residual(d, config.residual) for _ in range(2))
 
-    def forward(self, x: Tensor, shared: Tensor) -> Tensor:
+    def forward(self, x: Tensor, shared: Shared) -> Tensor:
         """``(batch, source, d_model)`` to the same shape; ``shared`` is from :attr:`attention`."""
         attend_self, feed = self.residuals
         return feed(attend_self(x, partial(self.attention.mix, shared=shared)), self.feed_forward)
@@ -156,7 +157,7 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         past: Past,
-        shared: Tensor | None,
+        shared: Shared | None,
         source: KeysValues,
         source_bias: Tensor,
         *,
@@ -226,13 +227,25 @@ class Transformer(TranslationModel):
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        heads = config.multi_head
+        self.global_tokens = (
+            GlobalTokens(heads.global_positions, heads.global_tags) if heads.has_globals else None
+        )
         self.encoder_norm = final_norm(config.d_model, config.residual)
         self.decoder_norm = final_norm(config.d_model, config.residual)
+
+    def locate_tags(self, source_id: Callable[[str], int]) -> None:
+        """Find those that are global; see :meth:`TranslationModel.locate_tags`."""
+        if self.global_tokens is not None:
+            self.global_tokens.locate(source_id)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
         x = self.source_embedding(source)  # (batch, source, d_model)
-        shared = cast(EncoderLayer, self.encoder[0]).attention.shared(source_mask, x)
+        marked = None
+        if self.global_tokens is not None:
+            marked = self.global_tokens(source, source_mask)
+        shared = cast(EncoderLayer, self.encoder[0]).attention.shared(source_mask, x, marked)
         for layer in self.encoder:
             x = layer(x, shared)
         x = self.encoder_norm(x)

@@ -64,7 +64,7 @@ class TransformerLMConfig(FamilyConfig):
     """none: a language model, which reads no source. A translator reads the source before the
     target, with each source position seeing earlier ones (causal, Liu et al. 2018) or all (full,
     Raffel et al. 2020); positions must then be sinusoidal, learned, rotary or none, attention a dot
-    product, and there can be no window and no mixture."""
+    product, and there can be no window, no sparsity and no mixture."""
     multi_head: Flat[MultiHeadConfig] = MultiHeadConfig()
     """Attention."""
     feed_forward: Flat[FeedForwardConfig] = FeedForwardConfig()
@@ -86,6 +86,7 @@ class TransformerLMConfig(FamilyConfig):
         """Settings that do not go together, or that do not fit a model with or without a source."""
         heads, positions = self.multi_head, self.positional_encoding.positions
         yield from heads.conflicts_with(self.d_model, self.positional_encoding)
+        yield from heads.unread("without an encoder", "global_positions", "global_tags")
         if self.source == "none":
             if self.embeddings == "shared":
                 yield "embeddings: shared is for a model that reads a source; set it to target"
@@ -94,6 +95,7 @@ class TransformerLMConfig(FamilyConfig):
             f"attention: {heads.attention}": heads.attention == "additive",
             f"positions: {positions}": positions in {"relative", "alibi"},
             f"window: {heads.window}": heads.window is not None,
+            f"sparsity: {heads.sparsity}": heads.sparsity != "none",
             "mixture": self.feed_forward.mixture is not None,
         }
         for choice in (name for name, found in unfit.items() if found):

@@ -40,11 +40,50 @@ class MultiHeadConfig(Config):
     """Number of positions that self-attention sees, odd (section 4): centred at the position itself
     in the encoder, ending with it in the decoder, at a cost linear in the length; all if not
     given."""
+    global_positions: int = Field(0, ge=0, le=100_000)
+    """Number of source positions, from the first on, that see all others and are seen by all others
+    in spite of the window (Longformer, Beltagy et al. 2020); in the encoder only."""
+    global_tags: tuple[str, ...] = ()
+    """Tags, such as a separator of sentences, that are global wherever they are in a source; the
+    vocabulary must have them."""
+    sparsity: Literal["none", "strided", "fixed"] = "none"
+    """Sparse self-attention in place of a window (Child et al. 2019): half of the heads see the
+    nearest stride + 1 positions, the others every stride-th (strided); or half of the heads their
+    block of stride positions, the others the last summaries of every block (fixed). Encoders see
+    both ways, decoders only back."""
+    stride: int = Field(16, ge=2, le=100_000)
+    """Distance of the positions that sparse self-attention sees, or size of its blocks; near the
+    square root of the length it costs least."""
+    summaries: int = Field(1, ge=1, le=100_000)
+    """Positions at the end of each block that fixed sparse self-attention sees from everywhere."""
 
     def conflicts(self) -> Iterator[str]:
-        """A window needs a centre."""
+        """A window needs a centre, global tokens a window, sparse attention two heads."""
         if self.window is not None and self.window % 2 == 0:
             yield f"window {self.window} has no centre; make it odd"
+        if self.window is None:
+            yield from self.unread("without a window", "global_positions", "global_tags")
+        if self.sparsity == "none":
+            yield from self.unread("without sparsity", "stride")
+        else:
+            if self.window is not None:
+                yield f"window: {self.window} does not go with sparsity; set one of them"
+            if self.heads == 1:
+                yield "sparsity needs 2 heads or more, one for what is near and one for the rest"
+        if self.sparsity != "fixed":
+            yield from self.unread("without sparsity: fixed", "summaries")
+        elif self.summaries >= self.stride:
+            yield f"summaries: {self.summaries} must be below stride: {self.stride}"
+
+    @property
+    def has_globals(self) -> bool:
+        """Whether some tokens see everything in spite of a window."""
+        return self.global_positions > 0 or bool(self.global_tags)
+
+    @property
+    def restricted(self) -> bool:
+        """Whether self-attention sees less than everything."""
+        return self.window is not None or self.sparsity != "none"
 
     def conflicts_with(self, d_model: int, encoding: PositionalEncodingConfig) -> Iterator[str]:
         """Sizes that are not divisible, and positions that these heads do not support."""
@@ -58,6 +97,13 @@ class MultiHeadConfig(Config):
             yield f"positions: rotary needs an even d_k, found {self.head_widths(d_model)[0]}"
         if self.attention == "additive" and positions in {"relative", "rotary"}:
             yield f"positions: {positions} works only with dot products, not attention: additive"
+        if self.sparsity != "none" and self.attention == "additive":
+            yield "sparsity works only with dot products, not attention: additive"
+        if positions in {"relative", "alibi"}:
+            if self.sparsity != "none":
+                yield f"positions: {positions} does not go with sparsity: {self.sparsity}"
+            if self.has_globals:
+                yield f"positions: {positions} does not go with global tokens"
 
     def head_widths(self, d_model: int) -> tuple[int, int]:
         """(d_k, d_v) with the defaults filled in."""

@@ -15,21 +15,27 @@ Past = Any
 """What a layer keeps of the target positions read so far: a tensor or a dataclass of tensors
 whose axis 0 is rows, see :class:`dragoman.models.interface.State`."""
 
+Shared = Any
+"""What all layers of a stack share in a pass, such as the bias of scores: a tensor or a dataclass
+of tensors."""
+
 
 class EncoderMixing(nn.Module, ABC):
     """Mixes every source position with the others, before and after it."""
 
-    def shared(self, mask: Tensor, like: Tensor) -> Tensor:
+    def shared(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Shared:
         """The input that all layers of a stack share in a pass; the mask unless overridden.
 
         Args:
             mask: ``(batch, source)``, True is a real token.
             like: gives type and device.
+            marked: ``(batch, source)``, True is a token that all others see and that sees all,
+                wherever attention is restricted.
         """
         return mask
 
     @abstractmethod
-    def mix(self, x: Tensor, shared: Tensor) -> Tensor:
+    def mix(self, x: Tensor, shared: Shared) -> Tensor:
         """``(batch, source, d_model)`` to the same shape.
 
         Args:
@@ -41,7 +47,7 @@ class EncoderMixing(nn.Module, ABC):
 class DecoderMixing(nn.Module, ABC):
     """Mixes every target position with those before it."""
 
-    def shared(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
+    def shared(self, rows: int, start: int, length: int, like: Tensor) -> Shared | None:
         """The input that all layers of a stack share in a pass; None unless overridden.
 
         Args:
@@ -62,7 +68,7 @@ class DecoderMixing(nn.Module, ABC):
         """
 
     @abstractmethod
-    def read(self, x: Tensor, past: Past, start: int, shared: Tensor | None) -> tuple[Tensor, Past]:
+    def read(self, x: Tensor, past: Past, start: int, shared: Shared | None) -> tuple[Tensor, Past]:
         """Read further positions, any number of them.
 
         Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,25 +12,27 @@ from torch.nn import functional
 
 from dragoman.models.layers.attention import KeysValues, causal_bias, mask_bias
 from dragoman.models.layers.dropout import Dropout
+from dragoman.models.layers.mixing import Shared
 from dragoman.models.layers.positions import DistancePenalty
-from dragoman.models.layers.scoring import Scoring
+from dragoman.models.layers.scoring import Attending, Scoring
 
 
 class Neighbourhood(Protocol):
     """What the self-attention of all layers has in common: its biases and its past."""
 
-    def restricted(self, scoring: Scoring, causal: bool) -> Scoring:
-        """A scoring restricted to neighbours, made from an unrestricted one."""
+    def restricted(self, scoring: Scoring, causal: bool) -> Attending:
+        """Attention restricted to neighbours, made from an unrestricted scoring."""
 
-    def encoder_bias(self, mask: Tensor, like: Tensor) -> Tensor:
+    def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Shared:
         """The bias added to scores of the source.
 
         Args:
             mask: ``(batch, source)``, True is a real token.
             like: gives the type.
+            marked: ``(batch, source)``, True is a token that all others see and that sees all.
         """
 
-    def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
+    def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Shared | None:
         """The bias of ``length`` target positions from ``start`` on; None if it is all 0."""
 
     def kept(self, past: KeysValues) -> KeysValues:
@@ -42,11 +45,11 @@ class Everywhere:
     def __init__(self, penalty: DistancePenalty | None = None) -> None:
         self.penalty = penalty
 
-    def restricted(self, scoring: Scoring, causal: bool) -> Scoring:
+    def restricted(self, scoring: Scoring, causal: bool) -> Attending:
         """See :class:`Neighbourhood`."""
         return scoring
 
-    def encoder_bias(self, mask: Tensor, like: Tensor) -> Tensor:
+    def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Tensor:
         """See :class:`Neighbourhood`; ``(batch, 1 or heads, 1 or source, source)``."""
         bias = mask_bias(mask, like.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         if self.penalty is None:
@@ -78,23 +81,23 @@ class Window:
     """
 
     def __init__(self, size: int, penalty: DistancePenalty | None = None) -> None:
-        self.centred = _Band(size // 2, size // 2)
-        self.causal = _Band(size - 1, 0)
+        self.centred = Band(size // 2, size // 2)
+        self.causal = Band(size - 1, 0)
         self.penalty = penalty
 
-    def restricted(self, scoring: Scoring, causal: bool) -> Scoring:
+    def restricted(self, scoring: Scoring, causal: bool) -> Attending:
         """See :class:`Neighbourhood`."""
-        return BandedScoring(scoring, self.causal if causal else self.centred)
+        return BlockedScoring(scoring, self.causal if causal else self.centred)
 
-    def encoder_bias(self, mask: Tensor, like: Tensor) -> Tensor:
+    def encoder_bias(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Shared:
         """See :class:`Neighbourhood`; one bias per block of each sentence."""
-        return self.centred.bias(mask, mask.shape[1], self.penalty, like)
+        return self.centred.bias(mask, mask.shape[1], like, self.penalty)
 
     def decoder_bias(self, rows: int, start: int, length: int, like: Tensor) -> Tensor:
         """See :class:`Neighbourhood`; one bias per block of each row."""
         keys = min(start, self.causal.before) + length
         real = torch.ones(rows, keys, dtype=torch.bool, device=like.device)
-        return self.causal.bias(real, length, self.penalty, like)
+        return self.causal.bias(real, length, like, self.penalty)
 
     def kept(self, past: KeysValues) -> KeysValues:
         """See :class:`Neighbourhood`."""
@@ -102,8 +105,58 @@ class Window:
         return KeysValues(past.keys[:, :, first:], past.values[:, :, first:])
 
 
+class Blocks(ABC):
+    """Which queries are compared with which keys: each with those of its block, by matrix products.
+
+    The last query is at the position of the last key.
+    """
+
+    first: int = 0
+    """Index, in a block, of the key at the position of its first query, for scorings that use
+    distances."""
+
+    @abstractmethod
+    def query_blocks(self, x: Tensor, keys: int) -> Tensor:
+        """``(rows, heads, queries, d_k)`` to ``(rows * blocks, heads, queries of a block, d_k)``.
+
+        Args:
+            x: the queries.
+            keys: number of keys.
+        """
+
+    @abstractmethod
+    def key_blocks(self, x: Tensor, queries: int) -> Tensor:
+        """``(rows, heads, keys, d)`` to ``(rows * blocks, heads, keys of a block, d)``.
+
+        Args:
+            x: keys or values.
+            queries: number of queries.
+        """
+
+    @abstractmethod
+    def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
+        """What blocks of queries have seen, to ``(rows, heads, queries, d_v)``.
+
+        Args:
+            context: ``(rows * blocks, heads, queries of a block, d_v)``.
+            rows: number of rows.
+            queries: number of queries.
+            keys: number of keys.
+        """
+
+    @abstractmethod
+    def bias(self, real: Tensor, queries: int, like: Tensor) -> Tensor:
+        """The bias of all blocks, ``(rows * blocks, 1, queries or 1, keys of a block)``.
+
+        Args:
+            real: keys that may be seen, ``(rows, keys)``.
+            queries: number of queries.
+            like: gives the type.
+        """
+
+
 @dataclass(frozen=True)
-class _Band:
+class Band(Blocks):
     """Keys from ``before`` positions to the left of a query to ``after`` positions to its right.
 
     Queries are cut into blocks of ``before + after`` positions; a block's queries together see the
@@ -114,22 +167,24 @@ class _Band:
     before: int
     after: int
 
+    @property
+    def first(self) -> int:  # type: ignore[override]
+        """The first query of a block is ``before`` keys behind the first key."""
+        return self.before
+
     def block(self, queries: int) -> int:
         """Number of queries in a block."""
         return min(queries, self.before + self.after)
 
-    def query_blocks(self, x: Tensor) -> Tensor:
-        """``(rows, heads, queries, d_k)`` to ``(rows * blocks, heads, block, d_k)``."""
+    def query_blocks(self, x: Tensor, keys: int) -> Tensor:
+        """See :meth:`Blocks.query_blocks`."""
         block = self.block(x.shape[2])
         padded = functional.pad(x, (0, 0, 0, -x.shape[2] % block))
         # by way of (rows, heads, blocks, block, d_k)
         return padded.unflatten(2, (-1, block)).transpose(1, 2).flatten(0, 1)
 
     def key_blocks(self, x: Tensor, queries: int) -> Tensor:
-        """``(rows, heads, keys, d)`` to ``(rows * blocks, heads, before + block + after, d)``.
-
-        The last query is at the position of the last key.
-        """
+        """See :meth:`Blocks.key_blocks`: ``before + block + after`` keys for each block."""
         block = self.block(queries)
         missing = self.before - (x.shape[2] - queries)
         padded = functional.pad(x, (0, 0, missing, -queries % block + self.after))
@@ -137,17 +192,16 @@ class _Band:
         blocks = padded.unfold(2, self.before + block + self.after, block)
         return blocks.permute(0, 2, 1, 4, 3).flatten(0, 1)
 
-    def bias(
-        self, real: Tensor, queries: int, penalty: DistancePenalty | None, like: Tensor
-    ) -> Tensor:
-        """``(rows * blocks, 1 or heads, block, before + block + after)``.
+    def joined(self, context: Tensor, rows: int, queries: int, keys: int) -> Tensor:
+        """See :meth:`Blocks.joined`."""
+        # (rows, heads, blocks * block, d_v)
+        joined = context.unflatten(0, (rows, -1)).transpose(1, 2).flatten(2, 3)
+        return joined[:, :, :queries]
 
-        Args:
-            real: keys that may be seen, ``(rows, keys)``.
-            queries: number of queries, the last of them at the last key.
-            penalty: of distance.
-            like: gives the type.
-        """
+    def bias(
+        self, real: Tensor, queries: int, like: Tensor, penalty: DistancePenalty | None = None
+    ) -> Tensor:
+        """See :meth:`Blocks.bias`; with a penalty of distance, heads differ."""
         # (rows * blocks, 1, 1, before + block + after)
         keys = self.key_blocks(real[:, None, :, None], queries).transpose(2, 3)
         i = torch.arange(self.block(queries), device=real.device).unsqueeze(1)
@@ -161,31 +215,30 @@ class _Band:
         return bias + penalty(len(distance), keys.shape[3], self.before, like)
 
 
-class BandedScoring(Scoring):
-    """Any scoring, block by block, so that no query is compared with a distant key."""
+class BlockedScoring(Scoring):
+    """Any scoring, block by block, so that no query is compared with keys of other blocks."""
 
-    def __init__(self, scoring: Scoring, band: _Band) -> None:
+    def __init__(self, scoring: Scoring, blocks: Blocks) -> None:
         super().__init__()
-        self.scoring, self.band = scoring, band
+        self.scoring, self.blocks = scoring, blocks
 
     def weights(self, query: Tensor, keys: Tensor, bias: Tensor | None, first: int) -> Tensor:
-        """Weights ``(rows * blocks, heads, block, before + block + after)``."""
-        key_blocks = self.band.key_blocks(keys, query.shape[2])
-        return self.scoring.weights(
-            self.band.query_blocks(query), key_blocks, bias, self.band.before
-        )
+        """Weights ``(rows * blocks, heads, queries of a block, keys of a block)``."""
+        key_blocks = self.blocks.key_blocks(keys, query.shape[2])
+        query_blocks = self.blocks.query_blocks(query, keys.shape[2])
+        return self.scoring.weights(query_blocks, key_blocks, bias, self.blocks.first)
 
     def forward(
         self, query: Tensor, memory: KeysValues, bias: Tensor | None, dropout: Dropout, first: int
     ) -> Tensor:
-        """See :meth:`Scoring.forward`; ``bias`` has the same blocks."""
+        """See :meth:`Attending.forward`; ``bias`` has the same blocks."""
         rows, _, queries, _ = query.shape
+        keys = memory.keys.shape[2]
         blocks = KeysValues(
-            self.band.key_blocks(memory.keys, queries), self.band.key_blocks(memory.values, queries)
+            self.blocks.key_blocks(memory.keys, queries),
+            self.blocks.key_blocks(memory.values, queries),
         )
-        context = self.scoring(  # (rows * blocks, heads, block, d_v)
-            self.band.query_blocks(query), blocks, bias, dropout, self.band.before
+        context = self.scoring(  # (rows * blocks, heads, queries of a block, d_v)
+            self.blocks.query_blocks(query, keys), blocks, bias, dropout, self.blocks.first
         )
-        # (rows, heads, blocks * block, d_v)
-        joined = context.unflatten(0, (rows, -1)).transpose(1, 2).flatten(2, 3)
-        return joined[:, :, :queries]
+        return self.blocks.joined(context, rows, queries, keys)

@@ -1,41 +1,81 @@
-"""Recurrent layers, one position at a time or stacked over whole sentences; PyTorch's own cells."""
+"""Recurrent layers, one position at a time or stacked over whole sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, cast
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from dragoman.core.config import Config
 from dragoman.models.layers.dropout import Dropout
+from dragoman.models.layers.factorised_lstm import FactorisedLSTM, GroupedLSTM
 
-Cell = Literal["lstm", "gru"]
+Order = Literal["forward", "backward", "both"]
+"""The order in which a layer reads a sentence: from its first position, from its last, or twice."""
 
 LayerState = list[Tensor]
 """What a layer passes on to its next position, ``(rows, d_model)`` each: ``[h, c]`` of an LSTM,
-``[h]`` of a GRU."""
+``[h]`` of the other cells."""
 
 RESIDUAL_FROM = 2
 """Index of the first layer with a residual connection, the third from the bottom (Wu et al. 2016,
 section 3.1)."""
 
 
-def recurrent_layer(cell: Cell, width: int, d_model: int, directions: int = 1) -> nn.RNNBase:
-    """One layer: LSTM (Hochreiter & Schmidhuber 1997) or GRU (Cho et al. 2014).
+class CellConfig(Config):
+    """What a recurrent layer computes at each position; an LSTM by default."""
+
+    cell: Literal["lstm", "gru", "tanh", "factorised_lstm", "grouped_lstm"] = "lstm"
+    """LSTM (Luong, GNMT), gated recurrent unit (Bahdanau), or plain tanh without gates (Elman
+    1990), all PyTorch's own; or an LSTM with fewer weights (Kuchaiev and Ginsburg 2017): gates by
+    two small matrices (factorised_lstm) or in independent groups (grouped_lstm)."""
+    cell_rank: int = Field(64, ge=1)
+    """Rank of the map to the gates of a factorised LSTM; saves weights if it is well below
+    d_model."""
+    cell_groups: int = Field(2, ge=2)
+    """Independent groups of a grouped LSTM; they divide d_model."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Settings that the chosen cell does not read."""
+        if self.cell != "factorised_lstm":
+            yield from self.unread("without cell: factorised_lstm", "cell_rank")
+        if self.cell != "grouped_lstm":
+            yield from self.unread("without cell: grouped_lstm", "cell_groups")
+
+    def conflicts_with(self, d_model: int) -> Iterator[str]:
+        """Groups that do not divide the width."""
+        if self.cell == "grouped_lstm" and d_model % self.cell_groups:
+            yield f"d_model {d_model} is not divisible by cell_groups {self.cell_groups}"
+
+    @property
+    def state_parts(self) -> int:
+        """Number of tensors in a layer's state."""
+        return 1 if self.cell in {"gru", "tanh"} else 2
+
+
+def recurrent_layer(config: CellConfig, width: int, d_model: int, directions: int = 1) -> nn.Module:
+    """One layer: LSTM (Hochreiter & Schmidhuber 1997), GRU (Cho et al. 2014) or another cell.
 
     PyTorch's GRU, like cuDNN's, applies the reset gate after the product with the recurrent matrix;
-    the paper applies it before.
+    the paper applies it before.  The tanh cell is ``tanh(W x_t + U h_(t-1) + b)`` (Elman 1990).
 
     Args:
-        cell: LSTM or GRU.
+        config: the cell.
         width: of the input.
         d_model: units in each direction.
         directions: 2 to read from the end as well; the outputs are then concatenated.
     """
-    kind = nn.LSTM if cell == "lstm" else nn.GRU
-    return kind(width, d_model, batch_first=True, bidirectional=directions == 2)
+    if config.cell == "factorised_lstm":
+        return FactorisedLSTM(width, d_model, config.cell_rank, directions)
+    if config.cell == "grouped_lstm":
+        return GroupedLSTM(width, d_model, config.cell_groups, directions)
+    kinds: dict[str, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
+    return kinds[config.cell](width, d_model, batch_first=True, bidirectional=directions == 2)
 
 
 def initialise_uniformly(model: nn.Module, d_model: int, initial_range: float | None) -> None:
@@ -88,28 +128,80 @@ def advance(layer: nn.Module, x: Tensor, state: LayerState) -> tuple[Tensor, Lay
     return output, _last(final)
 
 
+def fast_forward(layer: nn.Module, x: Tensor) -> Tensor:
+    """``Half(f)``: what a fast-forward connection passes to the layer above (Zhou et al. 2016).
+
+    Their LSTM adds ``f = W_f x`` to ``W_r h``, its last output times a matrix, and makes candidate
+    and gates of the sum.  Half of f, here the candidate's and the input gate's, goes to the layer
+    above beside the output: a path without recurrence or non-linearity from layer to layer.
+
+    Args:
+        layer: an :class:`torch.nn.LSTM` of one direction.
+        x: its input, ``(..., width)``.
+
+    Returns:
+        ``(..., 2 d_model)``.
+    """
+    lstm = cast(nn.LSTM, layer)
+
+    def half(gates: Tensor) -> Tensor:  # of four: input gate, forget gate, candidate, output gate
+        return gates.unflatten(0, (4, -1))[::2].flatten(0, 1)
+
+    return functional.linear(
+        x, half(cast(Tensor, lstm.weight_ih_l0)), half(cast(Tensor, lstm.bias_ih_l0))
+    )
+
+
+def steady_fast_forward(layers: Iterable[nn.Module], d_model: int) -> None:
+    """Scale initial weights so that what fast-forward connections pass on keeps its size.
+
+    ``2 d_model`` numbers and weights between minus and plus r multiply the variance of ``f`` by
+    ``2 d_model r^2 / 3`` from layer to layer, with nothing to bound it: by 6.7 with the default of
+    :func:`initialise_uniformly`, so that the gates of upper layers hardly move (on a toy task, six
+    layers then learned nothing).  Afterwards it is 1.
+
+    Args:
+        layers: that read such connections: :class:`torch.nn.LSTM`, drawn with that default.
+        d_model: units in each.
+    """
+    with torch.no_grad():
+        for layer in layers:
+            cast(Tensor, layer.weight_ih_l0)[:, : 2 * d_model] *= 0.15**0.5
+
+
 class RecurrentStack(nn.Module):
     """Layers over whole sentences, without padding.
 
     Args:
         cell: of all layers.
         d_model: width of the input, and units per layer and direction.
-        directions: 1 or 2 for each layer.
+        orders: the order in which each layer reads.
         dropout: between layers.
         residual: whether a layer's input is added to its output, from the third layer on.
+        fast_forward: whether a layer's input includes that of the layer below, see
+            :func:`fast_forward`; no layer may then read in both directions.
     """
 
     def __init__(
-        self, cell: Cell, d_model: int, directions: Sequence[int], dropout: float, *, residual: bool
+        self,
+        cell: CellConfig,
+        d_model: int,
+        orders: Sequence[Order],
+        dropout: float,
+        *,
+        residual: bool = False,
+        fast_forward: bool = False,
     ) -> None:
         super().__init__()
-        below = [1, *directions[:-1]]
+        directions = [2 if order == "both" else 1 for order in orders]
+        below = [1, *(under + 2 * fast_forward for under in directions[:-1])]
         self.layers = nn.ModuleList(
             recurrent_layer(cell, d_model * under, d_model, own)
             for under, own in zip(below, directions, strict=True)
         )
+        self.orders = tuple(orders)
         self.dropout = Dropout(dropout)
-        self.residual = residual
+        self.residual, self.fast_forward = residual, fast_forward
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[LayerState]]:
         """Read sentences.
@@ -123,17 +215,41 @@ class RecurrentStack(nn.Module):
             of each layer's last direction: the backward one if there are two.
         """
         packed = _pack(x, mask)
-        ends = []
-        for depth, layer in enumerate(self.layers):
+        turned = _turned(packed, mask) if "backward" in self.orders else None
+        ends, read = [], packed.data
+        for depth, (layer, reading) in enumerate(zip(self.layers, self.orders, strict=True)):
             below: Tensor = packed.data  # (real tokens, width)
             if depth:
-                packed = packed._replace(data=self.dropout(below))
-            packed, final = layer(packed)
+                given = self.dropout(below)
+                if self.fast_forward:
+                    given = torch.cat([fast_forward(self.layers[depth - 1], read), given], dim=-1)
+                packed = packed._replace(data=given)
+            read = packed.data  # what this layer reads
+            if reading == "backward":
+                packed, final = layer(packed._replace(data=read[turned]))
+                packed = packed._replace(data=packed.data[turned])
+            else:
+                packed, final = layer(packed)
             ends.append(_last(final))
             if self.residual and depth >= RESIDUAL_FROM:
                 packed = packed._replace(data=packed.data + below)
         hidden, _ = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])
         return hidden, ends
+
+
+def _turned(packed: PackedSequence, mask: Tensor) -> Tensor:
+    """Where each real token's mirror image in its sentence is: ``(real tokens,)``, an index.
+
+    Args:
+        packed: sentences, from :func:`_pack`.
+        mask: ``(batch, length)``, True is a real token.
+    """
+    places = torch.arange(mask.numel(), device=mask.device).view(mask.shape)
+    order: Tensor = _pack(places.unsqueeze(2), mask).data.squeeze(1)  # token of a packed place
+    place = torch.empty_like(places).flatten()
+    place[order] = torch.arange(len(order), device=mask.device)  # packed place of a token
+    row, column = order // mask.shape[1], order % mask.shape[1]
+    return place[row * mask.shape[1] + mask.sum(1)[row] - 1 - column]
 
 
 def _last(final: Tensor | tuple[Tensor, Tensor]) -> LayerState:

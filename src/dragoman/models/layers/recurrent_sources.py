@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,13 @@ from torch import Tensor, nn
 from dragoman.models.layers.averaging_encoder import AveragingEncoder
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.positions import LearnedPositions
-from dragoman.models.layers.recurrence import Cell, LayerState, RecurrentStack, backwards
+from dragoman.models.layers.recurrence import (
+    CellConfig,
+    LayerState,
+    Order,
+    RecurrentStack,
+    backwards,
+)
 
 
 class SourceRead(NamedTuple):
@@ -28,33 +34,90 @@ class SourceRead(NamedTuple):
 class RecurrentEncoder(RecurrentStack):
     """Recurrent layers whose outputs are attended to and whose final states initialise the decoder.
 
-    Other arguments are those of :class:`RecurrentStack`.
-
     Args:
+        cell: of all layers.
+        d_model: width of the input, and units per layer and direction.
+        orders: the order in which each layer reads.
+        dropout: on the input and between layers.
         from_end: read from the last piece to the first, then the end symbol (Sutskever et al.
             2014, section 3.3).  Outputs keep the order of the pieces all the same.
+        connections: those of :class:`RecurrentStack`.
     """
 
     def __init__(
         self,
-        cell: Cell,
+        cell: CellConfig,
         d_model: int,
-        directions: Sequence[int],
+        orders: Sequence[Order],
         dropout: float,
         *,
-        residual: bool,
         from_end: bool,
+        **connections: bool,
     ) -> None:
-        super().__init__(cell, d_model, directions, dropout, residual=residual)
+        super().__init__(cell, d_model, orders, dropout, **connections)
+        self.from_end = from_end
+
+    def read(self, embedded: Tensor, mask: Tensor) -> SourceRead:
+        """Read embeddings ``(batch, source, d_model)``; True in ``mask`` is a real token."""
+        hidden, ends = _read(self, self.dropout(embedded), mask, from_end=self.from_end)
+        return SourceRead(hidden, hidden, ends)
+
+
+class InterleavedEncoder(nn.Module):
+    """Two columns of layers whose directions alternate (Zhou et al. 2016, section 3.2, Deep-Att).
+
+    The bottom layer of one column reads forward, the one above backward, and so on; those of the
+    other column read the other way.  Both read the same embeddings, and meet only where their
+    outputs are concatenated, ``(batch, source, 2 d_model)``.  Zhou et al. concatenate ``f`` of the
+    top layers, too, and project all to a quarter of the width.  The final states are those of the
+    column whose top layer reads backward, and so ends at the first word.
+
+    Args:
+        cell: of all layers.
+        d_model: width of the input, and units per layer.
+        columns: the order in which each layer of either column reads.
+        dropout: on the input and between layers.
+        from_end: see :class:`RecurrentEncoder`.
+        connections: those of :class:`RecurrentStack`.
+    """
+
+    def __init__(
+        self,
+        cell: CellConfig,
+        d_model: int,
+        columns: Sequence[Sequence[Order]],
+        dropout: float,
+        *,
+        from_end: bool,
+        **connections: Any,
+    ) -> None:
+        super().__init__()
+        self.columns = nn.ModuleList(
+            RecurrentStack(cell, d_model, orders, dropout, **connections) for orders in columns
+        )
+        self.dropout = Dropout(dropout)
         self.from_end = from_end
 
     def read(self, embedded: Tensor, mask: Tensor) -> SourceRead:
         """Read embeddings ``(batch, source, d_model)``; True in ``mask`` is a real token."""
         x = self.dropout(embedded)
-        hidden, ends = self(backwards(x, mask) if self.from_end else x, mask)
-        if self.from_end:
-            hidden = backwards(hidden, mask)
-        return SourceRead(hidden, hidden, ends)
+        outputs, final = [], []
+        for column in self.columns:
+            stack = cast(RecurrentStack, column)
+            hidden, ends = _read(stack, x, mask, from_end=self.from_end)
+            outputs.append(hidden)
+            if stack.orders[-1] == "backward":
+                final = ends
+        hidden = torch.cat(outputs, dim=-1)  # (batch, source, 2 * d_model)
+        return SourceRead(hidden, hidden, final)
+
+
+def _read(
+    stack: RecurrentStack, x: Tensor, mask: Tensor, *, from_end: bool
+) -> tuple[Tensor, list[LayerState]]:
+    """Outputs in the order of the pieces, and final states; see :class:`RecurrentEncoder`."""
+    hidden, ends = stack(backwards(x, mask) if from_end else x, mask)
+    return backwards(hidden, mask) if from_end else hidden, ends
 
 
 class FirstState(nn.Module):

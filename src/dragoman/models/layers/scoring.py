@@ -24,7 +24,25 @@ from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.positions import Rotation
 
 
-class Scoring(nn.Module, ABC):
+class Attending(nn.Module, ABC):
+    """How the heads of an attention see values, from queries, keys and a bias."""
+
+    @abstractmethod
+    def forward(
+        self, query: Tensor, memory: KeysValues, bias: Any, dropout: Dropout, first: int
+    ) -> Tensor:
+        """Weighted sums of values, ``(rows, heads, query, d_v)``.
+
+        Args:
+            query: ``(rows, heads, query, d_k)``.
+            memory: keys and values of the same rows and heads.
+            bias: what the neighbourhood has made for these queries and keys, or None.
+            dropout: on the weights.
+            first: in self-attention, the index of the key at the position of the first query.
+        """
+
+
+class Scoring(Attending):
     """How queries are compared with keys, in all heads of an attention."""
 
     @abstractmethod
@@ -162,7 +180,7 @@ class ScoredAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, *sizes: Any, scoring: Scoring, rotation: Rotation | None = None, **options: Any
+        self, *sizes: Any, scoring: Attending, rotation: Rotation | None = None, **options: Any
     ) -> None:
         super().__init__(*sizes, **options)
         self.scoring = scoring
@@ -177,7 +195,7 @@ class ScoredAttention(MultiHeadAttention):
         memory = super().keys_values(x)
         return KeysValues(self._turned(memory.keys, start), memory.values)
 
-    def scored(self, x: Tensor, memory: KeysValues, bias: Tensor | None, start: int) -> Tensor:
+    def scored(self, x: Tensor, memory: KeysValues, bias: Any, start: int) -> Tensor:
         """Attend from each position of ``x`` to ``memory``, which ends at the same position.
 
         Args:
@@ -200,6 +218,7 @@ class ScoredAttention(MultiHeadAttention):
 
     def weights(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """See :meth:`MultiHeadAttention.weights`."""
+        assert isinstance(self.scoring, Scoring)
         queries = self.queries(beams_as_queries(x, len(memory.keys)))
         return self.scoring.weights(queries, memory.keys, bias, first=0)
 

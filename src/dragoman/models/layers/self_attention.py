@@ -2,7 +2,7 @@
 
 :class:`EncoderSelfAttention` and :class:`DecoderSelfAttention` are the paper's: projections, then
 :func:`~dragoman.models.layers.attention.attend`.  The two classes after them have another scoring,
-rotary positions or a window.
+rotary positions or a restricted neighbourhood.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from dragoman.models.layers.attention import KeysValues, MultiHeadAttention, attend
-from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
+from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing, Shared
 from dragoman.models.layers.neighbourhood import Neighbourhood
 from dragoman.models.layers.scoring import ScoredAttention
 
@@ -30,11 +30,11 @@ class EncoderSelfAttention(MultiHeadAttention, EncoderMixing):
         super().__init__(*sizes, **options)
         self.neighbourhood = neighbourhood
 
-    def shared(self, mask: Tensor, like: Tensor) -> Tensor:
+    def shared(self, mask: Tensor, like: Tensor, marked: Tensor | None = None) -> Shared:
         """The bias of scores."""
-        return self.neighbourhood.encoder_bias(mask, like)
+        return self.neighbourhood.encoder_bias(mask, like, marked)
 
-    def mix(self, x: Tensor, shared: Tensor) -> Tensor:
+    def mix(self, x: Tensor, shared: Shared) -> Tensor:
         """See :meth:`EncoderMixing.mix`; ``shared`` is the bias."""
         own = self.keys_values(x)
         return self.joined(attend(self.queries(x), own, shared, self.dropout, self.scale))
@@ -50,7 +50,7 @@ class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
         super().__init__(*sizes, **options)
         self.neighbourhood = neighbourhood
 
-    def shared(self, rows: int, start: int, length: int, like: Tensor) -> Tensor | None:
+    def shared(self, rows: int, start: int, length: int, like: Tensor) -> Shared | None:
         """The bias of scores."""
         return self.neighbourhood.decoder_bias(rows, start, length, like)
 
@@ -62,7 +62,7 @@ class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
         )
 
     def read(
-        self, x: Tensor, past: KeysValues, start: int, shared: Tensor | None
+        self, x: Tensor, past: KeysValues, start: int, shared: Shared | None
     ) -> tuple[Tensor, KeysValues]:
         """See :meth:`DecoderMixing.read`; ``shared`` is the bias."""
         now = past.extended(self.keys_values(x))
@@ -72,7 +72,7 @@ class DecoderSelfAttention(MultiHeadAttention, DecoderMixing):
 class EncoderScoredSelfAttention(ScoredAttention, EncoderSelfAttention):
     """Every position sees its neighbourhood, with another scoring or rotary positions."""
 
-    def mix(self, x: Tensor, shared: Tensor) -> Tensor:
+    def mix(self, x: Tensor, shared: Shared) -> Tensor:
         """See :meth:`EncoderMixing.mix`; ``shared`` is the bias."""
         return self.scored(x, self.keys_values(x), shared, 0)
 
@@ -84,7 +84,7 @@ class DecoderScoredSelfAttention(ScoredAttention, DecoderSelfAttention):
     """
 
     def read(
-        self, x: Tensor, past: KeysValues, start: int, shared: Tensor | None
+        self, x: Tensor, past: KeysValues, start: int, shared: Shared | None
     ) -> tuple[Tensor, KeysValues]:
         """See :meth:`DecoderMixing.read`; ``shared`` is the bias."""
         now = past.extended(self.keys_values(x, start))

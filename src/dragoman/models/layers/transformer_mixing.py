@@ -15,6 +15,7 @@ from dragoman.core.config import Config
 from dragoman.models.layers.attention import MultiHeadAttention, MultiHeadConfig
 from dragoman.models.layers.average_attention import AverageAttention
 from dragoman.models.layers.convolution import OddWidth
+from dragoman.models.layers.global_tokens import GlobalWindow
 from dragoman.models.layers.linear_attention import DecoderLinearAttention, EncoderLinearAttention
 from dragoman.models.layers.mixing import DecoderMixing, EncoderMixing
 from dragoman.models.layers.neighbourhood import Everywhere, Neighbourhood, Window
@@ -33,6 +34,7 @@ from dragoman.models.layers.self_attention import (
     EncoderSelfAttention,
 )
 from dragoman.models.layers.separable import DecoderSeparable, EncoderSeparable
+from dragoman.models.layers.sparse_attention import Fixed, Sparse, Strided
 from dragoman.models.layers.ssru import SSRU
 from dragoman.models.layers.sublayers import FeedForwardConfig, build_one_feed_forward
 
@@ -72,9 +74,12 @@ class MixingConfig(Config):
         if "linear_attention" in self.chosen and heads.attention == "additive":
             yield "attention: additive has no random features for linear_attention"
         if "self_attention" not in self.chosen:
-            yield from heads.unread("without self_attention", "window")
+            yield from heads.unread("without self_attention", "window", "sparsity")
             if encoding.positions in {"relative", "rotary", "alibi"}:
                 yield f"positions: {encoding.positions} needs self_attention"
+        elif self.encoder_mixing != "self_attention":
+            names = ("global_positions", "global_tags")
+            yield from heads.unread("without self_attention in the encoder", *names)
 
     @property
     def chosen(self) -> set[str]:
@@ -152,17 +157,17 @@ def build_self_attention(
     *,
     causal: bool,
 ) -> DecoderSelfAttention | EncoderSelfAttention:
-    """Self-attention, the only attention that positions and the window apply to.
+    """Self-attention, the only attention that positions, window and sparsity apply to.
 
     Args:
         d_model: width of input and output.
-        heads: their sizes and scoring, and the window.
+        heads: their sizes and scoring, and what they see.
         encoding: of positions.
         causal: whether only earlier positions are seen.
     """
     sizes = (*_sizes(d_model, heads), heads.attention_dropout)
     neighbourhood = build_neighbourhood(heads, encoding)
-    of_dot_products = heads.attention != "additive" and heads.window is None
+    of_dot_products = heads.attention != "additive" and not heads.restricted
     if of_dot_products and encoding.positions not in {"relative", "rotary"}:
         plain = DecoderSelfAttention if causal else EncoderSelfAttention
         return plain(*sizes, neighbourhood=neighbourhood, scale=heads.scale)
@@ -186,7 +191,15 @@ def build_neighbourhood(
 ) -> Neighbourhood:
     """Which positions the self-attention of all layers sees."""
     penalty = DistancePenalty(heads.heads) if encoding.positions == "alibi" else None
-    return Everywhere(penalty) if heads.window is None else Window(heads.window, penalty)
+    if heads.sparsity == "strided":
+        return Sparse(Strided(heads.stride))
+    if heads.sparsity == "fixed":
+        return Sparse(Fixed(heads.stride, heads.summaries))
+    if heads.window is None:
+        return Everywhere(penalty)
+    if heads.has_globals:
+        return GlobalWindow(heads.window, heads.global_positions + len(heads.global_tags))
+    return Window(heads.window, penalty)
 
 
 def _sizes(d_model: int, heads: MultiHeadConfig) -> tuple[int, int, int, int]:
