@@ -100,6 +100,13 @@ class Format(ABC):
         """
         return None, None
 
+    def scored_side(self, side: str) -> str:
+        """The side that outputs for ``side`` are scored against, if ``side`` leaves something out.
+
+        A metric may need more than what a model writes, such as the tags of a tree.
+        """
+        return side
+
 
 def instead(name: str, known: Iterable[str], what: str) -> str:
     """What there is instead of ``name``, and which of these was probably meant."""
