@@ -135,6 +135,7 @@ class ExperimentConfig(Config):
                     "vocabulary.of: a model composed of trained ones has their vocabulary; name "
                     "one of them here"
                 )
+        yield from self._trees_without_symbols()
         yield from self._unread_alignments()
         yield from self._cut_off_while_sending()
         yield from self._sides_that_do_not_fit()
@@ -149,6 +150,18 @@ class ExperimentConfig(Config):
             self.model.reads_source,
             self._uses_vocabulary_of_another,
         )
+
+    def _trees_without_symbols(self) -> Iterator[str]:
+        """Outputs that must be trees, of pieces that are none of their symbols."""
+        if self.search.grammar != "trees":
+            return
+        if not self.model.reads_source:
+            yield "search.grammar: trees are of a source, which a language model does not read"
+        elif not self._uses_vocabulary_of_another and self.vocabulary.target_kind != "word":
+            yield (
+                "search.grammar: trees are written in symbols that are one piece each; set "
+                "vocabulary: {joint: false, target_kind: word}"
+            )
 
     def _unread_alignments(self) -> Iterator[str]:
         """Alignments that no objective reads, and an objective that lacks them."""

@@ -77,14 +77,14 @@ def tree_of(sequence: Sequence[str], words: Sequence[str]) -> Tree:
 
 
 def read_either(text: str) -> Tree:
-    """A tree in brackets, or one of symbols, whose words are then the symbols themselves.
+    """A tree in brackets, or one of symbols, whose words are then empty.
 
     Raises:
         TreeError: it is neither.
     """
     sequence = text.split()
     if sequence and _CLOSING.fullmatch(sequence[-1]):
-        return tree_of(sequence, [one for one in sequence if _is_leaf(one)])
+        return tree_of(sequence, ["" for one in sequence if _is_leaf(one)])
     return read_tree(text)
 
 

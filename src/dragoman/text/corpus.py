@@ -203,6 +203,13 @@ class CorpusPart(Config):
         for transform in self.transforms:
             yield from transform.symbols(direction)
 
+    def scored(self) -> CorpusPart:
+        """The part whose targets translations are scored against: mostly the same."""
+        if self.target is None or self.path is None:
+            return self
+        side = self.file_format.scored_side(self.target)
+        return self if side == self.target else self.model_copy(update={"target": side})
+
     def example_maker(self) -> Callable[[Pair], Example | None]:
         """Pairs to examples after the transforms that run once; None if one dropped it."""
         transforms, rng = self.prepared_transforms, Random(0)

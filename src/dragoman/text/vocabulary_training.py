@@ -145,7 +145,7 @@ def train_vocabulary(
             byte_fallback=config.byte_fallback and kind != "word",
             character_coverage=config.character_coverage,
             normalization_rule_name=config.normalization,
-            user_defined_symbols=list(config.tags),
+            user_defined_symbols=[] if kind == "word" else list(config.tags),  # words are, too
             pad_id=PAD,
             unk_id=UNK,
             bos_id=BOS,
