@@ -69,8 +69,7 @@ def all_trees(words: int, longest: int) -> list[tuple[int, ...]]:
 
 def log_probability(scorer: TableScorer, first: int, ids: Sequence[int]) -> float:
     return sum(
-        float(scorer.after(first, ids[:place])[piece])
-        for place, piece in enumerate([*ids, EOS])
+        float(scorer.after(first, ids[:place])[piece]) for place, piece in enumerate([*ids, EOS])
     )
 
 

@@ -145,9 +145,7 @@ def _same_words(found: Sequence[Leaf], expected: Sequence[Leaf]) -> bool:
     )
 
 
-def _brackets(
-    tree: Tree, counts: Sequence[bool], parameters: Parameters
-) -> Iterator[Bracket]:
+def _brackets(tree: Tree, counts: Sequence[bool], parameters: Parameters) -> Iterator[Bracket]:
     """The constituents that count, numbered by the words that count."""
     places = [0]
     for counted in counts:

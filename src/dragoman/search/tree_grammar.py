@@ -67,9 +67,9 @@ class TreeSymbols:
         words = [i for i in range(EOS + 1, len(target)) if i not in target.tags]
         if not openings or not leaves or not names.keys() >= set(words):
             raise ConfigError(
-                "search.grammar: trees needs a model that writes trees: its target vocabulary has "
-                "no symbols for words and brackets; train one with vocabulary.target_kind: word on "
-                "trees, or set search.grammar: any"
+                "search.grammar: trees is for a model that writes trees, and this one's target "
+                "vocabulary has no symbols for words and brackets; use one that was trained on "
+                "trees with vocabulary.target_kind: word, or set search.grammar: any"
             )
         kinds = torch.full((len(target),), _OTHER, dtype=torch.int8)
         kinds[list(openings)], kinds[list(openings.values())] = _OPENING, _CLOSING
