@@ -144,7 +144,7 @@ def read_trees(lines: Iterable[str], name: str) -> Iterator[tuple[int, Tree | No
     reader, begin = _Reader(), 1
     try:
         for number, line in enumerate(lines, 1):
-            if reader.is_complete:
+            if reader.place is None:
                 begin = number
                 if not line.strip():
                     yield number, None
@@ -155,8 +155,8 @@ def read_trees(lines: Iterable[str], name: str) -> Iterator[tuple[int, Tree | No
             if len(complete) > 1:
                 raise TreeError("several trees in one line; give each its own", (number, 1))
             if complete:
-                if not reader.is_complete:
-                    raise TreeError("a tree begins behind another; give it its own line")
+                if (place := reader.place) is not None:
+                    raise TreeError("a tree begins behind another; give it its own line", place)
                 yield begin, complete[0]
         reader.check_complete()
     except TreeError as error:
@@ -181,9 +181,9 @@ class _Reader:
         self._stack: list[_Open] = []
 
     @property
-    def is_complete(self) -> bool:
-        """Whether no bracket is open."""
-        return not self._stack
+    def place(self) -> tuple[int, int] | None:
+        """Where the tree that is being read begins; None if no bracket is open."""
+        return self._stack[0].place if self._stack else None
 
     def check_complete(self) -> None:
         """Refuse brackets that are open.

@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from dragoman.evaluation.languages import (
     check_identifier,
     wrong_language_metric,
 )
-from dragoman.evaluation.tree_metrics import TREE_METRICS, TreeMetricName, tree_metric
+from dragoman.evaluation.tree_metrics import TREE_METRICS, tree_metric
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -42,7 +42,7 @@ MetricName = Literal[
 ]
 BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
 
-HIGHER_IS_BETTER = {
+HIGHER_IS_BETTER: dict[str, bool] = {
     "bleu": True,
     "chrf": True,
     "ter": False,
@@ -200,7 +200,7 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
             not installed.
     """
     if name in TREE_METRICS:
-        return tree_metric(cast("TreeMetricName", name))
+        return tree_metric(name)
     if name == "wrong_language":
         if config.language is None:
             raise ConfigError("wrong_language: name the language that translations should be in")
