@@ -166,7 +166,7 @@ class ExperimentConfig(Config):
     def _unread_alignments(self) -> Iterator[str]:
         """Alignments that no objective reads, and an objective that lacks them."""
         objective = self.training.objective
-        if objective.reads_alignments and not any(one.alignments for one in self.data.train):
+        if objective.reads_alignments and not any(one.is_aligned for one in self.data.train):
             yield (
                 f"training.objective: {objective.kind} needs word alignments; name a file of them "
                 "in data.train.0.alignments"

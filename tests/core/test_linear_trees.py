@@ -23,12 +23,8 @@ def without_tags(tree: Tree) -> Tree:
 
 def test_the_papers_example() -> None:
     tree = read_tree(VINYALS)
-    assert " ".join(symbols(tree, tags=False)) == (
-        "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
-    )
-    assert " ".join(symbols(tree, tags=True)) == (
-        "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
-    )
+    assert " ".join(symbols(tree, tags=False)) == ("(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S")
+    assert " ".join(symbols(tree, tags=True)) == ("(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S")
 
 
 @given(trees)

@@ -70,7 +70,8 @@ class CorpusPart(Config):
     alignments: str | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
     whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
-    space in the original text and numbered from 0, source first."""
+    space in the original text and numbered from 0, source first. The symbols of [trees](parsing.md)
+    are linked to their words without a file."""
 
     source_language: str | None = None
     """Language of the source, such as en; by default the run's `source_language`."""
@@ -147,6 +148,16 @@ class CorpusPart(Config):
     def has_source(self) -> bool:
         """Whether its pairs have a source; where they have none, it is an empty string."""
         return self.source is not None or self.file_format.sides is None
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether links between the words of its pairs are known: given, or by their format."""
+        if self.alignments is not None:
+            return True
+        if self.path is None or self.source is None or self.target is None:
+            return False
+        aligns = self.file_format.aligns((self.source, self.target))
+        return aligns and not (self.tags or self.transforms)
 
     @property
     def gives_source(self) -> bool:

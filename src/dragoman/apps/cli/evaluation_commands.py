@@ -117,7 +117,6 @@ def evaluate(
     references: tuple[Path, ...],
     baseline: Path | None,
     test: str,
-    evalb: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -132,7 +131,7 @@ def evaluate(
       dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
       dragoman evaluate parsed.trees gold.trees --metric bracketing_f1 --confidence 1000
     """
-    if evalb:
+    if options["evalb"]:
         _print_evalb(hypotheses, references, as_json)
         return
     from dragoman.core.config import parse

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.core.linear_trees import symbols, tree_of
+from dragoman.core.linear_trees import closed, opened, symbols, tree_of
 from dragoman.core.trees import Tree, TreeError, cleaned, escaped, read_trees
-from dragoman.text.formats.interface import AddPair, Format, Pair, Sides, instead
+from dragoman.text.formats.interface import AddPair, Format, Link, Pair, Sides, instead
 from dragoman.text.lines import read_lines, write_text
 
 _VIEWS: dict[str, Callable[[Tree], str]] = {
@@ -20,6 +20,7 @@ _VIEWS: dict[str, Callable[[Tree], str]] = {
     "trees": str,
 }
 _SEQUENCES = ("brackets", "tagged")
+_SENTENCES = ("words", "tags")
 
 
 class Trees(Format):
@@ -87,6 +88,21 @@ class Trees(Format):
     def scored_side(self, side: str) -> str:
         """Trees are scored with their tags, which say what is punctuation."""
         return "tagged" if side in _SEQUENCES else side
+
+    def aligns(self, sides: Sides) -> bool:
+        """A sequence of symbols follows its sentence."""
+        return sides[0] in _SENTENCES and sides[1] in _SEQUENCES
+
+    def links(self, pair: Pair) -> list[Link]:
+        """Symbols of words and their words, opening brackets and the next, closing and the last."""
+        links, word = [], 0
+        for place, symbol in enumerate(pair.target.split()):
+            if closed(symbol) is not None:
+                links.append((word - 1, place))
+            else:
+                links.append((word, place))
+                word += opened(symbol) is None
+        return links
 
 
 def _view(path: Path, name: str) -> Callable[[Tree], str]:
