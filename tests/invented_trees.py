@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dragoman.core.trees import Leaf, Tree
+from dragoman.core.constituency import Leaf, Tree
 
 labels = st.sampled_from(["S", "NP", "VP", "PP", "ADVP", "PRT", "SBAR"])
 tags = st.sampled_from(["NN", "VBZ", "PRP$", "-LRB-", ",", "``", "."])

@@ -10,8 +10,8 @@ from command_line import call
 from worlds import ALONE
 
 from dragoman.core.config import parse, to_yaml
+from dragoman.core.constituency import read_tree
 from dragoman.core.errors import ConfigError
-from dragoman.core.trees import read_tree
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.validation import read_scores

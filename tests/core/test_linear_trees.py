@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from invented_trees import trees
 
+from dragoman.core.constituency import Leaf, Tree, TreeError, read_tree
 from dragoman.core.linear_trees import WORD, read_either, symbols, tree_of
-from dragoman.core.trees import Leaf, Tree, TreeError, read_tree
 
 VINYALS = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
 

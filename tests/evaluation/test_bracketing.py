@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from invented_trees import trees
 
+from dragoman.core.constituency import Tree, TreeError, read_tree
 from dragoman.core.errors import DataError
 from dragoman.core.linear_trees import symbols
-from dragoman.core.trees import Tree, TreeError, read_tree
-from dragoman.evaluation.bracketing import COLLINS, PLAIN, Comparison, compare
+from dragoman.evaluation.bracketing import COLLINS, PLAIN, TreeComparison, compare
 from dragoman.evaluation.evalb import Summary, compare_all, summaries, table, to_json
 from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
 from dragoman.evaluation.significance import compare_systems, difference_interval
@@ -42,7 +42,7 @@ BY_PYEVALB = {
 }
 
 
-def counts(one: Comparison) -> tuple[int, ...]:
+def counts(one: TreeComparison) -> tuple[int, ...]:
     return one.gold, one.test, one.matched, one.crossing, one.words, one.tags
 
 

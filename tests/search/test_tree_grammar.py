@@ -14,9 +14,9 @@ from table_scorer import TableScorer, random_table
 from torch import Tensor
 
 from dragoman.core.config import parse
+from dragoman.core.constituency import TreeError
 from dragoman.core.errors import ConfigError
 from dragoman.core.linear_trees import tree_of
-from dragoman.core.trees import TreeError
 from dragoman.data.batches import pad_sources
 from dragoman.search import SamplingConfig, SearchConfig, search
 from dragoman.search.tree_grammar import LONGEST_CHAIN, TreeSymbols

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dragoman.core.constituency import Tree, TreeError, escaped
 from dragoman.core.errors import ConfigError
 from dragoman.core.linear_trees import tree_of
-from dragoman.core.trees import Tree, TreeError, escaped
 from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.penn_tokenizer import penn_words
 from dragoman.text.tags import SPACE_SIGN

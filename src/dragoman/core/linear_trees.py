@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dragoman.core.trees import TOP, Leaf, Tree, TreeError, read_tree
+from dragoman.core.constituency import TOP, Leaf, Tree, TreeError, read_tree
 
 WORD = "XX"
 """The symbol of a word whose tag is left out."""

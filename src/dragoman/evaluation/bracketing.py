@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from dragoman.core.constituency import Leaf, Tree, TreeError, cleaned
 from dragoman.core.errors import DataError
 from dragoman.core.linear_trees import read_either
-from dragoman.core.trees import Leaf, Tree, TreeError, cleaned
 
 Status = Literal["valid", "malformed", "missing"]
 """Whether a hypothesis is a tree over the words of its reference; missing if it is empty."""
@@ -60,7 +60,7 @@ class Bracket(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TreeComparison:
     """What EVALB counts in one sentence, or in several together."""
 
     length: int
@@ -85,7 +85,7 @@ class Comparison:
         return self.status == "valid" and self.gold == self.test == self.matched
 
 
-def compare(hypothesis: str, reference: str, parameters: Parameters = COLLINS) -> Comparison:
+def compare(hypothesis: str, reference: str, parameters: Parameters = COLLINS) -> TreeComparison:
     """Compare a tree with its reference; each is in brackets or a sequence of symbols.
 
     Raises:
@@ -106,12 +106,12 @@ def read_reference(reference: str) -> Tree:
     return found
 
 
-def compare_with(hypothesis: str, gold: Tree, parameters: Parameters = COLLINS) -> Comparison:
+def compare_with(hypothesis: str, gold: Tree, parameters: Parameters = COLLINS) -> TreeComparison:
     """:func:`compare` with a reference that was read."""
     leaves = list(gold.leaves())
     counts = [leaf.tag not in parameters.deleted for leaf in leaves]
     expected = Counter(_brackets(gold, counts, parameters))
-    total = Comparison(len(leaves), expected.total(), words=sum(counts))
+    total = TreeComparison(len(leaves), expected.total(), words=sum(counts))
     if not hypothesis.strip():
         return _changed(total, status="missing")
     try:
@@ -133,8 +133,8 @@ def compare_with(hypothesis: str, gold: Tree, parameters: Parameters = COLLINS) 
     )
 
 
-def _changed(one: Comparison, **changes: int | Status) -> Comparison:
-    return Comparison(**{**one.__dict__, **changes})
+def _changed(one: TreeComparison, **changes: int | Status) -> TreeComparison:
+    return TreeComparison(**{**one.__dict__, **changes})
 
 
 def _same_words(found: Sequence[Leaf], expected: Sequence[Leaf]) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 from dragoman.evaluation.bracketing import (
     COLLINS,
-    Comparison,
     Parameters,
+    TreeComparison,
     compare_with,
     read_references,
 )
@@ -43,7 +43,7 @@ class Summary:
     tagging_accuracy: float
 
     @classmethod
-    def of(cls, found: Sequence[Comparison]) -> Summary:
+    def of(cls, found: Sequence[TreeComparison]) -> Summary:
         """The summary of these sentences."""
         valid = [one for one in found if one.status == "valid"]
         matched = sum(one.matched for one in valid)
@@ -88,7 +88,7 @@ class Summary:
 
 def compare_all(
     hypotheses: Sequence[str], references: Sequence[str], parameters: Parameters = COLLINS
-) -> list[Comparison]:
+) -> list[TreeComparison]:
     """Compare trees one by one.
 
     Raises:
@@ -99,13 +99,13 @@ def compare_all(
     return [compare_with(hypothesis, gold, parameters) for hypothesis, gold in pairs]
 
 
-def summaries(found: Sequence[Comparison]) -> dict[str, Summary]:
+def summaries(found: Sequence[TreeComparison]) -> dict[str, Summary]:
     """EVALB's two: of all sentences, and of those of up to 40 words with punctuation."""
     short = [one for one in found if one.length <= CUTOFF]
     return {"All": Summary.of(found), f"len<={CUTOFF}": Summary.of(short)}
 
 
-def table(found: Sequence[Comparison]) -> str:
+def table(found: Sequence[TreeComparison]) -> str:
     """EVALB's output, character by character but for the blanks at the ends of lines."""
     lines = [_HEAD, *(_row(number, one) for number, one in enumerate(found, 1))]
     lines += ["=" * 76, "=== Summary ==="]
@@ -114,7 +114,7 @@ def table(found: Sequence[Comparison]) -> str:
     return "\n".join(lines)
 
 
-def to_json(found: Sequence[Comparison]) -> dict[str, Any]:
+def to_json(found: Sequence[TreeComparison]) -> dict[str, Any]:
     """The same as plain values."""
     return {
         "sentences": [{**one.__dict__, "complete": one.complete} for one in found],
@@ -122,8 +122,8 @@ def to_json(found: Sequence[Comparison]) -> dict[str, Any]:
     }
 
 
-def _row(number: int, one: Comparison) -> str:
-    counted = one if one.status == "valid" else Comparison(one.length, 0)
+def _row(number: int, one: TreeComparison) -> str:
+    counted = one if one.status == "valid" else TreeComparison(one.length, 0)
     return (
         f"{number:4d}  {one.length:3d}    {_STATUS[one.status]}  "
         f"{_percentage(counted.matched, counted.gold):6.2f} "

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from dragoman.core.constituency import TreeError
 from dragoman.core.errors import DataError
-from dragoman.core.trees import TreeError
 from dragoman.evaluation.bracketing import COLLINS, compare_with, read_reference
 
 if TYPE_CHECKING:

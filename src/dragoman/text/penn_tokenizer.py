@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from dragoman.core.trees import escaped
+from dragoman.core.constituency import escaped
 
 _RULES = [
     (re.compile(pattern), replacement)

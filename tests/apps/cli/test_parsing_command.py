@@ -11,7 +11,7 @@ from command_line import call, one_error
 from parser_model import save_parser
 from tiny_model import save_tiny_model
 
-from dragoman.core.trees import read_tree
+from dragoman.core.constituency import read_tree
 
 SENTENCES = "The dog barks .\n\nA ( big ) cat\n"
 

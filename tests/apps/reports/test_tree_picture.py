@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from invented_trees import trees
 
 from dragoman.apps.reports.tree_picture import tree_picture
-from dragoman.core.trees import Tree, read_tree
+from dragoman.core.constituency import Tree, read_tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from invented_trees import trees
 
 from dragoman.core.config import parse
+from dragoman.core.constituency import Tree
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.linear_trees import symbols
-from dragoman.core.trees import Tree
 from dragoman.text.corpus import CorpusPart, evaluation_pairs, read_pairs
 from dragoman.text.formats import FORMATS, Pair
 

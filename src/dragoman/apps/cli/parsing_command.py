@@ -18,7 +18,7 @@ from dragoman.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dragoman.apps.parsing import ParsedLine
-    from dragoman.core.trees import Tree
+    from dragoman.core.constituency import Tree
 
 log = logging.getLogger(__name__)
 

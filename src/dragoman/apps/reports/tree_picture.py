@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from dragoman.core.constituency import Leaf, Tree
 from dragoman.core.linear_trees import WORD
-from dragoman.core.trees import Leaf, Tree
 
 _CHARACTER, _FONT, _ROW, _GAP, _MARGIN = 7.4, 13, 42, 14, 12  # pixels
 _LABEL, _TAG, _TEXT, _EDGE = "#1f3b73", "#8a5a00", "#111", "#9aa5b1"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dragoman.core.constituency import Tree, TreeError, cleaned, escaped, read_trees
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.linear_trees import closed, opened, symbols, tree_of
-from dragoman.core.trees import Tree, TreeError, cleaned, escaped, read_trees
 from dragoman.text.formats.interface import AddPair, Format, Link, Pair, Sides, instead
 from dragoman.text.lines import read_lines, write_text
 

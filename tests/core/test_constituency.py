@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from invented_trees import trees
 
+from dragoman.core.constituency import Tree, TreeError, cleaned, escaped, read_tree, read_trees
 from dragoman.core.errors import DataError
-from dragoman.core.trees import Tree, TreeError, cleaned, escaped, read_tree, read_trees
 
 PENN = (
     "((S (NP-SBJ-1 (DT The) (NN loss)) (VP (VBD was) (VP (VBN cut) (NP (-NONE- *-1)) "
