@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -154,6 +155,20 @@ def test_symbols_are_found_in_the_vocabularies() -> None:
     for opening in symbols.openings.tolist():
         pair = both.target.pieces([opening, int(symbols.closing[opening])])
         assert pair[0].replace("(", ")") == pair[1]
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 10_000), line=st.lists(st.sampled_from(["Mr.", "is", "Vinken"]), min_size=1)
+)
+def test_brackets_close_with_their_own_labels(seed: int, line: list[str]) -> None:
+    both = vocabularies()
+    source, mask = padded([both.source.encode(" ".join(line))])
+    table = torch.from_numpy(np.random.default_rng(seed).normal(size=(97, len(both.target))) * 4)
+    scorer = TableScorer(table.log_softmax(1))
+    (found,) = search(scorer, source, mask, TREES, symbols=TreeSymbols.of(both))
+    for one in found:
+        assert tree_of(both.target.decode(one.ids).split(), line).words == line
 
 
 def words_of(lines: Sequence[str]) -> Iterator[int]:

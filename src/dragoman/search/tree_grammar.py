@@ -120,7 +120,7 @@ class TreeGrammar:
         room = self._limits[partial.sentences] - length - left - depth
 
         may_open = (left > 0) & (room >= SMALLEST) & (chain < LONGEST_CHAIN)
-        may_open &= (depth > 0) | (length == 0)
+        # The root stays open while words are left, so nothing comes after it.
         may_close = (innermost > 0) & (chain == 0) & ((depth > 1) | (left == 0))
         allowed = torch.zeros_like(scores, dtype=torch.bool)
         allowed[:, symbols.openings] = may_open.unsqueeze(1)
