@@ -127,7 +127,7 @@ def evaluate(
         hypotheses: the translations, one per sentence.
         references: a reference for each of them, or several such lists.
         metrics: ``bleu``, ``chrf``, ``ter`` and, with ``language="de"`` or another,
-            ``wrong_language``.
+            ``wrong_language``; for trees ``bracketing_f1`` and the others of docs/parsing.md.
         options: of the ``evaluation`` section of a recipe, such as ``confidence_samples=1000``.
 
     Returns:

@@ -136,6 +136,7 @@ class ExperimentConfig(Config):
                     "one of them here"
                 )
         yield from self._unread_by_objective()
+        yield from self._trees_without_symbols()
         yield from self._unread_alignments()
         yield from self._cut_off_while_sending()
         yield from self._sides_that_do_not_fit()
@@ -169,10 +170,22 @@ class ExperimentConfig(Config):
                     f"{objective.kind} nothing to learn from; remove the part"
                 )
 
+    def _trees_without_symbols(self) -> Iterator[str]:
+        """Outputs that must be trees, of pieces that are none of their symbols."""
+        if self.search.grammar != "trees":
+            return
+        if not self.model.reads_source:
+            yield "search.grammar: trees are of a source, which a language model does not read"
+        elif not self._uses_vocabulary_of_another and self.vocabulary.target_kind != "word":
+            yield (
+                "search.grammar: trees are written in symbols that are one piece each; set "
+                "vocabulary: {joint: false, target_kind: word}"
+            )
+
     def _unread_alignments(self) -> Iterator[str]:
         """Alignments that no objective reads, and an objective that lacks them."""
         objective = self.training.objective
-        if objective.reads_alignments and not any(one.alignments for one in self.data.train):
+        if objective.reads_alignments and not any(one.is_aligned for one in self.data.train):
             yield (
                 f"training.objective: {objective.kind} needs word alignments; name a file of them "
                 "in data.train.0.alignments"

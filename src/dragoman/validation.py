@@ -84,6 +84,12 @@ class Validation:
         self._languages = direction.source_language, direction.target_language
         self.sources = [pair.source for pair in pairs] if part.gives_source else None
         self.references = [pair.target for pair in pairs]
+        scored = part.scored()
+        self._scored_references = (
+            self.references
+            if scored is part
+            else [pair.target for pair in evaluation_pairs(scored)]
+        )
 
     def check_lengths(self, model: TranslationModel) -> None:
         """Check before training that a model of this kind can read all lines; cheap.
@@ -147,7 +153,7 @@ class Validation:
         """Metrics of the translations."""
         if self._world.is_leader and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
-        scores = score_corpus(hypotheses, [self.references], self._evaluation)
+        scores = score_corpus(hypotheses, [self._scored_references], self._evaluation)
         return {
             metric: score.to_json()
             for metric, score in zip(self._evaluation.metrics, scores, strict=True)

@@ -395,3 +395,22 @@ class TestSaving:
         copy = pickle.loads(pickle.dumps(TRAINED[0]))
         assert copy.fingerprint == TRAINED[0].fingerprint
         assert copy.encode("the fox") == TRAINED[0].encode("the fox")
+
+
+def test_words_of_a_target_of_symbols_are_never_split() -> None:
+    config = VocabularyConfig(size=30, joint=False, target_kind="word", tags=("<a>",))
+    lines = [("the old dog barks", "(S (NP DT JJ NN )NP VBZ )S"), ("a dog", "(NP DT NN )NP")]
+    source, target = train_vocabularies(lines * 3, config, seed=1)
+    assert len(source) == 30
+    assert len(target) == 4 + len(set(" ".join(line for _, line in lines).split()))
+    symbols = lines[0][1].split()
+    assert target.pieces(target.encode(lines[0][1])) == [f"▁{one}" for one in symbols]
+    assert target.decode(target.encode(lines[0][1])) == lines[0][1]
+    assert target.encode("(S new )S") == [*target.encode("(S"), UNK, *target.encode(")S")]
+    many = target.encode_batch([lines[0][1]] * 5, sampling=0.5, seed=3)
+    assert many == [target.encode(lines[0][1])] * 5
+
+
+def test_a_kind_of_the_target_needs_a_vocabulary_of_its_own() -> None:
+    with pytest.raises(ConfigError, match=r"target_kind .* set joint: false"):
+        parse(VocabularyConfig, {"target_kind": "word"}, "vocabulary")

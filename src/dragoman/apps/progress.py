@@ -28,6 +28,8 @@ _FIGURES = {
     "chrf": "chrF {:.2f}",
     "ter": "TER {:.2f}",
     "wrong_language": "wrong language {:.2f} %",
+    "bracketing_f1": "bracketing F1 {:.2f}",
+    "malformed_trees": "malformed {:.2f} %",
 }
 
 

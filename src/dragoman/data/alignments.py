@@ -76,7 +76,7 @@ def prepare_alignments(
     Args:
         directory: where the links are or will be.
         store: the store that :func:`~dragoman.data.prepare.prepare` made from ``parts``.
-        parts: the corpus; rows of a part without ``alignments`` have no links.
+        parts: the corpus; rows of a part that is not aligned have no links.
         vocabularies: vocabularies of the store.
         cleaning: which pairs were dropped.
         held_out: keys of pairs that were also dropped.
@@ -88,7 +88,7 @@ def prepare_alignments(
     directory = Path(directory)
     paths = [Path(part.alignments) for part in parts if part.alignments is not None]
     inputs = describe(paths, _known(directory))
-    settings = digest([store.fingerprint, [part.alignments is not None for part in parts]])
+    settings = digest([store.fingerprint, [part.is_aligned for part in parts]])
     if (found := _open(directory)) is not None:
         manifest = found.manifest
         if manifest.settings == settings and same_content(manifest.inputs, inputs):
@@ -98,7 +98,7 @@ def prepare_alignments(
         with StoreWriter(unfinished) as writer:
             for part, stored in zip(parts, store.parts, strict=True):
                 rows = iter(range(stored.start, stored.stop))
-                if part.alignments is None:
+                if not part.is_aligned:
                     _append(writer, [[] for _ in rows])
                     continue
                 aligned = _aligned_pairs(part, cleaning, held_out)
@@ -151,12 +151,10 @@ def _aligned_pairs(
         DataError: there are more or fewer lines of links than pairs, or a link goes beyond the
             words of its pair.
     """
-    alignments = part.alignments
-    assert alignments is not None
     last: list[tuple[Pair, list[Link]]] = []  # the pair that cleaning was just given
 
     def raw_pairs() -> Iterator[Pair]:
-        for pair, links in _joined(part, alignments):
+        for pair, links in _joined(part):
             last[:] = [(pair, links)]
             yield pair
 
@@ -168,8 +166,11 @@ def _aligned_pairs(
         yield _Aligned(pair, len(raw.source.split()), len(raw.target.split()), links)
 
 
-def _joined(part: CorpusPart, alignments: str) -> Iterator[tuple[Pair, list[Link]]]:
+def _joined(part: CorpusPart) -> Iterator[tuple[Pair, list[Link]]]:
     """Every pair of the corpus with its links, after checking them."""
+    if (alignments := part.alignments) is None:
+        yield from ((pair, part.file_format.links(pair)) for pair in read_pairs(part))
+        return
     pairs, lines = read_pairs(part), read_alignments(alignments)
     for number, (pair, links) in enumerate(zip_longest(pairs, lines), 1):
         if pair is None or links is None:
@@ -218,8 +219,9 @@ def _of_rows(
 
 
 def _changed_text(part: CorpusPart) -> DataError:
+    links = part.alignments or "its format"
     return DataError(
-        f"{part.name}: the prepared text is not that of the file, so {part.alignments} does not "
+        f"{part.name}: the prepared text is not that of the file, so {links} does not "
         "say which of its words are linked; prepare the data again, and change the text of a part "
         "with alignments by cleaning alone"
     )

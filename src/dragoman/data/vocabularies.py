@@ -117,7 +117,8 @@ def _settings(
     config: VocabularyConfig, seed: int, parent: Parent | None, text: dict[str, Any]
 ) -> str:
     """Digest of everything that vocabularies depend on, apart from the content of the files."""
-    later = {"balance"} if config.balance is None else set()  # or older ones would be retrained
+    # Settings that came later, or older vocabularies would be retrained.
+    later = {name for name in ("balance", "target_kind") if getattr(config, name) is None}
     trained = config.model_dump(mode="json", exclude={"sampling", "of", "digest"} | later)
     values = {"vocabulary": trained, "seed": seed, **text}
     if parent is not None:

@@ -1,8 +1,9 @@
 """Corpus scores by sacrebleu, each with the signature that makes it comparable (Post, 2018).
 
 BLEU is Papineni et al. (2002), chrF Popović (2015), TER Snover et al. (2006); the rate of
-translations in the wrong language is :mod:`dragoman.evaluation.languages`.  sacrebleu is imported
-only when a score is requested, so that ``--help`` need not load it.
+translations in the wrong language is :mod:`dragoman.evaluation.languages`, the measures of trees
+are :mod:`dragoman.evaluation.tree_metrics`.  sacrebleu is imported only when a score is requested,
+so that ``--help`` need not load it.
 """
 
 from __future__ import annotations
@@ -22,18 +23,32 @@ from dragoman.evaluation.languages import (
     check_identifier,
     wrong_language_metric,
 )
+from dragoman.evaluation.tree_metrics import TREE_METRICS, tree_metric
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-MetricName = Literal["bleu", "chrf", "ter", "wrong_language"]
+MetricName = Literal[
+    "bleu",
+    "chrf",
+    "ter",
+    "wrong_language",
+    "bracketing_f1",
+    "bracketing_recall",
+    "bracketing_precision",
+    "complete_match",
+    "tagging_accuracy",
+    "malformed_trees",
+]
 BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
 
-HIGHER_IS_BETTER = {
+HIGHER_IS_BETTER: dict[str, bool] = {
     "bleu": True,
     "chrf": True,
     "ter": False,
     "wrong_language": False,
+    **dict.fromkeys(TREE_METRICS, True),
+    "malformed_trees": False,
     "loss": False,
 }
 """Whether higher is better, for every metric and the loss."""
@@ -184,6 +199,8 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
         MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
             not installed.
     """
+    if name in TREE_METRICS:
+        return tree_metric(name)
     if name == "wrong_language":
         if config.language is None:
             raise ConfigError("wrong_language: name the language that translations should be in")

@@ -40,7 +40,11 @@ class PartialOutputs:
 
 
 class Constraint(Protocol):
-    """Forbids pieces.  Only :class:`MinimumLength` may forbid the end symbol."""
+    """Forbids pieces.
+
+    The end symbol may be forbidden only by :class:`MinimumLength`, and by a constraint that always
+    leaves another piece.
+    """
 
     def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
         """Set the scores ``(rows, vocabulary)`` of what may not come next to -inf, in place."""

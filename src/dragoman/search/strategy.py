@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
 from dragoman.core.config import Config
+from dragoman.core.errors import ConfigError
 from dragoman.search.beam import EarlyEnd, beam_search
 from dragoman.search.constraints import (
     Constraint,
@@ -25,6 +27,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.penalties import Penalties
 from dragoman.search.sampling import SamplingConfig, sample
 from dragoman.search.scorer import Scorer
+from dragoman.search.tree_grammar import SentenceTrees, TreeGrammar, TreeSymbols
 from dragoman.text.vocabulary import BOS, PAD, UNK
 
 
@@ -55,6 +58,9 @@ class SearchConfig(Config):
     """Whether outputs may contain the unknown piece, which reads "⁇"."""
     allow_tags: bool = False
     """Whether outputs may contain tags of the vocabulary, such as placeholders from training."""
+    grammar: Literal["any", "trees"] = "any"
+    """What outputs may be: `any` text, or only `trees` over exactly the words of the source, for a
+    model that writes [trees](parsing.md)."""
     nbest: int = Field(1, ge=1, le=10_000)
     """Hypotheses returned per sentence, at most `beam`; with `sampling`, samples per sentence."""
     sampling: SamplingConfig | None = None
@@ -68,9 +74,11 @@ class SearchConfig(Config):
     the model's positions."""
 
     def conflicts(self) -> Iterator[str]:
-        """A beam yields no more hypotheses than it is wide."""
+        """A beam yields no more hypotheses than it is wide, and trees repeat brackets."""
         if self.sampling is None and self.nbest > self.beam:
             yield f"nbest {self.nbest} needs a beam at least as wide, not {self.beam}"
+        if self.grammar == "trees" and self.no_repeat_ngram:
+            yield "no_repeat_ngram: trees repeat their brackets; set it to 0, or grammar to any"
 
     def refusal(self, pieces: int, positions: int | None) -> str | None:
         """Why a model with ``positions`` positions refuses a line of ``pieces``; None: it does not.
@@ -110,6 +118,7 @@ def search(
     prefixes: Sequence[Sequence[int]] | None = None,
     never: Sequence[int] = (),
     numbers: Sequence[int] | None = None,
+    symbols: TreeSymbols | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch.
 
@@ -122,6 +131,7 @@ def search(
         never: ids that outputs may not contain, in addition to padding and the begin symbol.
         numbers: of the sentences in the whole input, which decide what sampling draws; if not
             given, their places in this batch.
+        symbols: of the vocabularies; read with ``config.grammar`` ``trees``, which needs them.
 
     Returns:
         The hypotheses of each sentence, best first; at least one, whatever ``scorer`` returns, and
@@ -130,7 +140,12 @@ def search(
     if not len(source):
         return []
     rules = build_rules(
-        source_mask, config, prefixes=prefixes, never=never, positions=scorer.position_limit
+        source_mask,
+        config,
+        prefixes=prefixes,
+        never=never,
+        positions=scorer.position_limit,
+        trees=_trees(source, config, symbols),
     )
     penalties = Penalties(config.length_penalty, config.coverage_penalty)
     if config.sampling is not None:
@@ -165,18 +180,18 @@ def build_rules(
     prefixes: Sequence[Sequence[int]] | None = None,
     never: Sequence[int] = (),
     positions: int | None = None,
+    trees: SentenceTrees | None = None,
 ) -> Rules:
     """The constraints and limits that ``config`` asks for.
 
-    Arguments are those of :func:`search`; ``positions`` is the maximum that the scorer can read.
+    Arguments are those of :func:`search`; ``positions`` is the maximum that the scorer can read,
+    and ``trees`` what outputs are made of if they must be trees.
     """
     device = source_mask.device
     symbols = [PAD, BOS, *never] if config.allow_unknown else [PAD, UNK, BOS, *never]
     constraints: list[Constraint] = [Never(torch.tensor(symbols, device=device))]
     if config.no_repeat_ngram:
         constraints.append(NoRepeatedNgram(config.no_repeat_ngram))
-    if config.minimum_length:
-        constraints.append(MinimumLength(config.minimum_length))
 
     pieces = (source_mask.sum(1) - 1).tolist()  # without the end symbol
     limits = torch.tensor([config.longest(count) for count in pieces], device=device)
@@ -188,4 +203,19 @@ def build_rules(
         limits = limits.maximum(lengths)
         requirements.append(ForcedPrefix(prefixes, device))
     requirements.append(LengthLimit(limits))
+    if trees is not None:
+        constraints.append(TreeGrammar(trees, limits))
+    if config.minimum_length:
+        constraints.append(MinimumLength(config.minimum_length))
     return Rules(constraints, requirements, limits)
+
+
+def _trees(
+    source: Tensor, config: SearchConfig, symbols: TreeSymbols | None
+) -> SentenceTrees | None:
+    """What outputs are made of, if they must be trees."""
+    if config.grammar == "any":
+        return None
+    if symbols is None:
+        raise ConfigError("search.grammar: trees needs the symbols of the vocabularies")
+    return SentenceTrees(symbols, symbols.count_words(source))

@@ -70,7 +70,8 @@ class CorpusPart(Config):
     alignments: str | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
     whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
-    space in the original text and numbered from 0, source first."""
+    space in the original text and numbered from 0, source first. The symbols of [trees](parsing.md)
+    are linked to their words without a file."""
 
     source_language: str | None = None
     """Language of the source, such as en; by default the run's `source_language`."""
@@ -152,6 +153,16 @@ class CorpusPart(Config):
         return self.source is not None or self.file_format.sides is None
 
     @property
+    def is_aligned(self) -> bool:
+        """Whether links between the words of its pairs are known: given, or by their format."""
+        if self.alignments is not None:
+            return True
+        if self.path is None or self.source is None or self.target is None:
+            return False
+        aligns = self.file_format.aligns((self.source, self.target))
+        return aligns and not (self.tags or self.transforms)
+
+    @property
     def gives_source(self) -> bool:
         """Whether its examples have a source, possibly one that a transform makes."""
         return self.has_source or any(transform.makes_source for transform in self.transforms)
@@ -205,6 +216,13 @@ class CorpusPart(Config):
         direction = self._direction(())
         for transform in self.transforms:
             yield from transform.symbols(direction)
+
+    def scored(self) -> CorpusPart:
+        """The part whose targets translations are scored against: mostly the same."""
+        if self.target is None or self.path is None:
+            return self
+        side = self.file_format.scored_side(self.target)
+        return self if side == self.target else self.model_copy(update={"target": side})
 
     def example_maker(self) -> Callable[[Pair], Example | None]:
         """Pairs to examples after the transforms that run once; None if one dropped it."""

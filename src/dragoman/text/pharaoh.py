@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman.core.errors import DataError
+from dragoman.text.formats.interface import Link
 from dragoman.text.lines import read_lines
 
-Link = tuple[int, int]
-"""The number of a source word and that of a target word."""
+__all__ = ["Link", "read_alignments"]
 
 _LINK = re.compile("([0-9]{1,9})-([0-9]{1,9})")
 

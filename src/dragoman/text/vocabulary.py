@@ -41,7 +41,7 @@ _DIGEST_BYTES = 32
 _AS_IT_STANDS = b"\x1a\x04\x18\x00\x20\x00"
 
 
-OF_THE_KIND = ("kind", "joint", "byte_fallback", "normalization")
+OF_THE_KIND = ("kind", "target_kind", "joint", "byte_fallback", "normalization")
 """Settings that an existing vocabulary decides, even one that is extended."""
 DECIDED_ELSEWHERE = (
     *OF_THE_KIND,
@@ -55,6 +55,10 @@ class VocabularyConfig(Config):
 
     kind: Literal["bpe", "unigram"] = "bpe"
     """Byte-pair encoding, or a unigram language model over pieces."""
+    target_kind: Literal["bpe", "unigram", "word"] | None = None
+    """Kind of the target's own vocabulary (with `joint: false`), if it differs from `kind`. With
+    `word` every word is one piece that is never split, and `size` does not limit them: for symbols,
+    such as those of [trees](parsing.md)."""
     size: int = Field(default=32000, gt=4, le=10_000_000)
     """Pieces in a vocabulary, including the four special ones, tags and bytes."""
     joint: bool = True
@@ -90,9 +94,11 @@ class VocabularyConfig(Config):
     is refused from then on. No need to set it."""
 
     def conflicts(self) -> Iterator[str]:
-        """Settings of a vocabulary that is taken as it is, and a digest of none."""
+        """Settings that are not read: of a vocabulary taken as it is, or of a joint one."""
         if self.of is None:
             yield from self.unread("without of", "digest")
+            if self.joint and self.target_kind is not None:
+                yield "target_kind is of a vocabulary of the target alone; set joint: false"
         else:
             yield from self.unread("with vocabulary.of", *DECIDED_ELSEWHERE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import sentencepiece
 
@@ -36,6 +36,7 @@ Counted = tuple[str, int]
 _TRAINING_THREADS = 16
 _COUNTED: dict[str, Any] = {"input_format": "tsv"}
 _ANY_SIZE: dict[str, Any] = {"hard_vocab_limit": False}
+_EVERY_WORD: dict[str, Any] = {"use_all_vocab": True}
 _SMALLEST_COUNT = 100  # of a line where languages are balanced: within half a percent of its weight
 _LONGEST_TRAINING_LINE = 2**20  # bytes; sentencepiece drops longer lines silently
 
@@ -71,7 +72,8 @@ def train_weighted_vocabularies(
         vocabulary = train_vocabulary(sources + targets, config, "")
         return Vocabularies(vocabulary, vocabulary)
     return Vocabularies(
-        train_vocabulary(sources, config, "source "), train_vocabulary(targets, config, "target ")
+        train_vocabulary(sources, config, "source "),
+        train_vocabulary(targets, config, "target ", kind=config.target_kind),
     )
 
 
@@ -105,7 +107,12 @@ def counted_lines(
 
 
 def train_vocabulary(
-    lines: Sequence[Counted], config: VocabularyConfig, side: str, *, exact_size: bool = True
+    lines: Sequence[Counted],
+    config: VocabularyConfig,
+    side: str,
+    *,
+    exact_size: bool = True,
+    kind: Literal["bpe", "unigram", "word"] | None = None,
 ) -> Vocabulary:
     """Train on lines, each repeated as often as its count says.
 
@@ -114,6 +121,7 @@ def train_vocabulary(
         config: kind, size and so on.
         side: name of the side in messages, such as "source "; empty for both.
         exact_size: whether a text that does not give ``config.size`` pieces is an error.
+        kind: in place of ``config.kind``; ``word`` makes a piece of every word, however many.
 
     Raises:
         ConfigError: the size does not fit the text.
@@ -124,18 +132,20 @@ def train_vocabulary(
         raise DataError(f"there is no {side}text to train a vocabulary on; is the corpus empty?")
     weighted = any(count > 1 for _, count in text)  # normalised text has no tab
     model = io.BytesIO()
+    kind = kind or config.kind
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=(f"{line}\t{n}" if weighted else line for line, n in text),
             **(_COUNTED if weighted else {}),  # which would be stored in the model
             **({} if exact_size else _ANY_SIZE),
+            **(_EVERY_WORD if kind == "word" else {}),
             model_writer=model,
-            model_type=config.kind,
+            model_type=kind,
             vocab_size=config.size,
-            byte_fallback=config.byte_fallback,
+            byte_fallback=config.byte_fallback and kind != "word",
             character_coverage=config.character_coverage,
             normalization_rule_name=config.normalization,
-            user_defined_symbols=list(config.tags),
+            user_defined_symbols=[] if kind == "word" else list(config.tags),  # words are, too
             pad_id=PAD,
             unk_id=UNK,
             bos_id=BOS,

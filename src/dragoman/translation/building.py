@@ -54,4 +54,4 @@ def build_engine(opened: OpenSystem) -> Engine:
         )
     if system.workers is not None:
         return WorkerEngine(system, system.workers)
-    return TorchEngine(opened.scorer, opened.models, opened.vocabularies.target.tags)
+    return TorchEngine(opened.scorer, opened.models, opened.vocabularies)

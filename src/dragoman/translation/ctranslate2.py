@@ -131,6 +131,8 @@ class CTranslate2Engine:
             )
         if config.sampling is not None:
             raise ConfigError("the engine ctranslate2 does not sample; leave out --engine")
+        if config.grammar != "any":
+            raise ConfigError("the engine ctranslate2 has no grammar; leave out --engine")
         pending: deque[tuple[SourceBatch, list[Any]]] = deque()
         for batch in batches:
             if batch.prefixes is not None:

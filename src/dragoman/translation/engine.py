@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import torch
@@ -16,6 +17,8 @@ from dragoman.core.device import keep_freed_memory
 from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
+from dragoman.search.tree_grammar import TreeSymbols
+from dragoman.text.vocabulary import Vocabularies
 
 
 class SourceBatch(NamedTuple):
@@ -57,14 +60,19 @@ class TorchEngine:
     Args:
         scorer: what search reads scores from, such as the result of ``opening.build_scorer``.
         models: those that the scorer uses.  Sentences are moved to the first one's device.
-        tags: ids that outputs may contain only if ``search.allow_tags`` is set.
+        vocabularies: of the models; outputs may contain their tags only if ``search.allow_tags`` is
+            set, and their symbols make trees where ``search.grammar`` asks for these.
     """
 
     def __init__(
-        self, scorer: Scorer, models: Sequence[TranslationModel] = (), tags: Sequence[int] = ()
+        self,
+        scorer: Scorer,
+        models: Sequence[TranslationModel] = (),
+        vocabularies: Vocabularies | None = None,
     ) -> None:
         keep_freed_memory()
-        self.scorer, self.models, self._tags = scorer, list(models), tags
+        self.scorer, self.models, self._vocabularies = scorer, list(models), vocabularies
+        self._tags = [] if vocabularies is None else vocabularies.target.tags
 
     @property
     def device(self) -> torch.device:
@@ -77,6 +85,7 @@ class TorchEngine:
     ) -> Iterator[list[list[Hypothesis]]]:
         """See :meth:`Engine.search`."""
         never = () if config.allow_tags else self._tags
+        symbols = self._symbols.to(self.device) if config.grammar == "trees" else None
         for batch in batches:
             source, mask = (tensor.to(self.device) for tensor in pad_sources(batch.sources))
             with evaluating(self.models):
@@ -88,8 +97,19 @@ class TorchEngine:
                     prefixes=batch.prefixes,
                     never=never,
                     numbers=batch.numbers,
+                    symbols=symbols,
                 )
             yield found
+
+    @cached_property
+    def _symbols(self) -> TreeSymbols:
+        """What trees are made of.
+
+        Raises:
+            ConfigError: the models write no trees.
+        """
+        assert self._vocabularies is not None, "whoever asks for a grammar gives them"
+        return TreeSymbols.of(self._vocabularies)
 
     def close(self) -> None:
         """Do nothing: the models belong to the caller."""

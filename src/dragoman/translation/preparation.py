@@ -6,10 +6,13 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import count, repeat
 
+import torch
+
 from dragoman.core.arguments import check_lines, check_list
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.problems import shown
 from dragoman.search import SearchConfig
+from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
 from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary
@@ -123,6 +126,9 @@ class Preparation:
         reads_source: False for a language model, which continues the lines.
         tags: put in front of each line; an empty line stays empty.
         reminder: looks at each line that is to be translated.
+
+    Raises:
+        ConfigError: outputs must be trees, and the models write none.
     """
 
     def __init__(
@@ -139,6 +145,7 @@ class Preparation:
         self._remind = reminder
         self._positions, self._reads_source = positions, reads_source
         self._tags = tags
+        self._symbols = TreeSymbols.of(vocabularies) if config.grammar == "trees" else None
 
     def __call__(self, lines: list[Line]) -> EncodedLines:
         """Encode some lines."""
@@ -176,6 +183,8 @@ class Preparation:
         """Why a line cannot be translated."""
         if reason := self._config.refusal(len(source), self._positions):
             return reason
+        if self._symbols is not None and (reason := self._no_tree(self._symbols, source, line)):
+            return reason
         if not self._reads_source:
             return None  # a language model's prefix is the line itself
         if reason := unknown_language(line.text, self._vocabularies.source):
@@ -183,6 +192,22 @@ class Preparation:
         if reason := self._config.refusal(len(prefix), self._positions):
             return f"prefix: {reason}"
         return unwritable(line.prefix, prefix, self._vocabularies.target)
+
+    def _no_tree(self, symbols: TreeSymbols, source: list[int], line: Line) -> str | None:
+        """Why no output for a line can be a tree; None if one can."""
+        if line.prefix:
+            return "prefix: search.grammar decides how a tree begins; leave one of them out"
+        limit = self._config.longest(len(source))
+        if self._positions is not None:  # the begin symbol takes one of them
+            limit = min(limit, self._positions - 1)
+        words = int(symbols.count_words(torch.tensor([source])))
+        if words + SMALLEST <= limit:
+            return None
+        return (
+            f"a tree over {words} words has at least {words + SMALLEST} symbols, and outputs have "
+            f"at most {limit}; split the line, or raise search.extra_length, maximum_length or "
+            "model.max_positions"
+        )
 
 
 def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:

@@ -77,7 +77,7 @@ class Translator:
         own = build_scorer(models)
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
-        self._local = TorchEngine(scorer or own, models, vocabularies.target.tags)
+        self._local = TorchEngine(scorer or own, models, vocabularies)
         self._engine = engine or self._local
         self._prefix, self._tags, self._reminder = prefix, tuple(tags), reminder
         self._pivot, self._closed = pivot, False

@@ -53,7 +53,9 @@ def test_sides_are_joined_from_the_same_parts(name: str) -> None:
             assert part.member.removesuffix(".gz").removesuffix(".sgm").endswith(f".{side}")
 
 
-@pytest.mark.parametrize("name", ["multi30k", "homeassistant", "libreoffice", "wesnoth", "pydocs"])
+@pytest.mark.parametrize(
+    "name", ["multi30k", "homeassistant", "libreoffice", "wesnoth", "pydocs", "treebank"]
+)
 def test_texts_are_those_that_results_are_about(name: str) -> None:
     folder = corpora_folder() / name
     if not folder.is_dir():

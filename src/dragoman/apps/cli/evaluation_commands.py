@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from dragoman.evaluation.significance import SignificanceTest
 
 # As in EvaluationConfig, which --help must not import; a test checks that they are equal.
-METRICS = ("bleu", "chrf", "ter", "wrong_language")
+METRICS = (
+    *("bleu", "chrf", "ter", "wrong_language", "bracketing_f1", "bracketing_recall"),
+    *("bracketing_precision", "complete_match", "tagging_accuracy", "malformed_trees"),
+)
 TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
 TESTS = ("bootstrap", "randomization")
 
@@ -103,6 +106,11 @@ TESTS = ("bootstrap", "randomization")
     help="With --by-length: count pieces of this model or run instead of words.",
 )
 @click.option("--picture", metavar="FILE.svg", type=PATH, help="With --by-length: draw the table.")
+@click.option(
+    "--evalb",
+    is_flag=True,
+    help="HYPOTHESES and REFERENCE are trees: print the table of the program EVALB instead.",
+)
 @json_option
 def evaluate(
     hypotheses: Path,
@@ -121,7 +129,11 @@ def evaluate(
       dragoman translate runs/demo < test.en | dragoman evaluate - test.de
       dragoman evaluate new.de test.de --metric chrf --baseline old.de
       dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
+      dragoman evaluate parsed.trees gold.trees --metric bracketing_f1 --confidence 1000
     """
+    if options["evalb"]:
+        _print_evalb(hypotheses, references, as_json)
+        return
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, exact_match, score_corpus
     from dragoman.text.corpus import read_lines
@@ -140,6 +152,20 @@ def evaluate(
         print_json(_values(*found))
     else:
         click.echo(_as_text(*found))
+
+
+def _print_evalb(hypotheses: Path, references: tuple[Path, ...], as_json: bool) -> None:
+    """Print the table of EVALB."""
+    from dragoman.evaluation.evalb import compare_all, table, to_json
+    from dragoman.text.corpus import read_lines
+
+    if len(references) != 1:
+        raise click.UsageError("--evalb compares with one REFERENCE; name a single file")
+    found = compare_all(_read(hypotheses), list(read_lines(references[0])))
+    if as_json:
+        print_json(to_json(found))
+    else:
+        click.echo(table(found))
 
 
 def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from dragoman.apps.cli.distill_command import distill
 from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
+from dragoman.apps.cli.parsing_command import parse
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.training_commands import average, demo, prepare, resume, train
@@ -87,7 +88,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, tune),
+    *(demo, init, convert, doctor, prepare, train, resume, translate, parse, evaluate, score, tune),
     *(average, distill, backtranslate, compare, show, cost, recipes, corpora),
 ):
     commands.add_command(_command)

@@ -63,6 +63,11 @@ STANDARD_INPUT = "standard input"
     help="Coverage penalty: above 0, translations that leave out parts of the source score lower.",
 )
 @click.option(
+    "--grammar",
+    type=click.Choice(["any", "trees"]),
+    help="What a parser may write: any sequence of symbols, or only trees over the words.",
+)
+@click.option(
     "--nbest",
     metavar="N",
     type=click.IntRange(min=1),
@@ -208,6 +213,7 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
         "early_end",
         "length_penalty",
         "coverage_penalty",
+        "grammar",
         "nbest",
         "buffer_lines",
     )

@@ -29,6 +29,7 @@ _METRICS = {
     "chrf": "chrF",
     "ter": "TER",
     "wrong_language": "wrong language, %",
+    "bracketing_f1": "bracketing F1",
 }
 
 Records = Sequence[dict[str, Any]]

@@ -26,6 +26,7 @@ from dragoman.text.formats.jsonl import Jsonl
 from dragoman.text.formats.plain import Plain
 from dragoman.text.formats.po import Po
 from dragoman.text.formats.tmx import Tmx
+from dragoman.text.formats.trees import Trees
 from dragoman.text.formats.tsv import Tsv
 from dragoman.text.lines import COMPRESSIONS
 
@@ -51,6 +52,7 @@ FORMATS: dict[str, Format] = {
         Jsonl(),
         Tmx(),
         Po(),
+        Trees(),
     )
 }
 """The formats that come with Dragoman, by name."""

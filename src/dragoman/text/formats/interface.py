@@ -21,6 +21,9 @@ class Pair(NamedTuple):
     """Line of the file, or number of the entry where entries are not lines; from 1."""
 
 
+Link = tuple[int, int]
+"""The number of a source word and that of a target word, from 0."""
+
 Sides = tuple[str, str]
 """What the source and the target are called in a file: columns, keys, languages ..."""
 
@@ -99,6 +102,25 @@ class Format(ABC):
             DataError: it cannot be read.
         """
         return None, None
+
+    def scored_side(self, side: str) -> str:
+        """The side that outputs for ``side`` are scored against, if ``side`` leaves something out.
+
+        A metric may need more than what a model writes, such as the tags of a tree.
+        """
+        return side
+
+    def aligns(self, sides: Sides) -> bool:
+        """Whether these two sides are such that their words are linked by what they are."""
+        return False
+
+    def links(self, pair: Pair) -> list[Link]:
+        """The links between words of a pair whose sides are such.
+
+        Raises:
+            DataError: the pair is not of those sides.
+        """
+        raise NotImplementedError
 
 
 def instead(name: str, known: Iterable[str], what: str) -> str:

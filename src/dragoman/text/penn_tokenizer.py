@@ -1,0 +1,44 @@
+"""English text to words as the Penn Treebank has them, for parsers that learned from it.
+
+The rules are those of the treebank's own script (Robert MacIntyre 1995, "tokenizer.sed"): commas,
+brackets and quotation marks are words, and so are ``'s``, ``n't`` and the halves of "cannot"; a
+full stop is one only at the end of the sentence.  Opening quotation marks are written ``, closing
+ones '', and brackets as trees have them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dragoman.core.constituency import escaped
+
+_RULES = [
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"[“„]", " `` "),
+        (r"[”]", " '' "),
+        (r"‘", "`"),
+        (r"’", "'"),
+        (r'(?:(?<=[\s(\[{<])|^)"', " `` "),
+        (r'"', " '' "),
+        (r"\.\.\.|…", " ... "),
+        (r"[;@#$%&?!]", r" \g<0> "),
+        (r"[,:](?!\d)", r" \g<0> "),
+        (r"[\](){}<>[]", r" \g<0> "),
+        (r"--|[–—]", " -- "),
+        (r"""(?<=[^.\s])\.(?=[\s'")\]}>]*$)""", " . "),  # the end of the sentence
+        (r"(?<=[^'\s])'(?=\s|$)", " '"),  # the players'
+        (r"(?i)(?<=\w)('(?:s|m|d|ll|re|ve)|n't)\b", r" \1"),
+        (r"(?i)\b(can)(not)\b", r"\1 \2"),
+        (r"(?i)\b(gon|wan)(na)\b", r"\1 \2"),
+        (r"(?i)\b(gim|lem)(me)\b", r"\1 \2"),
+        (r"(?i)\b(got)(ta)\b", r"\1 \2"),
+    )
+]
+
+
+def penn_words(sentence: str) -> list[str]:
+    """The words of one sentence of English."""
+    for pattern, replacement in _RULES:
+        sentence = pattern.sub(replacement, sentence)
+    return [escaped(word) for word in sentence.split()]
