@@ -8,7 +8,7 @@ output).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,26 +66,23 @@ def read_header(path: Path | str) -> tuple[int, int]:
         return _header(next(decode_lines(stream, str(path)), ""), path)
 
 
-def read_vectors(
-    path: Path | str,
-    *,
-    maximum: int | None = None,
-    wanted: Collection[str] | None = None,
-    progress: Callable[[int], object] = lambda done: None,
-) -> WordVectors:
-    """Read vectors, decompressed if need be.
+def each_vector(
+    path: Path | str, *, maximum: int | None = None, wanted: Collection[str] | None = None
+) -> Iterator[tuple[int, str, Matrix]]:
+    """Read vectors one by one, decompressed if need be.
 
     Args:
         path: the file.
         maximum: read only so many words, the most frequent ones.
         wanted: keep only these words; by default, all.
-        progress: called with the number of lines read so far.
+
+    Yields:
+        The word's place in the file, from 1; the word; its vector ``(dimension,)``.
 
     Raises:
         DataError: the file is missing, damaged, of another kind, or a line has something else than
-            a new word and finite numbers.
+            a word and finite numbers.
     """
-    kept: dict[str, Matrix] = {}
     with open_bytes(path) as stream:
         lines = decode_lines(stream, str(path))
         count, dimension = _header(next(lines, ""), path)
@@ -94,16 +91,29 @@ def read_vectors(
         for read, line in enumerate(itertools.islice(lines, stop), 1):
             word, values = _split(line, dimension, path, read + 1)
             if wanted is None or word in wanted:
-                if word in kept:
-                    raise DataError(f"{path}:{read + 1}: {word!r:.40} is there twice; remove one")
-                kept[word] = _vector(values, path, read + 1)
-            progress(read)
+                yield read, word, _vector(values, path, read + 1)
     if read < stop:
         raise DataError(
             f"{path}: the first line promises {count} vectors, found {read}; copy the file again"
         )
-    matrix = np.array(list(kept.values()), dtype=np.float32).reshape(len(kept), dimension)
-    return WordVectors(tuple(kept), matrix)
+
+
+def read_vectors(path: Path | str, *, maximum: int | None = None) -> WordVectors:
+    """Read a file of vectors, decompressed if need be.
+
+    Args:
+        path: the file.
+        maximum: read only so many words, the most frequent ones.
+
+    Raises:
+        DataError: as for :func:`each_vector`; or a word is there twice.
+    """
+    kept: dict[str, Matrix] = {}
+    for place, word, vector in each_vector(path, maximum=maximum):
+        if word in kept:
+            raise DataError(f"{path}:{place + 1}: {word!r:.40} is there twice; remove one")
+        kept[word] = vector
+    return WordVectors(tuple(kept), np.array(list(kept.values()), dtype=np.float32))
 
 
 def write_vectors(path: Path, vectors: WordVectors) -> None:
