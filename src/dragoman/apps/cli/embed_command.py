@@ -110,6 +110,14 @@ def embed() -> None:
     help="Words that occur less often get no vector.",
 )
 @click.option(
+    "--sample",
+    metavar="SHARE",
+    type=Number(0, 1),
+    default=1e-4,
+    show_default=True,
+    help="Pass over some occurrences of words that are more frequent than this; 0 for none.",
+)
+@click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed."
 )
 @click.option(
@@ -171,7 +179,7 @@ def train(
     )
     write_with_origin(output, vectors, origin)
     if as_json:
-        print_json({"output": str(output), "tokens": tokens, "vectors": len(vectors), **counts})
+        print_json({"output": str(output), "vectors_of": tokens, "vectors": len(vectors), **counts})
     else:
         what = "pieces" if pieces else "words"
         tell(

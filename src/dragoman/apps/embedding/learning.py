@@ -41,6 +41,9 @@ class LearningConfig(Config):
     """Maximum distance of words that predict one another."""
     minimum_count: int = Field(5, ge=1)
     """Words that occur less often get no vector."""
+    sample: float = Field(1e-4, ge=0, le=1)
+    """Words more frequent than this are passed over at random, more often the more frequent they
+    are; 0 passes over none."""
     negative: int = Field(10, ge=1, le=1000)
     """Random words that each pair is told apart from."""
     buckets: int = Field(200_000, ge=1, le=10_000_000)
@@ -136,6 +139,7 @@ def learn(
         window=config.window,
         min_count=config.minimum_count,
         negative=config.negative,
+        sample=config.sample,
         sg=1,
         seed=config.seed,
         workers=config.workers,
@@ -165,6 +169,6 @@ def _gensim() -> dict[str, Any]:
     try:
         from gensim.models import FastText, Word2Vec
     except ImportError as error:
-        raise MissingExtraError.of(_PACKAGE, f"{_PACKAGE}>=4.3.3") from error
+        raise MissingExtraError.of(_PACKAGE, f"{_PACKAGE}>=4.4") from error
     logging.getLogger(_PACKAGE).setLevel(logging.ERROR)  # it warns of settings for large texts
     return {"fasttext": FastText, "word2vec": Word2Vec}
