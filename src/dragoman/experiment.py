@@ -272,7 +272,7 @@ class Experiment:
             for line in take_weights(config, model, prepared.vocabularies):
                 if world.is_leader:
                     tell(line)
-        fix_weights(config, model)
+        fix_weights(config, model, prepared.vocabularies)
         dev_sets = {
             name: self._validation(part, prepared.vocabularies, world)
             for name, part in config.dev_sets().items()

@@ -156,11 +156,13 @@ def take_weights(
     return [] if embeddings is None else take_embeddings(model, vocabularies, embeddings)
 
 
-def fix_weights(config: ExperimentConfig, model: TranslationModel) -> None:
+def fix_weights(
+    config: ExperimentConfig, model: TranslationModel, vocabularies: Vocabularies
+) -> None:
     """Keep those weights as they are that are not to learn; whenever training starts or resumes."""
     embeddings = config.training.embeddings
     if embeddings is not None and embeddings.fixed:
-        fix_embeddings(model)
+        fix_embeddings(model, vocabularies, embeddings)
 
 
 def story_of(config: ExperimentConfig) -> str:

@@ -51,8 +51,8 @@ class EmbeddingsConfig(Config):
     piece that several of them have gets their mean, in which a file weighs more the more frequent
     the piece is there."""
     fixed: bool = False
-    """Keep these embeddings as they are while training, also the random ones of pieces without a
-    vector. A matrix that is the output projection, too, is never fixed."""
+    """Keep the embeddings of these sides as they are in training, also the random ones of pieces
+    without a vector. A matrix that is the output projection, too, is never fixed."""
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$")
     """Digest of the files, written to the run when training begins; from then on other vectors are
     refused. No need to set it."""
@@ -168,8 +168,7 @@ def take_embeddings(
     digest_of_embeddings(config)
     told = []
     for side, weight in _matrices(model):
-        files = config.files if vocabularies.joint else getattr(config, side)
-        if not files:
+        if not (files := _files_for(side, vocabularies, config)):
             continue
         vocabulary = getattr(vocabularies, side)
         rows, vectors = _rows(files, vocabulary)
@@ -186,12 +185,20 @@ def take_embeddings(
     return told
 
 
-def fix_embeddings(model: TranslationModel) -> None:
-    """Keep embeddings as they are while training, unless they are the output projection, too."""
+def fix_embeddings(
+    model: TranslationModel, vocabularies: Vocabularies, config: EmbeddingsConfig
+) -> None:
+    """Keep given embeddings as they are, unless they are the output projection, too.
+
+    Args:
+        model: whose embeddings are to be fixed.
+        vocabularies: its own.
+        config: what is given.
+    """
     output = getattr(model, "output", None)
     learned = {id(one) for one in output.parameters()} if isinstance(output, nn.Module) else set()
-    for _, weight in _matrices(model):
-        if id(weight) not in learned:
+    for side, weight in _matrices(model):
+        if id(weight) not in learned and _files_for(side, vocabularies, config):
             weight.requires_grad_(False)
 
 
@@ -204,6 +211,13 @@ def _matrices(model: TranslationModel) -> Iterator[tuple[Side, nn.Parameter]]:
         if weight is not None and id(weight) not in seen:
             seen.add(id(weight))
             yield side, weight
+
+
+def _files_for(side: Side, vocabularies: Vocabularies, config: EmbeddingsConfig) -> tuple[str, ...]:
+    """The files for a side's embeddings: with a joint vocabulary, all."""
+    if vocabularies.joint:
+        return config.files
+    return config.source if side == "source" else config.target
 
 
 def _mean_square(values: Tensor) -> Tensor:

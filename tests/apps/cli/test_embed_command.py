@@ -39,16 +39,16 @@ def test_from_a_seed_dictionary_to_words(folder: Path) -> None:
     origin = read_origin(folder / "mapped" / "t.vec.gz")
     assert [one.name for one in origin.inputs] == ["s.vec", "t.vec.gz"]
     assert origin.settings["map"]["learning"]["patience"] == 3
-    outcome = call(*"embed score mapped/s.vec mapped/t.vec.gz --dictionary all.tsv".split())
+    mapped = ["mapped/s.vec", "mapped/t.vec.gz"]
+    score = ["embed", "score", *mapped, "--dictionary", "all.tsv"]
+    outcome = call(*score)
     first, _, last = outcome.out.splitlines()
     assert first.split() == ["CSLS", "P@1", "100.0", "P@5", "100.0"]
     assert last.startswith("90 words asked; of 90 words of the dictionary with a vector 90")
-    outcome = call(
-        *"embed score mapped/s.vec mapped/t.vec.gz --dictionary all.tsv --asked 9 --json".split()
-    )
+    outcome = call(*score, "--asked", 9, "--json")
     assert json.loads(outcome.out)["asked"] == 9
     expected = dict(line.split() for line in Path("all.tsv").read_text().splitlines())
-    translate = "embed translate mapped/s.vec mapped/t.vec.gz".split()
+    translate = ["embed", "translate", *mapped]
     outcome = call(*translate, stdin=b"s1, s2 x7!\n\n")
     assert outcome.out == f"{expected['s1']}, {expected['s2']} x7!\n\n"
     Path("in.txt").write_text("s3\n", encoding="utf-8")
