@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -24,6 +24,7 @@ finite = st.floats(-(2.0**100), 2.0**100, width=32)
 tokens = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=5)
 
 
+@settings(max_examples=30)
 @given(
     words=st.lists(tokens, min_size=1, max_size=5, unique=True),
     data=st.data(),
@@ -52,7 +53,9 @@ def test_what_other_programs_write(tmp_path: Path) -> None:
     found = read_vectors(path)
     assert found.words == ("the", "New York", "x")
     assert found.dimension == 2
-    np.testing.assert_array_equal(found.matrix, np.float32([[0.5, -0.001], [1, 2], [3, 4]]))
+    np.testing.assert_array_equal(
+        found.matrix, np.array([[0.5, -0.001], [1, 2], [3, 4]], dtype=np.float32)
+    )
     assert read_vectors(path, maximum=2).words == ("the", "New York")
     chosen = [(place, word) for place, word, _ in each_vector(path, wanted={"x", "the", "none"})]
     assert chosen == [(1, "the"), (3, "x")]
