@@ -426,3 +426,65 @@ def test_a_language_model_may_have_several_languages(read: Read, tmp_path: Path)
     values["data"]["train"] = [part.model_dump(mode="json") for part in parts]
     both = ExperimentConfig.model_validate(values)
     assert {one.target_language for one in both.directions()} == {"de", "en"}
+
+
+class TestEmbeddings:
+    """Runs that begin with vectors from a file."""
+
+    @pytest.fixture
+    def file(self, runs: Path, tmp_path: Path) -> Path:
+        """Vectors of the pieces of the runs' source."""
+        source = Vocabularies.load(runs / "mt").source
+        pieces = [piece for piece in source.pieces(range(len(source))) if "<" not in piece]
+        lines = [f"{piece} {' '.join(['0.5', str(n % 7)] * 4)}\n" for n, piece in enumerate(pieces)]
+        path = tmp_path / "pieces.vec"
+        path.write_text(f"{len(lines)} 8\n{''.join(lines)}", encoding="utf-8")
+        return path
+
+    def sections(self, runs: Path, file: Path) -> dict[str, Any]:
+        return {"vocabulary": {"of": str(runs / "mt")}, "settings": (
+            f"training.embeddings.source={file}", "training.embeddings.fixed=true",
+            "training.optimizer.weight_decay=0.1", "training.ema_decay=0.9",
+        )}  # fmt: skip
+
+    def test_resumed_equals_uninterrupted_without_the_file(
+        self, read: Read, runs: Path, file: Path, tmp_path: Path
+    ) -> None:
+        config = read(**self.sections(runs, file), steps=4)
+        whole, parted = tmp_path / "whole", tmp_path / "parted"
+        told: list[str] = []
+        experiment = Experiment.create(config, whole)
+        experiment.train(experiment.prepare(), CPU, lambda step: [], told.append)
+        assert [one for one in told if one.startswith("source embeddings: ")]
+        experiment = Experiment.create(config, parted)
+        stop = config.training.model_copy(update={"max_steps": 2})
+        first = Experiment(config.model_copy(update={"training": stop}), parted)
+        first._train(first.prepare(), CPU, lambda step: [])
+        file.unlink()
+        resumed = Experiment.open(parted)
+        resumed.train(resumed.prepare(), CPU, lambda step: [])
+        expected, found = model_weights(whole), model_weights(parted)
+        assert expected.keys() == found.keys()
+        assert all(torch.equal(found[name], expected[name]) for name in expected)
+        begun = read_tensors(checkpoints(parted)[0] / WEIGHTS_FILE)
+        name = "source_embedding.weight"
+        assert torch.equal(begun[name], found[name])  # it was fixed
+        assert len(begun[name][9].unique()) == 2  # as in the file
+        other = "target_embedding.weight"
+        assert not torch.equal(begun[other], found[other])
+        assert name not in read_tensors(checkpoints(parted)[-1] / MOMENTS_FILE)
+        card = (whole / "model" / "README.md").read_text(encoding="utf-8")
+        assert "Embeddings were initialised with pieces.vec (digest " in card
+
+    def test_other_vectors_are_noticed(
+        self, read: Read, runs: Path, file: Path, tmp_path: Path
+    ) -> None:
+        train(read(**self.sections(runs, file), steps=1), tmp_path / "run")
+        begun = Experiment.open(tmp_path / "run").config
+        Experiment.create(begun, tmp_path / "same")
+        file.write_text("1 8\n▁x" + " 1" * 8, encoding="utf-8")
+        with pytest.raises(SavedError, match=r"pieces.vec: not the vectors with which this run"):
+            Experiment.create(begun, tmp_path / "again")
+        file.write_text("1 2\n▁x 1 2", encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"dimension 2, and model.d_model is 8"):
+            Experiment.create(read(**self.sections(runs, file)), tmp_path / "wide")

@@ -28,6 +28,7 @@ from dragoman.evaluation.metrics import is_better
 from dragoman.parents import (
     check_parents,
     completed,
+    fix_weights,
     parent_of,
     story_of,
     take_weights,
@@ -240,7 +241,8 @@ class Experiment:
             prepared: what :meth:`prepare` returned.
             world: the processes that train together.
             observe: from the step at which training starts to further observers.
-            tell: called with a line about slow work after the last step.
+            tell: called with a line about what training begins with, and about slow work after the
+                last step.
 
         Raises:
             DataError: a line of the dev or test sets is too long for the model.
@@ -253,18 +255,25 @@ class Experiment:
         with claim(self.run):
             self._decide_precision(world)
             self._decide_start(world, prepared.vocabularies)
-            self._train(prepared, world, observe)
+            self._train(prepared, world, observe, tell)
             self.finish(prepared.vocabularies, world, tell)
 
     def _train(
-        self, prepared: Prepared, world: World, observe: Callable[[int], list[Observer]]
+        self,
+        prepared: Prepared,
+        world: World,
+        observe: Callable[[int], list[Observer]],
+        tell: Callable[[str], object] = lambda line: None,
     ) -> None:
         """Train only; the memory of model and optimizer is free again afterwards."""
         config = self.config
         torch.manual_seed(config.seed)
         model = build_model(config.model, prepared.vocabularies)
         if self._begins(world):
-            take_weights(config, model, prepared.vocabularies)
+            for line in take_weights(config, model, prepared.vocabularies):
+                if world.is_leader:
+                    tell(line)
+        fix_weights(config, model, prepared.vocabularies)
         dev_sets = {
             name: self._validation(part, prepared.vocabularies, world)
             for name, part in config.dev_sets().items()

@@ -1,4 +1,4 @@
-"""Other models that a run needs: to start from, to be composed of, or for their vocabulary."""
+"""What a run begins with: other models and their vocabularies, and embeddings from files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ from dragoman.training.components import (
     named_components,
     story_of_components,
     take_components,
+)
+from dragoman.training.given_embeddings import (
+    check_embeddings,
+    digest_of_embeddings,
+    fix_embeddings,
+    take_embeddings,
 )
 from dragoman.training.warm_start import check_start, digest_of, parent_vocabularies, take_over
 
@@ -54,7 +60,7 @@ def parent_of(config: ExperimentConfig) -> Parent | None:
 
 
 def check_parents(config: ExperimentConfig) -> Parent | None:
-    """Check before any work is done that other models exist and fit.
+    """Check before any work is done that other models and embeddings exist and fit.
 
     Args:
         config: :func:`completed`.
@@ -64,6 +70,7 @@ def check_parents(config: ExperimentConfig) -> Parent | None:
 
     Raises:
         ConfigError: one of them does not fit; the message names all differences.
+        DataError: a file of embeddings is missing, or of another kind.
         SavedError: one is missing or damaged, or not the one that training began with, or the
             models have different vocabularies.
     """
@@ -72,6 +79,7 @@ def check_parents(config: ExperimentConfig) -> Parent | None:
     parent = parent_of(config)
     known = None if parent is None else parent.vocabularies
     check_components(training.components, config.model, known)
+    check_embeddings(training.embeddings, config.model)
     return parent
 
 
@@ -79,11 +87,14 @@ def weight_digests(config: ExperimentConfig) -> dict[str, str]:
     """Digests of the weights that training is to begin with, by what names them in ``training``.
 
     Raises:
+        DataError: a file of embeddings is missing.
         SavedError: a model is missing, or not the one that training began with.
     """
-    start, components = config.training.start_from, config.training.components
-    own = {} if start is None else {"start_from": digest_of(start)}
-    return own | digests_of(components)
+    training = config.training
+    own = {} if training.start_from is None else {"start_from": digest_of(training.start_from)}
+    if training.embeddings is not None:
+        own["embeddings"] = digest_of_embeddings(training.embeddings)
+    return own | digests_of(training.components)
 
 
 def with_digests(
@@ -100,28 +111,38 @@ def with_digests(
     start = training.start_from
     if start is not None:
         start = start.model_copy(update={"digest": digests["start_from"]})
+    embeddings = training.embeddings
+    if embeddings is not None:
+        embeddings = embeddings.model_copy(update={"digest": digests["embeddings"]})
     components = {
         name: component.model_copy(update={"digest": digests[name]})
         for name, component in training.components.items()
     }
     if vocabulary.of is not None:
         vocabulary = vocabulary.model_copy(update={"digest": vocabularies.digest})
-    training = training.model_copy(update={"start_from": start, "components": components})
+    training = training.model_copy(
+        update={"start_from": start, "components": components, "embeddings": embeddings}
+    )
     return config.model_copy(update={"training": training, "vocabulary": vocabulary})
 
 
 def take_weights(
     config: ExperimentConfig, model: TranslationModel, vocabularies: Vocabularies
-) -> None:
-    """Give ``model`` the weights of other models, where the configuration names some.
+) -> list[str]:
+    """Give ``model`` the weights of other models and files, where the configuration names some.
 
     Args:
         config: of the run.
         model: with fresh weights, in float32 on the CPU.
         vocabularies: of the run.
 
+    Returns:
+        What the user should know, in lines.
+
     Raises:
-        ConfigError: a weight has another shape, or the other model lacks it.
+        ConfigError: a weight has another shape, or the other model lacks it; or no piece has a
+            vector in the files.
+        DataError: a file of embeddings is missing or damaged.
         SavedError: a model is missing, damaged, has NaN or infinite weights or another vocabulary,
             or is not the one that training began with.
     """
@@ -131,9 +152,22 @@ def take_weights(
         take_over(model, vocabularies, training.start_from)
     check_components(training.components, config.model, vocabularies)
     take_components(training.components, model, vocabularies)
+    embeddings = training.embeddings
+    return [] if embeddings is None else take_embeddings(model, vocabularies, embeddings)
+
+
+def fix_weights(
+    config: ExperimentConfig, model: TranslationModel, vocabularies: Vocabularies
+) -> None:
+    """Keep those weights as they are that are not to learn; whenever training starts or resumes."""
+    embeddings = config.training.embeddings
+    if embeddings is not None and embeddings.fixed:
+        fix_embeddings(model, vocabularies, embeddings)
 
 
 def story_of(config: ExperimentConfig) -> str:
     """Where the weights came from, for the model card; empty if they were drawn at random."""
-    start = config.training.start_from
-    return story_of_components(config.training.components) if start is None else start.story()
+    training = config.training
+    start, embeddings = training.start_from, training.embeddings
+    told = story_of_components(training.components) if start is None else start.story()
+    return told if embeddings is None else " ".join(filter(None, [told, embeddings.story()]))

@@ -25,6 +25,7 @@ from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
 from dragoman.training.components import unfit_components
+from dragoman.training.given_embeddings import unfit_embeddings
 from dragoman.training.named_models import component_paths, relocate_models
 from dragoman.training.settings import TrainingConfig
 
@@ -128,6 +129,8 @@ class ExperimentConfig(Config):
             yield "evaluation.language: each set is scored by its own target_language; remove it"
         for problem in self.training.objective.unfit(self.model):
             yield f"training.objective: {problem}"
+        if self.training.embeddings is not None:
+            yield from unfit_embeddings(self.training.embeddings, self.model)
         if start is None:
             yield from unfit_components(self.training.components, self.model)
             if self.training.components and self.vocabulary.of is None:

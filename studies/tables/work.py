@@ -27,6 +27,9 @@ from studies.tables.workplace import (
 
 BUSY = "another process is making {}"
 
+WORD_BY_WORD = ["embed", "translate"]
+"""How arguments begin that are not of ``dragoman translate`` but of this command."""
+
 
 class Cell(NamedTuple):
     """A row and one of its tests."""
@@ -201,7 +204,8 @@ def translation_command(place: Workplace, cell: Cell, text: Text) -> list[str]:
     """How a cell is translated, as arguments of ``dragoman``."""
     given = [expanded(one, place.places) for one in shlex.split(cell.arguments)]
     output = translations(place, cell)
-    return ["translate", *given, "--input", str(text.source), "--output", str(output)]
+    command = [] if given[:2] == WORD_BY_WORD else ["translate"]
+    return [*command, *given, "--input", str(text.source), "--output", str(output)]
 
 
 def is_translated(place: Workplace, cell: Cell) -> bool:

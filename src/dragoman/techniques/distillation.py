@@ -283,6 +283,9 @@ def _as_begun(config: ExperimentConfig, found: ExperimentConfig) -> dict[str, An
     if training.start_from is not None and begun.start_from is not None:
         digest = training.start_from.digest or begun.start_from.digest
         decided["start_from"] = training.start_from.model_copy(update={"digest": digest})
+    if training.embeddings is not None and begun.embeddings is not None:
+        digest = training.embeddings.digest or begun.embeddings.digest
+        decided["embeddings"] = training.embeddings.model_copy(update={"digest": digest})
     return plain_values(config.model_copy(update={"training": training.model_copy(update=decided)}))
 
 

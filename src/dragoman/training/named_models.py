@@ -39,6 +39,8 @@ def relocate_models(values: dict[str, Any], folder: Path) -> dict[str, Any]:
             changes["start_from"] = str(absolute(start, folder))
         elif isinstance(start, dict):
             changes["start_from"] = _moved(start, folder, "model")
+        if isinstance(training.get("embeddings"), dict):
+            changes["embeddings"] = _moved_files(training["embeddings"], folder)
         if isinstance(taken, dict):
             changes["components"] = {n: _moved(one, folder, "model") for n, one in taken.items()}
         values["training"] = training | changes
@@ -46,6 +48,19 @@ def relocate_models(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         if section in values:
             values[section] = _moved(values[section], folder, *keys)
     return values
+
+
+def _moved_files(section: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The section ``training.embeddings`` with its paths made absolute."""
+    moved = dict(section)
+    for side in ("source", "target"):
+        if isinstance(files := section.get(side), str):
+            moved[side] = str(absolute(files, folder))
+        elif isinstance(files, list):
+            moved[side] = [
+                str(absolute(one, folder)) if isinstance(one, str) else one for one in files
+            ]
+    return moved
 
 
 def _moved(section: Any, folder: Path, *keys: str) -> Any:

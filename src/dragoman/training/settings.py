@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from dragoman.core.config import Config
 from dragoman.core.device import Precision
 from dragoman.training.components import TakenComponent
+from dragoman.training.given_embeddings import EmbeddingsConfig
 from dragoman.training.objectives.choice import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
 from dragoman.training.optimizer import OptimizerConfig
@@ -41,6 +42,9 @@ class TrainingConfig(Config):
     components: dict[str, TakenComponent] = Field(default_factory=dict)
     """Trained models that a model is composed of, by their key in `model`; written to the run from
     the paths there. No need to set it."""
+    embeddings: EmbeddingsConfig | None = None
+    """Files of vectors that initialise embeddings, such as those of `dragoman embed`. By default
+    embeddings are drawn at random."""
     precision: Precision = "auto"
     """Number type of the model's computations; auto is bfloat16 where the hardware has it, decided
     when training begins and written to the run."""
@@ -94,6 +98,12 @@ class TrainingConfig(Config):
         """A schedule without its end, averaging lost checkpoints, and weights from two places."""
         if self.start_from is not None and self.components:
             yield "start_from takes all weights, those of components, too; remove one of the two"
+        start = self.start_from
+        if self.embeddings is not None and start is not None and "embeddings" in start.parts:
+            yield (
+                "embeddings and start_from both give embeddings; set start_from.parts without "
+                "them, or remove embeddings"
+            )
         if self.max_steps is None and self.schedule.decay in {"linear", "cosine"}:
             yield f"schedule.decay: {self.schedule.decay} needs max_steps"
         if self.average_checkpoints > self.keep_checkpoints:

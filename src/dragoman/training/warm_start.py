@@ -143,14 +143,19 @@ def parent_vocabularies(
     return Parent(found, config.of, extended=False, setting="vocabulary.of")
 
 
-def _vocabularies_of(path: str, model: FamilyConfig, languages: tuple[str, str]) -> Vocabularies:
-    """The vocabularies of a run or model, each for the side of its language.
+def vocabularies_home(path: Path) -> Path:
+    """Where the vocabularies of a run or model are: a run has them from its preparation on.
 
-    A run has them from its preparation on, before there is a model.
+    Raises:
+        SavedError: nothing is there.
     """
-    here = Path(path)
-    prepared = any((here / name).is_file() for name in FILE_NAMES)
-    home = here if prepared else home_of(model_directory(here))
+    prepared = any((path / name).is_file() for name in FILE_NAMES)
+    return path if prepared else home_of(model_directory(path))
+
+
+def _vocabularies_of(path: str, model: FamilyConfig, languages: tuple[str, str]) -> Vocabularies:
+    """The vocabularies of a run or model, each for the side of its language."""
+    home = vocabularies_home(Path(path))
     found = Vocabularies.load(home)
     their = read_config(home / CONFIG_FILE)
     source, target = languages

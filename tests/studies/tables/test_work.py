@@ -244,6 +244,22 @@ def test_other_options_or_other_text_are_translated_again(copied: tuple[Path, Pa
     assert not is_translated(work.place, single)
 
 
+def test_a_row_may_translate_word_by_word(copied: tuple[Path, Path]) -> None:
+    folder, output = copied
+    for name, word in (("en.vec", "one"), ("de.vec", "eins")):
+        (folder / name).write_text(f"1 2\n{word} 0.6 0.8\n", encoding="utf-8")
+    rows: list[dict[str, Any]] = json.loads(json.dumps(TABLE["sections"]))
+    arguments = "embed translate {here}/en.vec {here}/de.vec"
+    rows[0]["rows"]["words"] = {"label": "Word by word", "translate": {"news": arguments}}
+    change(folder, sections=rows)
+    work = made(folder, output, ["words"])
+    assert not work.failures
+    assert commands(work) == ["embed"]
+    translated = translations(work.place, Cell("words", "news", arguments)).read_text("utf-8")
+    assert "eins" in translated
+    assert "one" not in translated.split()
+
+
 def test_a_begun_run_is_resumed(copied: tuple[Path, Path]) -> None:
     folder, output = copied
     (output / "one/scores.json").unlink()

@@ -24,6 +24,7 @@ from dragoman.apps.cli.comparison_commands import compare
 from dragoman.apps.cli.convert_command import convert
 from dragoman.apps.cli.corpora_command import corpora
 from dragoman.apps.cli.distill_command import distill
+from dragoman.apps.cli.embed_command import embed
 from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
@@ -89,7 +90,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, evaluate, score, tune),
-    *(average, distill, backtranslate, compare, show, cost, recipes, corpora),
+    *(average, distill, backtranslate, embed, compare, show, cost, recipes, corpora),
 ):
     commands.add_command(_command)
 

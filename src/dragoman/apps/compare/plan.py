@@ -167,6 +167,9 @@ def _as_decided(wanted: ExperimentConfig, present: ExperimentConfig) -> Experime
     start, begun = wanted.training.start_from, present.training.start_from
     if start is not None and start.digest is None and begun is not None:
         decided["start_from"] = start.model_copy(update={"digest": begun.digest})
+    given, taken = wanted.training.embeddings, present.training.embeddings
+    if given is not None and given.digest is None and taken is not None:
+        decided["embeddings"] = given.model_copy(update={"digest": taken.digest})
     components = {
         part: present.training.components.get(part, one) if one.digest is None else one
         for part, one in wanted.training.components.items()

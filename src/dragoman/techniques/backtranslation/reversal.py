@@ -98,6 +98,9 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     values["source_language"], values["target_language"] = languages
     values["vocabulary"]["tags"] = _reversed_vocabulary_tags(config)
     values["vocabulary"]["digest"] = None  # of one that is taken; its sides may be exchanged, too
+    if (given := values["training"]["embeddings"]) is not None:
+        given["source"], given["target"] = given["target"], given["source"]
+        given["digest"] = None  # it depends on the order of the files
     values["search"]["sampling"] = None  # how the model is validated and, by default, translates
     values["evaluation"]["bleu_tokenize"] = _tokenizer(config)
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")

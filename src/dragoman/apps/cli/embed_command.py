@@ -1,0 +1,425 @@
+"""The command ``dragoman embed``: train, map, score and translate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.cli.options import PATH, Number, json_option
+from dragoman.apps.cli.translated_lines import write_lines
+from dragoman.apps.cli.translation_commands import STANDARD_INPUT
+from dragoman.apps.progress import counting, tell
+from dragoman.apps.results import print_json
+
+if TYPE_CHECKING:
+    from dragoman.text.vocabulary import Vocabulary
+
+_words_option = click.option(
+    "--words",
+    "maximum",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Read only the N most frequent words of each file.  [default: all]",
+)
+_neighbours_option = click.option(
+    "--neighbours",
+    metavar="K",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Neighbours by which CSLS recognises hubs.",
+)
+
+
+@click.group()
+def embed() -> None:
+    """Embeddings of two languages in one space, from text without translations.
+
+    \b
+    Example: German and English words, word by word
+      dragoman embed train de.txt.gz --output embeddings/de.vec.gz
+      dragoman embed train en.txt.gz --output embeddings/en.vec.gz
+      dragoman embed map embeddings/de.vec.gz embeddings/en.vec.gz --output mapped
+      dragoman embed translate mapped/de.vec.gz mapped/en.vec.gz < input.txt
+    """
+
+
+@embed.command()
+@click.argument("texts", metavar="TEXT...", type=PATH, nargs=-1, required=True)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=PATH,
+    required=True,
+    help="File to write, in word2vec's text format; .gz, .xz or .zst compresses it.",
+)
+@click.option(
+    "--vocabulary",
+    metavar="MODEL",
+    type=PATH,
+    help="Learn vectors of the pieces of this model's or run's vocabulary instead of words.",
+)
+@click.option(
+    "--side",
+    type=click.Choice(["source", "target"]),
+    help="Which vocabulary of MODEL, if it has two.",
+)
+@click.option("--split-at-spaces", is_flag=True, help="The text is already split into words.")
+@click.option("--lowercase", is_flag=True, help="Put the text in lower case first.")
+@click.option(
+    "--kind",
+    type=click.Choice(["fasttext", "word2vec"]),
+    default="fasttext",
+    show_default=True,
+    help="With or without character n-grams.",
+)
+@click.option(
+    "--dimension",
+    metavar="N",
+    type=click.IntRange(2, 10_000),
+    default=300,
+    show_default=True,
+    help="Length of the vectors: d_model of a model that is to begin with them.",
+)
+@click.option(
+    "--epochs",
+    metavar="N",
+    type=click.IntRange(1, 10_000),
+    default=5,
+    show_default=True,
+    help="Passes over the text.",
+)
+@click.option(
+    "--window",
+    metavar="N",
+    type=click.IntRange(1, 1000),
+    default=5,
+    show_default=True,
+    help="Maximum distance of words that predict one another.",
+)
+@click.option(
+    "--minimum-count",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Words that occur less often get no vector.",
+)
+@click.option(
+    "--sample",
+    metavar="SHARE",
+    type=Number(0, 1),
+    default=1e-4,
+    show_default=True,
+    help="Pass over some occurrences of words that are more frequent than this; 0 for none.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed."
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help="Threads; with more than one, the result differs from run to run.",
+)
+@json_option
+def train(
+    *,
+    texts: tuple[Path, ...],
+    output: Path,
+    vocabulary: Path | None,
+    side: str | None,
+    split_at_spaces: bool,
+    lowercase: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Learn embeddings of the words of TEXT, files of one language.
+
+    With --vocabulary they are of pieces, and training.embeddings takes them into a model.
+
+    \b
+    Examples:
+      dragoman embed train news.de.gz captions.de.gz --output de.vec.gz
+      dragoman embed train de.gz en.gz --vocabulary runs/my --dimension 512 --output pieces.vec
+    """
+    if vocabulary is not None and (split_at_spaces or lowercase):
+        raise click.UsageError(
+            "--vocabulary decides how text is split; leave out --split-at-spaces and --lowercase"
+        )
+    if side is not None and vocabulary is None:
+        raise click.UsageError("--side chooses a vocabulary; add --vocabulary MODEL")
+    from dragoman.apps.embedding.learning import LearningConfig, learn, splitter
+    from dragoman.apps.embedding.origin import (
+        InputDigest,
+        Tokens,
+        VectorsOrigin,
+        write_with_origin,
+    )
+    from dragoman.core.config import parse
+
+    config = parse(LearningConfig, options, "embed train")
+    pieces = None if vocabulary is None else _vocabulary(vocabulary, side)
+    tokens: Tokens = "pieces" if pieces else "spaces" if split_at_spaces else "words"
+    split = splitter(tokens, lowercase=lowercase, vocabulary=pieces)
+    with counting("learning embeddings", "lines") as progress:
+        vectors, counts = learn(texts, split, config, progress)
+    origin = VectorsOrigin(
+        tokens=tokens,
+        lowercase=lowercase,
+        vocabulary=None if pieces is None else pieces.fingerprint,
+        inputs=tuple(InputDigest.of(text) for text in texts),
+        settings={"train": {**config.model_dump(), **counts}},
+    )
+    write_with_origin(output, vectors, origin)
+    if as_json:
+        print_json({"output": str(output), "vectors_of": tokens, "vectors": len(vectors), **counts})
+    else:
+        what = "pieces" if pieces else "words"
+        tell(
+            f"{output}: vectors of {len(vectors):,} {what}, of {counts['tokens']:,} in "
+            f"{counts['lines']:,} lines"
+        )
+
+
+@embed.command("map")
+@click.argument("source", metavar="SOURCE", type=PATH)
+@click.argument("target", metavar="TARGET", type=PATH)
+@click.option(
+    "--output",
+    metavar="DIRECTORY",
+    type=PATH,
+    required=True,
+    help="Directory for the mapped vectors; both files keep their names there.",
+)
+@click.option(
+    "--seed",
+    type=click.Choice(["identical", "numerals", "nothing"]),
+    help="The first dictionary: words that both languages write alike, numbers, or words with like "
+    "distributions of similarities.  [default: identical]",
+)
+@click.option(
+    "--seed-dictionary",
+    "dictionary",
+    metavar="FILE",
+    type=PATH,
+    help="The first dictionary: a word and its translation per line, tab-separated, or the index "
+    "of a dictd dictionary.",
+)
+@click.option(
+    "--no-self-learning", is_flag=True, help="Use the first dictionary as it is, only once."
+)
+@_words_option
+@click.option(
+    "--induced-words",
+    metavar="N",
+    type=click.IntRange(min=10),
+    default=20_000,
+    show_default=True,
+    help="Most frequent words that the dictionary is induced from; time grows with its square.",
+)
+@click.option(
+    "--patience",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Iterations without improvement until more candidates are considered.",
+)
+@click.option(
+    "--kept",
+    metavar="SHARE",
+    type=Number(0, 1, min_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of the candidates that are considered at first.",
+)
+@_neighbours_option
+@click.option(
+    "--random-seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."
+)
+@json_option
+def map_(
+    *,
+    source: Path,
+    target: Path,
+    output: Path,
+    seed: str | None,
+    dictionary: Path | None,
+    no_self_learning: bool,
+    maximum: int | None,
+    random_seed: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Map the vectors of SOURCE and TARGET into one space, by self-learning (VecMap).
+
+    \b
+    Examples:
+      dragoman embed map de.vec.gz en.vec.gz --output mapped
+      dragoman embed map de.vec.gz en.vec.gz --seed nothing --induced-words 5000 --output mapped
+      dragoman embed map de.vec.gz en.vec.gz --seed-dictionary de-en.tsv --output mapped
+    """
+    if seed is not None and dictionary is not None:
+        raise click.UsageError("--seed and --seed-dictionary are two first dictionaries; name one")
+    from dragoman.apps.embedding.mapping import Mapping
+    from dragoman.apps.embedding.self_learning import SelfLearningConfig
+    from dragoman.core.config import parse
+
+    values = {"seed": random_seed, "words": options.pop("induced_words"), **options}
+    learning = None if no_self_learning else parse(SelfLearningConfig, values, "embed map")
+    kind = None if dictionary is not None else seed or "identical"
+    mapping = Mapping(source, target, output, kind, dictionary, learning, maximum)  # type: ignore[arg-type]  # click checks it
+    with counting("mapping", "iterations") as progress:
+        said = mapping.carry_out(progress)
+    if as_json:
+        print_json(said)
+        return
+    learned = f", {said['iterations']} iterations" if learning is not None else ""
+    tell(f"{' and '.join(said['output'])}: from {said['seed_pairs']:,} word pairs{learned}")
+
+
+@embed.command()
+@click.argument("source", metavar="SOURCE", type=PATH)
+@click.argument("target", metavar="TARGET", type=PATH)
+@click.option(
+    "--dictionary",
+    metavar="FILE",
+    type=PATH,
+    required=True,
+    help="A word and its translation per line, tab-separated or as MUSE's; or the index of a dictd "
+    "dictionary such as /usr/share/dictd/freedict-deu-eng.index.",
+)
+@click.option(
+    "--asked",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1500,
+    show_default=True,
+    help="Ask for the N most frequent words only.",
+)
+@_words_option
+@_neighbours_option
+@json_option
+def score(
+    *,
+    source: Path,
+    target: Path,
+    dictionary: Path,
+    asked: int,
+    maximum: int | None,
+    neighbours: int,
+    as_json: bool,
+) -> None:
+    """Say how many words mapped vectors translate as a dictionary does.
+
+    Precision at 1 and at 5, by CSLS and by plain similarity, of the dictionary's words that have a
+    vector, as has one of their translations.
+
+    \b
+    Example:
+      dragoman embed score mapped/de.vec.gz mapped/en.vec.gz \\
+        --dictionary /usr/share/dictd/freedict-deu-eng.index
+    """
+    from dragoman.apps.embedding.accuracy import word_accuracy
+    from dragoman.text.bilingual_dictionary import read_dictionary
+    from dragoman.text.word_vectors import read_vectors
+
+    one, other = (read_vectors(path, maximum=maximum) for path in (source, target))
+    entries = read_dictionary(dictionary, one.words)
+    found = word_accuracy(
+        one, other, entries, str(dictionary), maximum=asked, neighbours=neighbours
+    )
+    if as_json:
+        print_json(found.to_json())
+        return
+    for name, precision in (("CSLS", found.csls), ("nearest", found.nearest)):
+        click.echo(f"{name:<8} P@1 {precision.p1:5.1f}   P@5 {precision.p5:5.1f}")
+    click.echo(
+        f"{found.asked:,} words asked; of {found.known:,} words of the dictionary with a vector "
+        f"{found.answerable:,} have a translation with one"
+    )
+
+
+@embed.command()
+@click.argument("source", metavar="SOURCE", type=PATH)
+@click.argument("target", metavar="TARGET", type=PATH)
+@click.option(
+    "--input",
+    "inputs",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="Read FILE (compressed or not) instead of standard input; may be repeated.",
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=PATH,
+    help="Write to FILE, which appears once everything is translated, instead of standard output.",
+)
+@_words_option
+@_neighbours_option
+def translate(
+    *,
+    source: Path,
+    target: Path,
+    inputs: tuple[Path, ...],
+    output: Path | None,
+    maximum: int | None,
+    neighbours: int,
+) -> None:
+    """Translate lines word by word with mapped vectors: a baseline for any translator.
+
+    Each word becomes the nearest one by CSLS; order stays, and what has no vector is copied.
+
+    \b
+    Example:
+      echo "Zwei Hunde" | dragoman embed translate mapped/de.vec.gz mapped/en.vec.gz
+    """
+    from dragoman.apps.embedding.origin import read_origin
+    from dragoman.apps.embedding.word_by_word import WordByWord
+    from dragoman.core.errors import DataError
+    from dragoman.text.word_vectors import read_vectors
+    from dragoman.text.words import space_spans, word_spans
+
+    tokens = read_origin(source).tokens
+    if tokens == "pieces":
+        raise DataError(
+            f"{source}: vectors of pieces, which are no words; train without --vocabulary"
+        )
+    one, other = (read_vectors(path, maximum=maximum) for path in (source, target))
+    spans = space_spans if tokens == "spaces" else word_spans
+    translator = WordByWord(one, other, spans, neighbours)
+    write_lines(output, translator.translate(_lines(inputs)))
+
+
+def _lines(inputs: tuple[Path, ...]) -> Iterable[str]:
+    from dragoman.text.lines import read_lines, stream_lines
+
+    if not inputs:
+        return stream_lines(sys.stdin.buffer, STANDARD_INPUT)
+    return (line for path in inputs for line in read_lines(path))
+
+
+def _vocabulary(path: Path, side: str | None) -> Vocabulary:
+    """The vocabulary of a model or run.
+
+    Raises:
+        ConfigError: it has two, and ``side`` does not say which.
+        SavedError: there is none.
+    """
+    from dragoman.core.errors import ConfigError
+    from dragoman.text.vocabulary import Vocabularies
+    from dragoman.training.warm_start import vocabularies_home
+
+    found = Vocabularies.load(vocabularies_home(path))
+    if side is None and not found.joint:
+        raise ConfigError(f"{path}: has a vocabulary for each side; add --side source or target")
+    return found.target if side == "target" else found.source

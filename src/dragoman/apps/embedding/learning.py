@@ -1,0 +1,174 @@
+"""Embeddings of the words or pieces of a text, by GenSim, an optional extra imported only here.
+
+Skip-gram with negative sampling (Mikolov et al. 2013, arXiv:1310.4546), with the character n-grams
+of fastText (Bojanowski et al. 2017, arXiv:1607.04606) or without.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+from pydantic import Field
+
+from dragoman.core.config import Config
+from dragoman.core.errors import DataError, MissingExtraError
+from dragoman.text.lines import read_lines
+from dragoman.text.normalization import normalize
+from dragoman.text.vocabulary import UNK, Vocabulary
+from dragoman.text.word_vectors import WordVectors
+from dragoman.text.words import words
+
+if TYPE_CHECKING:
+    from dragoman.apps.embedding.origin import Tokens
+
+_PACKAGE = "gensim"
+
+
+class LearningConfig(Config):
+    """How embeddings are learned; defaults as in fastText's published vectors, where they say."""
+
+    kind: Literal["fasttext", "word2vec"] = "fasttext"
+    """With character n-grams, which help rare words, or without."""
+    dimension: int = Field(300, ge=2, le=10_000)
+    """Length of the vectors."""
+    epochs: int = Field(5, ge=1, le=10_000)
+    """Passes over the text."""
+    window: int = Field(5, ge=1, le=1000)
+    """Maximum distance of words that predict one another."""
+    minimum_count: int = Field(5, ge=1)
+    """Words that occur less often get no vector."""
+    sample: float = Field(1e-4, ge=0, le=1)
+    """Words more frequent than this are passed over at random, more often the more frequent they
+    are; 0 passes over none."""
+    negative: int = Field(10, ge=1, le=1000)
+    """Random words that each pair is told apart from."""
+    buckets: int = Field(200_000, ge=1, le=10_000_000)
+    """Vectors that the character n-grams share."""
+    seed: int = Field(1, ge=0, lt=2**32)
+    """Of initial vectors and samples."""
+    workers: int = Field(1, ge=1, le=1024)
+    """Threads; with more than one, the result differs from run to run."""
+
+
+class Splitter(Protocol):
+    """Splits a line into tokens."""
+
+    def __call__(self, line: str) -> list[str]:
+        """Tokens of one line."""
+
+
+def splitter(tokens: Tokens, *, lowercase: bool, vocabulary: Vocabulary | None) -> Splitter:
+    """How lines are split.
+
+    Args:
+        tokens: what into.
+        lowercase: whether they are put in lower case first.
+        vocabulary: whose pieces, for ``tokens: pieces``.
+    """
+
+    def prepared(line: str) -> str:
+        return normalize(line).lower() if lowercase else normalize(line)
+
+    if tokens == "words":
+        return lambda line: words(prepared(line))
+    if tokens == "spaces":
+        return lambda line: prepared(line).split()
+    assert vocabulary is not None
+
+    def pieces(line: str) -> list[str]:
+        ids = vocabulary.encode(line)
+        return vocabulary.pieces(i for i in ids if i != UNK)
+
+    return pieces
+
+
+class _Text:
+    """The tokens of some files, line by line, as often as wanted."""
+
+    def __init__(
+        self, paths: Sequence[Path], split: Splitter, progress: Callable[[int], object]
+    ) -> None:
+        self._paths, self._split, self._progress = paths, split, progress
+        self._read = 0
+        self.lines = self.tokens = 0
+        """Of the first pass."""
+
+    def __iter__(self) -> Iterator[list[str]]:
+        first = not self._read
+        for path in self._paths:
+            for line in read_lines(path):
+                self._read += 1
+                if self._read % 1000 == 0:
+                    self._progress(self._read)
+                if found := self._split(line):
+                    if first:
+                        self.lines, self.tokens = self.lines + 1, self.tokens + len(found)
+                    yield found
+
+
+def learn(
+    paths: Sequence[Path],
+    split: Splitter,
+    config: LearningConfig,
+    progress: Callable[[int], object] = lambda lines: None,
+) -> tuple[WordVectors, dict[str, int]]:
+    """Learn embeddings of the tokens of a text.
+
+    Args:
+        paths: its files, read one after the other in each epoch.
+        split: how a line is split into tokens.
+        config: how to learn.
+        progress: called with the number of lines read so far, over all passes.
+
+    Returns:
+        The vectors, and the number of ``lines`` and ``tokens`` that have any.
+
+    Raises:
+        DataError: the text cannot be read, or no token occurs often enough.
+        MissingExtraError: GenSim is not installed.
+    """
+    kinds = _gensim()
+    text = _Text(paths, split, progress)
+    options: dict[str, Any] = {"bucket": config.buckets} if config.kind == "fasttext" else {}
+    model = kinds[config.kind](
+        vector_size=config.dimension,
+        window=config.window,
+        min_count=config.minimum_count,
+        negative=config.negative,
+        sample=config.sample,
+        sg=1,
+        seed=config.seed,
+        workers=config.workers,
+        **options,
+    )
+    # Each token is an item of the dictionary that GenSim sorts by count, and equal counts keep the
+    # order of the text: nothing depends on Python's hashes, which differ from process to process.
+    model.build_vocab(text)
+    if not len(model.wv):
+        names = ", ".join(str(path) for path in paths)
+        raise DataError(
+            f"{names}: no word occurs {config.minimum_count} times in {text.lines:,} lines; give "
+            "more text, or lower --minimum-count"
+        )
+    model.train(text, total_examples=model.corpus_count, epochs=config.epochs)
+    matrix = np.array(model.wv.vectors, dtype=np.float32)
+    found = WordVectors(tuple(model.wv.index_to_key), matrix)
+    return found, {"lines": text.lines, "tokens": text.tokens}
+
+
+def _gensim() -> dict[str, Any]:
+    """Its classes by ``kind``.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        from gensim.models import FastText, Word2Vec
+    except ImportError as error:
+        raise MissingExtraError.of(_PACKAGE, f"{_PACKAGE}>=4.4") from error
+    logging.getLogger(_PACKAGE).setLevel(logging.ERROR)  # it warns of settings for large texts
+    return {"fasttext": FastText, "word2vec": Word2Vec}

@@ -1,0 +1,133 @@
+"""Maps the vectors of two files into one space, and writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.apps.embedding.accuracy import check_dimensions
+from dragoman.apps.embedding.linear_maps import WordPairs, normalised
+from dragoman.apps.embedding.origin import InputDigest, read_origin, write_with_origin
+from dragoman.apps.embedding.seeds import (
+    Seed,
+    pairs_from_dictionary,
+    pairs_from_nothing,
+    pairs_from_words,
+)
+from dragoman.apps.embedding.self_learning import (
+    Mapped,
+    SelfLearningConfig,
+    map_once,
+    self_learn,
+)
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.bilingual_dictionary import read_dictionary
+from dragoman.text.word_vectors import Matrix, WordVectors, read_vectors
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A mapping to be learned, and where its results go."""
+
+    source: Path
+    target: Path
+    output: Path
+    """Directory of the two files, which keep their names."""
+    seed: Seed | None
+    """The kind of the first dictionary; None: ``dictionary``."""
+    dictionary: Path | None
+    learning: SelfLearningConfig | None
+    """None: the dictionary is used as it is."""
+    maximum: int | None = None
+    """Vectors that are read of each file, the most frequent ones."""
+
+    @property
+    def outputs(self) -> tuple[Path, Path]:
+        """The files to write."""
+        return self.output / self.source.name, self.output / self.target.name
+
+    def check(self) -> None:
+        """Check paths before any work is done.
+
+        Raises:
+            ConfigError: the results would replace their inputs, or one another.
+        """
+        if self.source.name == self.target.name:
+            raise ConfigError(
+                f"{self.source} and {self.target} have the same name, which they keep in "
+                f"{self.output}; rename one of them"
+            )
+        for path, output in zip((self.source, self.target), self.outputs, strict=True):
+            if path.resolve() == output.resolve():
+                raise ConfigError(
+                    f"--output {self.output} would replace {path}; choose another directory"
+                )
+
+    def carry_out(self, progress: Callable[[int], object]) -> dict[str, Any]:
+        """Learn the mapping and write both files.
+
+        Args:
+            progress: called with the number of iterations so far.
+
+        Returns:
+            What was done, for ``--json``.
+
+        Raises:
+            ConfigError: see :meth:`check`.
+            DataError: a file cannot be used, or there is no first dictionary.
+            SavedError: what is said of a file's origin is damaged.
+            StorageError: the disk refuses.
+        """
+        self.check()
+        paths = (self.source, self.target)
+        origins = [read_origin(path) for path in paths]
+        if origins[0].tokens != origins[1].tokens:
+            raise DataError(
+                f"{self.source} has vectors of {origins[0].tokens}, {self.target} of "
+                f"{origins[1].tokens}; train both alike"
+            )
+        source, target = (read_vectors(path, maximum=self.maximum) for path in paths)
+        check_dimensions(source, target)
+        x, z = normalised(source.matrix), normalised(target.matrix)
+        first = self._first(source, target, x, z)
+        if self.learning is None:
+            mapped = map_once(x, z, first)
+        else:
+            mapped = self_learn(x, z, first, self.learning, progress)
+        said = self._said(first, mapped)
+        inputs = tuple(InputDigest.of(path) for path in paths)
+        for vectors, matrix, origin, output in zip(
+            (source, target), (mapped.source, mapped.target), origins, self.outputs, strict=True
+        ):
+            described = origin.model_copy(
+                update={
+                    "inputs": (*origin.inputs, *inputs),
+                    "settings": {**origin.settings, **said},
+                }
+            )
+            write_with_origin(output, vectors.with_matrix(matrix), described)
+        return {"output": [str(output) for output in self.outputs], **said["map"]}
+
+    def _first(self, source: WordVectors, target: WordVectors, x: Matrix, z: Matrix) -> WordPairs:
+        if self.dictionary is not None:
+            entries = read_dictionary(self.dictionary, source.words)
+            return pairs_from_dictionary(entries, source, target, str(self.dictionary))
+        assert self.seed is not None
+        if self.seed == "nothing":
+            return pairs_from_nothing(x, z)
+        return pairs_from_words(self.seed, source, target)
+
+    def _said(self, first: WordPairs, mapped: Mapped) -> dict[str, Any]:
+        learned = self.learning is not None
+        return {
+            "map": {
+                "seed": self.seed if self.dictionary is None else self.dictionary.name,
+                "seed_pairs": len(first.source),
+                "learning": self.learning.model_dump() if self.learning is not None else None,
+                "iterations": mapped.iterations,
+                "similarity": mapped.similarity if learned else None,
+                "pairs": len(mapped.pairs.source),
+            }
+        }

@@ -1,0 +1,88 @@
+"""Where a file of vectors came from: a JSON file beside it, which says how to read text for it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dragoman import __version__
+from dragoman.core.config import Config, parse
+from dragoman.core.errors import SavedError
+from dragoman.core.files import content_digest, read_json, storage_errors, write_json
+from dragoman.text.word_vectors import WordVectors, write_vectors
+
+Tokens = Literal["words", "spaces", "pieces"]
+"""What the vectors are of: words and signs; whatever stands between spaces; pieces of a
+vocabulary."""
+
+
+class InputDigest(Config):
+    """A file that was read."""
+
+    name: str
+    """Its name, without its folder."""
+    digest: str
+    """SHA-256 of its content."""
+
+    @classmethod
+    def of(cls, path: Path) -> InputDigest:
+        """The digest of ``path``, which can be read."""
+        return cls(name=path.name, digest=content_digest(path))
+
+
+class VectorsOrigin(Config):
+    """How vectors were made."""
+
+    dragoman: str = __version__
+    """The version that made them."""
+    tokens: Tokens = "words"
+    """What the vectors are of."""
+    lowercase: bool = False
+    """Whether the text was put in lower case."""
+    vocabulary: str | None = None
+    """Fingerprint of the vocabulary, for pieces."""
+    inputs: tuple[InputDigest, ...] = ()
+    """The text, or the vectors that were mapped."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Settings of the command."""
+
+
+def origin_file(path: Path) -> Path:
+    """The file beside ``path`` that says how its vectors were made."""
+    return path.with_name(path.name + ".json")
+
+
+def read_origin(path: Path) -> VectorsOrigin:
+    """How the vectors in ``path`` were made; those of other programs are taken for words.
+
+    Raises:
+        SavedError: the file beside them is damaged.
+    """
+    beside = origin_file(path)
+    try:
+        values = read_json(beside)
+    except FileNotFoundError:
+        return VectorsOrigin()
+    except (OSError, ValueError) as error:
+        raise SavedError(
+            f"{beside}: cannot be read: {error}; remove it or copy it again"
+        ) from error
+    if not isinstance(values, dict):
+        raise SavedError(f"{beside}: not what Dragoman wrote; remove it or copy it again")
+    return parse(VectorsOrigin, values, beside)
+
+
+def write_with_origin(path: Path, vectors: WordVectors, origin: VectorsOrigin) -> None:
+    """Write vectors and, beside them, how they were made.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    beside = origin_file(path)
+    with storage_errors(beside), contextlib.suppress(FileNotFoundError):
+        beside.unlink()  # never one that describes other vectors
+    write_vectors(path, vectors)
+    write_json(beside, origin.model_dump(mode="json"))

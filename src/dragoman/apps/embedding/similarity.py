@@ -1,0 +1,101 @@
+"""Which vectors of another language are nearest, by similarity and by CSLS, block by block.
+
+Cross-domain similarity local scaling (CSLS, Conneau et al. 2018, arXiv:1710.04087, section 2.3):
+``2 cos(x, z) - r(x) - r(z)``, where ``r`` is the mean similarity of a vector to its k nearest ones
+in the other language.  It keeps a few vectors, the hubs, from being nearest to everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.text.word_vectors import Matrix
+
+NEIGHBOURS = 10
+"""k of CSLS in the paper."""
+
+_BLOCK_BYTES = 2**26  # of similarities at once
+_GROUP = 16
+
+Rows = NDArray[np.int64]
+
+
+def unit(matrix: Matrix) -> Matrix:
+    """Each row divided by its length; zeros stay."""
+    length = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return (matrix / np.where(length == 0, 1, length)).astype(np.float32)
+
+
+def similarity_blocks(x: Matrix, z: Matrix) -> Iterator[tuple[slice, Matrix]]:
+    """``x @ z.T``, some rows at a time: the rows, and ``(rows, len(z))``."""
+    size = max(1, _BLOCK_BYTES // (4 * max(1, len(z))))
+    for start in range(0, len(x), size):
+        rows = slice(start, min(start + size, len(x)))
+        yield rows, x[rows] @ z.T
+
+
+def neighbourhood(x: Matrix, z: Matrix, neighbours: int = NEIGHBOURS) -> Matrix:
+    """Mean similarity of each row of ``x`` to its nearest rows of ``z``.
+
+    Args:
+        x: unit vectors ``(n, dimension)``.
+        z: unit vectors ``(m, dimension)``.
+        neighbours: number of nearest rows; all where there are fewer.
+
+    Returns:
+        ``(n,)``.
+    """
+    found = np.empty(len(x), dtype=np.float32)
+    for rows, similarity in similarity_blocks(x, z):
+        found[rows] = mean_of_largest(similarity, neighbours)
+    return found
+
+
+def mean_of_largest(values: Matrix, count: int) -> Matrix:
+    """Mean of the ``count`` largest values of each row, ``(n, m)`` to ``(n,)``."""
+    rows, width = values.shape
+    count = min(count, width)
+    groups = width // _GROUP
+    if groups <= count:
+        return np.partition(values, width - count, axis=1)[:, width - count :].mean(axis=1)
+    # The largest values are in the groups with the largest maxima, and a maximum over rows of
+    # memory is much faster than a partition: group g has the columns g, g + groups, ...
+    grouped = values[:, : groups * _GROUP].reshape(rows, _GROUP, groups)
+    best = np.argpartition(grouped.max(axis=1), groups - count, axis=1)[:, groups - count :]
+    candidates = np.take_along_axis(grouped, best[:, None, :], axis=2).reshape(rows, -1)
+    candidates = np.concatenate([candidates, values[:, groups * _GROUP :]], axis=1)
+    last = candidates.shape[1] - count
+    return np.partition(candidates, last, axis=1)[:, last:].mean(axis=1)
+
+
+def nearest(
+    x: Matrix, z: Matrix, count: int = 1, hubness: Matrix | None = None
+) -> tuple[Rows, Matrix]:
+    """The nearest rows of ``z`` for each row of ``x``, the nearest one first.
+
+    Args:
+        x: unit vectors ``(n, dimension)``.
+        z: unit vectors ``(m, dimension)``.
+        count: how many; all where there are fewer.
+        hubness: :func:`neighbourhood` of ``z`` among the source's vectors, for CSLS; without it,
+            by similarity.
+
+    Returns:
+        Indices ``(n, count)`` and similarities ``(n, count)``; with ``hubness``, the latter are
+        ``cos(x, z) - r(z) / 2``, which orders as CSLS does since ``r(x)`` is the same for a row.
+    """
+    count = min(count, len(z))
+    indices = np.empty((len(x), count), dtype=np.int64)
+    values = np.empty((len(x), count), dtype=np.float32)
+    for rows, similarity in similarity_blocks(x, z):
+        if hubness is not None:
+            similarity -= hubness / 2  # noqa: PLW2901 - in place
+        best = np.argpartition(similarity, len(z) - count, axis=1)[:, len(z) - count :]
+        found = np.take_along_axis(similarity, best, axis=1)
+        order = np.argsort(-found, axis=1, kind="stable")
+        indices[rows] = np.take_along_axis(best, order, axis=1)
+        values[rows] = np.take_along_axis(found, order, axis=1)
+    return indices, values

@@ -1,0 +1,163 @@
+"""Vectors of words or pieces, in word2vec's text format, as fastText, GenSim and VecMap have it.
+
+The first line has the number of vectors and their dimension, each further line a word and its
+vector, the most frequent word first (Mikolov et al. 2013, arXiv:1301.3781; their program's text
+output).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.core.errors import DataError
+from dragoman.text.lines import decode_lines, open_bytes, write_text
+
+Matrix = NDArray[np.float32]
+
+_LARGEST = 100_000, 10**9  # dimensions and vectors: what has more is another kind of file
+_DIGITS = ".6g"  # a float32 that is read from six digits is written as these again
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words, from the most frequent one on, and their vectors.
+
+    Args:
+        words: distinct, not empty, without white space.
+        matrix: ``(words, dimension)``, finite.
+    """
+
+    words: tuple[str, ...]
+    matrix: Matrix
+    index: dict[str, int] = field(init=False, repr=False)
+    """The row of each word."""
+
+    def __post_init__(self) -> None:
+        assert len(self.words) == len(self.matrix)
+        object.__setattr__(self, "index", {word: row for row, word in enumerate(self.words)})
+        assert len(self.index) == len(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+        return int(self.matrix.shape[1])
+
+    def with_matrix(self, matrix: Matrix) -> WordVectors:
+        """The same words with other vectors."""
+        return WordVectors(self.words, matrix)
+
+
+def read_header(path: Path | str) -> tuple[int, int]:
+    """The number of vectors in a file, and their dimension.
+
+    Raises:
+        DataError: the file is missing, or of another kind.
+    """
+    with open_bytes(path) as stream:
+        return _header(next(decode_lines(stream, str(path)), ""), path)
+
+
+def each_vector(
+    path: Path | str, *, maximum: int | None = None, wanted: Collection[str] | None = None
+) -> Iterator[tuple[int, str, Matrix]]:
+    """Read vectors one by one, decompressed if need be.
+
+    Args:
+        path: the file.
+        maximum: read only so many words, the most frequent ones.
+        wanted: keep only these words; by default, all.
+
+    Yields:
+        The word's place in the file, from 1; the word; its vector ``(dimension,)``.
+
+    Raises:
+        DataError: the file is missing, damaged, of another kind, or a line has something else than
+            a word and finite numbers.
+    """
+    with open_bytes(path) as stream:
+        lines = decode_lines(stream, str(path))
+        count, dimension = _header(next(lines, ""), path)
+        stop = count if maximum is None else min(count, maximum)
+        read = 0
+        for read, line in enumerate(itertools.islice(lines, stop), 1):
+            word, values = _split(line, dimension, path, read + 1)
+            if wanted is None or word in wanted:
+                yield read, word, _vector(values, path, read + 1)
+    if read < stop:
+        raise DataError(
+            f"{path}: the first line promises {count} vectors, found {read}; copy the file again"
+        )
+
+
+def read_vectors(path: Path | str, *, maximum: int | None = None) -> WordVectors:
+    """Read a file of vectors, decompressed if need be.
+
+    Args:
+        path: the file.
+        maximum: read only so many words, the most frequent ones.
+
+    Raises:
+        DataError: as for :func:`each_vector`; or a word is there twice.
+    """
+    kept: dict[str, Matrix] = {}
+    for place, word, vector in each_vector(path, maximum=maximum):
+        if word in kept:
+            raise DataError(f"{path}:{place + 1}: {word!r:.40} is there twice; remove one")
+        kept[word] = vector
+    return WordVectors(tuple(kept), np.array(list(kept.values()), dtype=np.float32))
+
+
+def write_vectors(path: Path, vectors: WordVectors) -> None:
+    """Write vectors with six digits; a suffix such as ``.gz`` says how the file is compressed.
+
+    Raises:
+        StorageError: the disk refuses; what was there before stays.
+    """
+    row_format = " ".join([f"%{_DIGITS}"] * vectors.dimension)
+    with write_text(path) as stream:
+        stream.write(f"{len(vectors)} {vectors.dimension}\n")
+        for word, row in zip(vectors.words, vectors.matrix, strict=True):
+            stream.write(f"{word} {row_format % tuple(row.tolist())}\n")
+
+
+def _header(line: str, path: Path | str) -> tuple[int, int]:
+    fields = line.split()
+    if len(fields) == 2 and all(one.isascii() and one.isdigit() for one in fields):
+        count, dimension = map(int, fields)
+        if 0 < dimension <= _LARGEST[0] and 0 < count <= _LARGEST[1]:
+            return count, dimension
+    raise DataError(
+        f"{path}:1: expected the number of vectors and their dimension, such as '20000 300', found "
+        f"{line!r:.40}; vectors are read in word2vec's text format"
+    )
+
+
+def _split(line: str, dimension: int, path: Path | str, number: int) -> tuple[str, list[str]]:
+    """A word, which may hold spaces in files of phrases, and the numbers after it."""
+    word, *values = line.rstrip(" ").rsplit(" ", dimension)
+    if len(values) < dimension or not word:
+        raise DataError(
+            f"{path}:{number}: expected a word and {dimension} numbers, found {line!r:.40}; make "
+            "the file again"
+        )
+    return word, values
+
+
+def _vector(values: list[str], path: Path | str, number: int) -> Matrix:
+    try:
+        with np.errstate(over="ignore"):  # it is infinite then
+            vector = np.array(values, dtype=np.float32)
+    except ValueError as error:
+        raise DataError(f"{path}:{number}: {error}; make the file again") from error
+    if not np.isfinite(vector).all():
+        raise DataError(f"{path}:{number}: a number is infinite or NaN; make the file again")
+    return vector

@@ -1,0 +1,101 @@
+"""Mappings learned from little and from nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from planted_rotation import Planted, named, planted
+
+from dragoman.apps.embedding.linear_maps import WordPairs, normalised
+from dragoman.apps.embedding.seeds import (
+    pairs_from_dictionary,
+    pairs_from_nothing,
+    pairs_from_words,
+)
+from dragoman.apps.embedding.self_learning import SelfLearningConfig, map_once, self_learn
+from dragoman.apps.embedding.similarity import nearest, neighbourhood, unit
+from dragoman.core.errors import DataError
+from dragoman.text.word_vectors import Matrix, WordVectors
+
+QUICK = SelfLearningConfig(patience=5)
+
+
+def accuracy(x: Matrix, z: Matrix, truth: Planted) -> float:
+    """Share of words whose nearest one is their translation."""
+    x, z = unit(x), unit(z)
+    found, _ = nearest(x, z, 1, neighbourhood(z, x))
+    return float((found[:, 0] == truth.translation).mean())
+
+
+def test_from_25_words() -> None:
+    truth = planted(noise=0.4, dimension=20, seed=3)
+    x, z = normalised(truth.x), normalised(truth.z)
+    first = WordPairs(np.arange(25), truth.translation[:25])
+    found = self_learn(x, z, first, QUICK)
+    assert accuracy(found.source, found.target, truth) > 0.95
+    once = map_once(x, z, first)
+    assert accuracy(once.source, once.target, truth) < 0.9  # self-learning is what helps
+
+
+def test_from_nothing() -> None:
+    truth = planted(noise=0.02)
+    x, z = normalised(truth.x), normalised(truth.z)
+    first = pairs_from_nothing(x, z)
+    assert len(first.source) == 2 * len(x)
+    found = self_learn(x, z, first, QUICK)
+    assert accuracy(found.source, found.target, truth) > 0.97
+    assert found.similarity > 0.97
+
+
+def test_the_same_seed_gives_the_same_mapping() -> None:
+    truth = planted(rows=60, noise=0.3)
+    x, z = normalised(truth.x), normalised(truth.z)
+    first = WordPairs(np.arange(5), truth.translation[:5])
+    seen: list[int] = []
+    one, again, other = (
+        self_learn(x, z, first, SelfLearningConfig(patience=3, seed=seed), seen.append)
+        for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one.source, again.source)
+    assert one.iterations == again.iterations
+    assert seen[: one.iterations] == list(range(1, one.iterations + 1))
+    assert not np.array_equal(one.source, other.source)
+
+
+def test_frequent_words_alone_are_learned_from_but_all_are_mapped() -> None:
+    truth = planted(rows=120, noise=0.01)
+    x, z = normalised(truth.x), normalised(truth.z)
+    both = np.arange(30)
+    found = self_learn(x, z, WordPairs(both, truth.translation[both]), QUICK)
+    few = self_learn(
+        x, z, WordPairs(both, truth.translation[both]), QUICK.model_copy(update={"words": 20})
+    )
+    assert found.source.shape == few.source.shape == x.shape
+    assert len(found.pairs.source) == 240
+    assert len(few.pairs.source) == 40
+    assert few.pairs.target.max() < 20
+
+
+def test_identical_words_and_numerals() -> None:
+    one = WordVectors(("a", "7", "b", "2024", "x7"), np.eye(5, dtype=np.float32))
+    other = WordVectors(("2024", "c", "7", "b", "x7"), np.eye(5, dtype=np.float32))
+    identical = pairs_from_words("identical", one, other)
+    assert list(zip(*identical, strict=True)) == [(1, 2), (2, 3), (3, 0), (4, 4)]
+    numerals = pairs_from_words("numerals", one, other)
+    assert list(zip(*numerals, strict=True)) == [(1, 2), (3, 0)]
+
+
+def test_entries_of_a_dictionary() -> None:
+    one, other = named(np.eye(3, dtype=np.float32), "s"), named(np.eye(4, dtype=np.float32), "t")
+    entries = {"s1": ("t3", "unknown", "t0"), "unknown": ("t1",), "s2": ("T2",)}
+    found = pairs_from_dictionary(entries, one, other, "d.tsv")
+    assert list(zip(*found, strict=True)) == [(1, 3), (1, 0)]
+
+
+def test_no_first_dictionary() -> None:
+    one, other = named(np.eye(3, dtype=np.float32), "s"), named(np.eye(3, dtype=np.float32), "t")
+    for seed, what in (("identical", "word"), ("numerals", "numeral")):
+        with pytest.raises(DataError, match=rf"have no {what} in common; give a dictionary with"):
+            pairs_from_words(seed, one, other)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"d.tsv: none of its 1 words has a vector, with one of"):
+        pairs_from_dictionary({"s1": ("u",)}, one, other, "d.tsv")
