@@ -28,6 +28,7 @@ _FIGURES = {
     "chrf": "chrF {:.2f}",
     "ter": "TER {:.2f}",
     "wrong_language": "wrong language {:.2f} %",
+    "round_trip": "round trip {:.2f}",
 }
 
 

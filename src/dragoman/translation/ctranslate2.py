@@ -62,6 +62,7 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "decoder_mixing": ["self_attention"],
     "window": [None],
     "mixture": [None],
+    "language_tags": ["encoder"],
 }
 _AHEAD = 2  # batches waiting per thread
 _POSITIONS = 1280  # enough for sources of the default max_source_pieces, and their outputs

@@ -29,6 +29,7 @@ _METRICS = {
     "chrf": "chrF",
     "ter": "TER",
     "wrong_language": "wrong language, %",
+    "round_trip": "BLEU of round trips",
 }
 
 Records = Sequence[dict[str, Any]]

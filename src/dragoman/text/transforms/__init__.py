@@ -16,8 +16,10 @@ from random import Random
 from dragoman.text.examples import Example
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 from dragoman.text.transforms.kinds import Transform
+from dragoman.text.transforms.sources import BackTranslationConfig
 
 __all__ = [
+    "BackTranslationConfig",
     "SharedTransform",
     "Transform",
     "TransformConfig",
