@@ -1,4 +1,4 @@
-"""The training tasks of a run: a stream of batches and an objective for each that its parts name."""
+"""The training tasks of a run: for each that its parts name, a stream and an objective."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.training.distributed import World
 from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.on_line import BackTranslated, BackTranslation
 from dragoman.training.task_settings import TaskConfig
-from dragoman.training.tasks import Stream, Task
+from dragoman.training.tasks import Objective, Stream, Task
 from dragoman.translation.on_line import id_translator
 
 
@@ -34,21 +34,32 @@ def run_tasks(
         alignments: of the same rows, if the objective reads them.
         world: the processes that train together, each of which reads its share.
     """
-    return [_task(name, config, vocabularies, store, alignments, world) for name in config.tasks()]
+    found = []
+    for name in config.tasks():
+        settings = config.training.tasks.get(name, TaskConfig())
+        parts = frozenset(n for n, part in enumerate(config.data.train) if part.task == name)
+        stream: Stream
+        stream = pairs = _batches(config, vocabularies, store, parts, world)
+        if alignments is not None and settings.objective is None:
+            stream = AlignedBatches(pairs, alignments, vocabularies)
+        if wanted := _back_translations(config, vocabularies, parts):
+            translate = id_translator(vocabularies.target.tags)
+            stream = BackTranslated(stream, wanted, translate, config.data.max_pieces)
+        objective = _objective(config, settings, parts)
+        found.append(Task(name, stream, objective, settings.weights))
+    return found
 
 
-def _task(
-    name: str,
+def _batches(
     config: ExperimentConfig,
     vocabularies: Vocabularies,
     store: Store,
-    alignments: Store | None,
+    parts: Collection[int],
     world: World,
-) -> Task:
-    training, parts = config.training, config.train_parts()
-    settings = training.tasks.get(name, TaskConfig())
-    chosen = frozenset(number for number, part in enumerate(parts) if part.task == name)
-    pairs = Batches(
+) -> Batches:
+    """The batches of some parts of the store, by number."""
+    training = config.training
+    return Batches(
         store,
         training.step_tokens,
         training.device_tokens,
@@ -57,22 +68,18 @@ def _task(
         world_size=world.size,
         vocabularies=vocabularies,
         sampling=config.vocabulary.sampling,
-        parts=parts,
+        parts=config.train_parts(),
         sampling_temperature=config.data.sampling_temperature,
-        chosen=chosen,
+        chosen=parts,
     )
-    stream: Stream = pairs
-    if alignments is not None and settings.objective is None:
-        stream = AlignedBatches(pairs, alignments, vocabularies)
-    if wanted := _back_translations(config, vocabularies, chosen):
-        translate = id_translator(vocabularies.target.tags)
-        stream = BackTranslated(stream, wanted, translate, config.data.max_pieces)
-    loss = settings.objective or training.objective
-    objective = loss.build(training.label_smoothing, config.model)
-    without_source = frozenset(number for number in chosen if parts[number].cuts_off_source)
-    if without_source:
-        objective = SourceCutOff(objective, without_source)
-    return Task(name, stream, objective, settings.weights)
+
+
+def _objective(config: ExperimentConfig, settings: TaskConfig, parts: Collection[int]) -> Objective:
+    """The loss of a task, from which some of its parts may cut off their sources."""
+    chosen = settings.objective or config.training.objective
+    objective = chosen.build(config.training.label_smoothing, config.model)
+    without = frozenset(number for number in parts if config.data.train[number].cuts_off_source)
+    return SourceCutOff(objective, without) if without else objective
 
 
 def _back_translations(

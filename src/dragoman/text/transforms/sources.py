@@ -88,8 +88,8 @@ class BackTranslationConfig(TransformConfig):
     """Has the model in training translate the target, and gives it this as its source.
 
     On-line back-translation: Artetxe et al. 2018 (arXiv:1710.11041), section 3.2; Lample et al.
-    2018 (arXiv:1711.00043), section 2.4. In a dev or test set, the model that is scored translates, and
-    what it is scored on is a round trip.
+    2018 (arXiv:1711.00043), section 2.4. In a dev or test set, the model that is scored
+    translates, and what it is scored on is a round trip.
     """
 
     kind: Literal["back_translation"] = "back_translation"
