@@ -352,7 +352,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         own,
         path,
         _relocate,
-        replaced=("data.dev", "data.test", "training.objective"),
+        replaced=("data.dev", "data.test", "training.objective", "training.tasks"),
         families={"model": "transformer"},
     )
     # The file's own models are absolute by now; --set is relative to the current directory.

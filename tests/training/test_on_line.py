@@ -119,8 +119,7 @@ def test_sources_fit_into_the_positions_of_the_model() -> None:
     assert made.source.size(1) <= 9
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-@pytest.mark.parametrize("stop", [2, 5, 6])
+@pytest.mark.parametrize(("stop", "temperature"), [(2, 0.0), (5, 1.0), (6, 0.0)])
 def test_training_is_resumed_bit_for_bit(
     trainer: MakeTrainer, tmp_path: Path, stop: int, temperature: float
 ) -> None:

@@ -15,17 +15,27 @@ def asking_tags(part: CorpusPart, train: Sequence[CorpusPart]) -> tuple[str, ...
         train: the training text; all parts have their languages.
 
     Returns:
-        Those of the training text that is translated so, the most like the part's own; None if none
-        is.
+        Those of the training text that is translated so or, if there is none, of any in that
+        language, the most like the part's own; None if nothing is.
     """
     wanted = part.direction
+    near = _translated_so(part, train) or train
     found = [
         one.direction.tags
-        for one in train
-        if one.direction.source_language == wanted.target_language
-        and one.direction.target_language == wanted.source_language
+        for one in near
+        if one.direction.target_language == wanted.source_language
     ]
     return max(found, key=lambda tags: len({*tags} & {*wanted.tags}), default=None)
+
+
+def _translated_so(part: CorpusPart, train: Sequence[CorpusPart]) -> list[CorpusPart]:
+    """The training text that teaches the translations that ``part`` needs."""
+    wanted = part.direction.target_language, part.direction.source_language
+    return [
+        one
+        for one in train
+        if (one.direction.source_language, one.direction.target_language) == wanted
+    ]
 
 
 def back_translation_problems(
@@ -41,13 +51,15 @@ def back_translation_problems(
         if part.back_translation is None:
             continue
         source, target = part.direction.source_language, part.direction.target_language
-        tags = asking_tags(part, list(train.values()))
+        parts = list(train.values())
+        tags = asking_tags(part, parts)
+        is_taught = key in sets or _translated_so(part, parts)
         if source == target:
             yield (
                 f"{key}: back_translation is from one language into another, and source_language "
                 f"and target_language are both {target}"
             )
-        elif tags is None:
+        elif tags is None or not is_taught:
             yield (
                 f"{key}: back_translation translates from {target} into {source}, which no part of "
                 f"data.train teaches; add text in {source} with source_language: {target} and "
