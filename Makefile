@@ -10,7 +10,7 @@
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-multilingual  the tables of docs/results.md: trains, translates and scores what is
 # make results-monolingual   missing, row by row; MINUTES=60 stops each table after an hour, and
-#             the next call goes on
+# make results-unsupervised  the next call goes on
 
 PYTHON ?= python3
 VENV := .venv
