@@ -18,7 +18,7 @@ from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model, read_tensors
 from dragoman.text import synthetic
 from dragoman.text.vocabulary import EOS, PAD
-from dragoman.training.checkpoint import CHECKPOINTS_DIRECTORY
+from dragoman.training.checkpoint import checkpoints
 from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 
@@ -123,8 +123,7 @@ def test_a_run_without_pairs_learns_reports_and_translates(run: Path) -> None:
         assert one["round_trip"] == one["round_trip/dev_back"]
         assert one["bleu"] == one["bleu/dev_en-de"] and "bleu/dev_back" not in one
         assert one["loss"] == one["loss/dev_en-de"] != one["loss/dev_back"]
-    last = sorted((run / CHECKPOINTS_DIRECTORY).iterdir())[-1]
-    state = json.loads((last / "state.json").read_text())
+    state = json.loads((checkpoints(run)[-1] / "state.json").read_text())
     assert state["best"]["metric"] == "round_trip"
     assert read_scores(run)["dev_back"].keys() == {
         *("source_language", "target_language", "loss", "perplexity", "round_trip")

@@ -93,15 +93,15 @@ def test_only_sources_that_are_wanted_are_made() -> None:
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_the_model_and_all_random_states_are_as_before(temperature: float) -> None:
     model = tiny_model(dropout=0.3).train()
-    model.decoder.eval()  # a part that is frozen stays in evaluation mode
+    model.get_submodule("decoder").eval()  # a frozen part stays in evaluation mode
     modes = [module.training for module in model.modules()]
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     torch.manual_seed(3)
-    states = torch.get_rng_state(), np.random.get_state()[1].tolist()  # type: ignore[union-attr, index]
+    states = torch.get_rng_state(), np.random.get_state()[1].tolist()  # type: ignore[index]
     batch = next(Monolingual().all_batches())
     first = stream(temperature).completed(batch, model)
     assert torch.get_rng_state().equal(states[0])
-    assert np.random.get_state()[1].tolist() == states[1]  # type: ignore[union-attr, index]
+    assert np.random.get_state()[1].tolist() == states[1]  # type: ignore[index]
     assert [module.training for module in model.modules()] == modes
     assert all(parameter.grad is None for parameter in model.parameters())
     assert_same(model.state_dict(), before)
