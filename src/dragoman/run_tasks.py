@@ -12,10 +12,10 @@ from dragoman.text.tags import tagged
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.objectives.source_cut_off import SourceCutOff
-from dragoman.training.on_line import BackTranslated, BackTranslation
+from dragoman.training.on_line import BackTranslated, WantedSources
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.tasks import Objective, Stream, Task
-from dragoman.translation.on_line import id_translator
+from dragoman.translation.id_translation import id_translator
 
 
 def run_tasks(
@@ -84,12 +84,12 @@ def _objective(config: ExperimentConfig, settings: TaskConfig, parts: Collection
 
 def _back_translations(
     config: ExperimentConfig, vocabularies: Vocabularies, chosen: Collection[int]
-) -> dict[int, BackTranslation]:
+) -> dict[int, WantedSources]:
     """How the model makes the sources of those of the chosen parts that have none, by number."""
     found = {}
     for number, part in enumerate(config.train_parts()):
         tags = config.back_tags(part)
         if number in chosen and part.back_translation and tags is not None:
             ids = tuple(vocabularies.source.encode(tagged(tags, "")))
-            found[number] = BackTranslation(part.back_translation, ids)
+            found[number] = WantedSources(part.back_translation, ids)
     return found

@@ -13,13 +13,13 @@ from reversal import Copying, Records, Reversal, assert_same, tiny_model, transl
 
 from dragoman.data.batches import Batch, make_batch
 from dragoman.models.interface import TranslationModel
-from dragoman.text.transforms import BackTranslationConfig
+from dragoman.text.transforms import SourceByModelConfig
 from dragoman.text.vocabulary import EOS, PAD
 from dragoman.training.objectives import CrossEntropy
-from dragoman.training.on_line import BackTranslated, BackTranslation
+from dragoman.training.on_line import BackTranslated, WantedSources
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
-from dragoman.translation.on_line import id_translator
+from dragoman.translation.id_translation import id_translator
 
 MakeTrainer = Callable[..., Trainer]
 HEADS = {0: [4], 1: [], 2: [5]}
@@ -39,9 +39,9 @@ class Monolingual(Reversal):
             yield replace(make_batch(sources, targets), parts=torch.tensor(parts))
 
 
-def wanted(temperature: float = 0.0) -> dict[int, BackTranslation]:
-    settings = BackTranslationConfig(temperature=temperature, extra_length=2)
-    return {0: BackTranslation(settings, (5,)), 2: BackTranslation(settings, (4,))}
+def wanted(temperature: float = 0.0) -> dict[int, WantedSources]:
+    settings = SourceByModelConfig(temperature=temperature, extra_length=2)
+    return {0: WantedSources(settings, (5,)), 2: WantedSources(settings, (4,))}
 
 
 def stream(temperature: float = 0.0, longest: int = 50) -> BackTranslated:
@@ -59,7 +59,7 @@ def test_only_sources_that_are_wanted_are_made() -> None:
     def doubled(
         model: TranslationModel,
         sentences: Sequence[list[int]],
-        settings: BackTranslationConfig,
+        settings: SourceByModelConfig,
         *,
         numbers: Sequence[int],
         seed: int,

@@ -18,7 +18,7 @@ from dragoman.text.lines import decode_lines, read_lines, stream_lines
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms import (
-    BackTranslationConfig,
+    SourceByModelConfig,
     Transform,
     split_at_first_draw,
     transformed,
@@ -174,9 +174,9 @@ class CorpusPart(Config):
         return any(transform.cuts_off_source for transform in self.transforms)
 
     @property
-    def back_translation(self) -> BackTranslationConfig | None:
+    def back_translation(self) -> SourceByModelConfig | None:
         """How the model in training makes the sources, if it does."""
-        found = (one for one in self.transforms if isinstance(one, BackTranslationConfig))
+        found = (one for one in self.transforms if isinstance(one, SourceByModelConfig))
         return next(found, None)
 
     @cached_property

@@ -15,16 +15,16 @@ import torch
 
 from dragoman.data.batches import Batch, pad_sources
 from dragoman.models.interface import TranslationModel
-from dragoman.text.transforms import BackTranslationConfig
+from dragoman.text.transforms import SourceByModelConfig
 from dragoman.text.vocabulary import EOS, PAD
 from dragoman.training.tasks import Stream
 
 
 @dataclass(frozen=True)
-class BackTranslation:
+class WantedSources:
     """How the sources of one part of the corpus are made."""
 
-    settings: BackTranslationConfig
+    settings: SourceByModelConfig
     tags: tuple[int, ...]
     """Ids in front of a target that ask for its translation."""
 
@@ -36,7 +36,7 @@ class TranslateIds(Protocol):
         self,
         model: TranslationModel,
         sentences: Sequence[list[int]],
-        settings: BackTranslationConfig,
+        settings: SourceByModelConfig,
         *,
         numbers: Sequence[int],
         seed: int,
@@ -65,7 +65,7 @@ class BackTranslated:
     def __init__(
         self,
         stream: Stream,
-        wanted: Mapping[int, BackTranslation],
+        wanted: Mapping[int, WantedSources],
         translate: TranslateIds,
         longest: int,
     ) -> None:

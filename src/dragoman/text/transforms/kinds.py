@@ -16,7 +16,7 @@ from dragoman.text.transforms.casing import CaseConfig
 from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.transforms.interface import TransformConfig
 from dragoman.text.transforms.noise import NoiseConfig
-from dragoman.text.transforms.sources import BackTranslationConfig, CopyConfig, DummySourceConfig
+from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig, SourceByModelConfig
 from dragoman.text.transforms.tagging import TagConfig
 
 GROUP = "dragoman.transforms"
@@ -27,7 +27,7 @@ _BUILT_IN: dict[str, type[TransformConfig]] = {
     "noise": NoiseConfig,
     "copy": CopyConfig,
     "dummy_source": DummySourceConfig,
-    "back_translation": BackTranslationConfig,
+    "back_translation": SourceByModelConfig,
     "case": CaseConfig,
     "filter": FilterConfig,
 }

@@ -84,7 +84,7 @@ class DummySourceConfig(TransformConfig):
         return example._replace(source="", tags=(*example.tags, self.symbol))
 
 
-class BackTranslationConfig(TransformConfig):
+class SourceByModelConfig(TransformConfig):
     """Has the model in training translate the target, and gives it this as its source.
 
     On-line back-translation: Artetxe et al. 2018 (arXiv:1710.11041), section 3.2; Lample et al.

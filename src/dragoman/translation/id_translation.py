@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, SearchConfig
 from dragoman.search.sampling import SamplingConfig
-from dragoman.text.transforms import BackTranslationConfig
+from dragoman.text.transforms import SourceByModelConfig
 from dragoman.translation.engine import SourceBatch, TorchEngine
 
 _SEEDS = 1 << 31
@@ -25,7 +25,7 @@ def id_translator(
     def translate(
         model: TranslationModel,
         sentences: Sequence[list[int]],
-        settings: BackTranslationConfig,
+        settings: SourceByModelConfig,
         *,
         numbers: Sequence[int],
         seed: int,
@@ -38,7 +38,7 @@ def id_translator(
     return translate
 
 
-def search_of(settings: BackTranslationConfig, seed: int) -> SearchConfig:
+def search_of(settings: SourceByModelConfig, seed: int) -> SearchConfig:
     """The search that makes sources in training: greedy, or one sample a sentence.
 
     Scores play no part, so nothing is spent on penalties.
