@@ -20,7 +20,9 @@ from dragoman.models import (
     TransformerLMConfig,
 )
 from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.language_tags import LanguageTags
 from dragoman.models.layers.mixture import MixtureConfig
+from dragoman.text.vocabulary import BOS
 
 VOCABULARY = 23
 
@@ -132,7 +134,13 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, swiglu": TransformerConfig(**_SMALL, activation="swiglu"),
     "transformer, rms": TransformerConfig(**_SMALL, normalization="rms"),
     "transformer, pre-rms": TransformerConfig(**_SMALL, normalization="rms", norm="pre"),
+    "transformer, the decoder is told the language": TransformerConfig(
+        **_SMALL, language_tags="decoder"
+    ),
     "recurrent": RecurrentConfig(**_RECURRENT),
+    "recurrent, the decoder is told the language": RecurrentConfig(
+        **_RECURRENT, language_tags="decoder"
+    ),
     "recurrent, without input feeding": RecurrentConfig(
         **_RECURRENT, input_feeding=False, attention="dot", embeddings="target"
     ),
@@ -275,6 +283,9 @@ def build(config: ModelConfig, seed: int = 0) -> TranslationModel:
     """A model in float64 and evaluation mode, so that truths hold to many digits."""
     torch.manual_seed(seed)
     model = FAMILIES[config.family](config, VOCABULARY, VOCABULARY).double().eval()
+    for module in model.modules():
+        if isinstance(module, LanguageTags):
+            module.know(range(4, 8), BOS)
     for parameter in model.parameters():  # a matrix that starts at zero would hide what it does
         if parameter.dim() == 2 and not parameter.any():
             torch.nn.init.normal_(parameter)

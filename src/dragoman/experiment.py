@@ -18,8 +18,7 @@ from dragoman.core.config import parse, read_yaml, to_yaml
 from dragoman.core.device import DecidedPrecision, decide_precision, is_emulated
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, check_replaceable
-from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, AlignedBatches, prepare_alignments
-from dragoman.data.batches import Batches
+from dragoman.data.alignments import ALIGNMENTS_DIRECTORY, prepare_alignments
 from dragoman.data.origin import InputFile, describe
 from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
@@ -38,6 +37,7 @@ from dragoman.parents import (
 from dragoman.recipe import ExperimentConfig
 from dragoman.revision import revised
 from dragoman.run_directory import begin, claim
+from dragoman.run_tasks import run_tasks
 from dragoman.saved.model import (
     CONFIG_FILE,
     MODEL_DIRECTORY,
@@ -62,9 +62,8 @@ from dragoman.training.checkpoint import (
     step_of,
 )
 from dragoman.training.distributed import World
-from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.observers import MetricsFile, Observer
-from dragoman.training.tasks import Stream, Task
+from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.validation import (
     MeanValidation,
@@ -167,7 +166,7 @@ class Experiment:
         data, directory = self.config.data, self.run / DATA_DIRECTORY
         with begin(self.run):
             parts = self.config.train_parts()
-            evaluation = [*data.dev_sets.values(), *data.test.values()]
+            evaluation = [*data.dev_sets.values(), *data.test.values(), *data.held_out]
             held_out = held_out_keys(
                 (pair for part in evaluation for pair in kept_pairs(part)),
                 either_side=self.config.has_opposite_directions,
@@ -349,29 +348,9 @@ class Experiment:
 
     def tasks(self, prepared: Prepared, world: World) -> list[Task]:
         """The training tasks; each of the processes that train together reads its share."""
-        training = self.config.training
-        pairs = Batches(
-            prepared.store,
-            training.step_tokens,
-            training.device_tokens,
-            seed=self.config.seed,
-            rank=world.rank,
-            world_size=world.size,
-            vocabularies=prepared.vocabularies,
-            sampling=self.config.vocabulary.sampling,
-            parts=self.config.train_parts(),
-            sampling_temperature=self.config.data.sampling_temperature,
+        return run_tasks(
+            self.config, prepared.vocabularies, prepared.store, prepared.alignments, world
         )
-        stream: Stream = pairs
-        if prepared.alignments is not None:
-            stream = AlignedBatches(pairs, prepared.alignments, prepared.vocabularies)
-        stream = training.objective.reading(stream, prepared.vocabularies, self.config.seed)
-        objective = training.objective.build(training.label_smoothing, self.config.model)
-        parts = self.config.train_parts()
-        without_source = frozenset(n for n, part in enumerate(parts) if part.cuts_off_source)
-        if without_source:
-            objective = SourceCutOff(objective, without_source)
-        return [Task("translation", stream, objective)]
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
         search, evaluation = self.config.search, self.config.evaluation_of(part)
@@ -382,7 +361,8 @@ class Experiment:
                 objective=objective,
                 model=self.config.model,
             )
-        return Validation(part, vocabularies, search, evaluation, world)
+        back = self.config.back_tags(part)
+        return Validation(part, vocabularies, search, evaluation, world, back=back)
 
     def finish(
         self,

@@ -19,8 +19,9 @@ from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
+from dragoman.text.back_translated import asking_tags, back_translation_problems
 from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import CorpusPart, Direction, relocate_part
+from dragoman.text.corpus import TRANSLATION, CorpusPart, Direction, relocate_part
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
@@ -28,6 +29,7 @@ from dragoman.training.components import unfit_components
 from dragoman.training.given_embeddings import unfit_embeddings
 from dragoman.training.named_models import component_paths, relocate_models
 from dragoman.training.settings import TrainingConfig
+from dragoman.training.task_settings import task_problems
 
 _ONE, _SEVERAL = "one set", "sets by name"
 
@@ -60,6 +62,9 @@ class DataConfig(Config):
     proportion to n to the power 1/temperature (Arivazhagan et al. 2019, who use 5). The largest is
     seen as its weights say and the others more often. Directions within one language, such as
     copies, are mixed among themselves. By default weights alone decide."""
+    held_out: tuple[CorpusPart, ...] = ()
+    """Further text that is never trained on: a pair of which one side occurs here, as that side, is
+    left out like those of dev and test sets."""
     dev: DevSets
     """Pairs that decide when to stop and which checkpoint is best; never trained on. With several
     sets by name, such as one per direction, the mean of their figures decides."""
@@ -107,11 +112,8 @@ class ExperimentConfig(Config):
         start = self.training.start_from
         if start is not None and start.vocabulary != "new":
             yield from self._unread_of_vocabulary(start.vocabulary)
-        elif self.model.needs_joint_vocabulary and not self.vocabulary.joint:
-            yield (
-                "model.embeddings: shared needs vocabulary.joint: true; or set model.embeddings: "
-                "target"
-            )
+        elif self.model.joint_setting is not None and not self.vocabulary.joint:
+            yield "{} needs vocabulary.joint: true; or set {}".format(*self.model.joint_setting)
         if self.search.coverage_penalty and not self.model.attention_layers:
             yield (
                 "search.coverage_penalty needs attention over the source, which model.family: "
@@ -120,7 +122,13 @@ class ExperimentConfig(Config):
         for name in self.data.test.keys() & {"dev", *self.data.dev_sets}:
             yield f"data.test: {name} is the name of the scores of data.dev; choose another"
         metric = self.training.best_metric
-        if metric != "loss" and metric not in self.evaluation.metrics:
+        if metric == "round_trip":
+            if not any(part.back_translation for part in self.data.dev_sets.values()):
+                yield (
+                    "training.best_metric round_trip needs a set in data.dev without source, with "
+                    "the transform back_translation"
+                )
+        elif metric != "loss" and metric not in self.evaluation.metrics:
             yield (
                 f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
                 "set training.best_metric: loss"
@@ -142,8 +150,39 @@ class ExperimentConfig(Config):
         yield from self._trees_without_symbols()
         yield from self._unread_alignments()
         yield from self._cut_off_while_sending()
+        yield from self._tasks_that_do_not_fit()
         yield from self._sides_that_do_not_fit()
         yield from self._language_agreement().problems()
+
+    def _tasks_that_do_not_fit(self) -> Iterator[str]:
+        """Tasks without text or weight, and sources that the model cannot make."""
+        yield from task_problems(self.training.tasks, self.tasks())
+        parts = self.parts_by_key()
+        train = {key: part for key, part in parts.items() if _is_train(key)}
+        sets = {key: part for key, part in parts.items() if key not in train}
+        yield from back_translation_problems(train, sets)
+        for key, part in sets.items():
+            if part.task != TRANSLATION:
+                yield f"{key}.task: {part.task} is not read outside of data.train; remove it"
+        aligned = {part.task for part in train.values() if part.alignments is not None}
+        for key, part in train.items():
+            if part.back_translation and part.task in aligned:
+                yield (
+                    f"{key}: back_translation and alignments do not go together in one task; name "
+                    "another task here, such as task: back_translation"
+                )
+
+    def tasks(self) -> list[str]:
+        """The training tasks, in the order of the parts that name them."""
+        return list(dict.fromkeys(part.task for part in self.data.train))
+
+    def back_tags(self, part: CorpusPart) -> tuple[str, ...] | None:
+        """Tags that ask for the sources of a part that the model makes itself; None: it has some.
+
+        Args:
+            part: with its languages.
+        """
+        return asking_tags(part, self.train_parts()) if part.back_translation else None
 
     def _language_agreement(self) -> LanguageAgreement:
         train = {key: part for key, part in self.parts_by_key().items() if _is_train(key)}
@@ -349,7 +388,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         own,
         path,
         _relocate,
-        replaced=("data.dev", "data.test", "training.objective"),
+        replaced=("data.dev", "data.test", "training.objective", "training.tasks"),
         families={"model": "transformer"},
     )
     # The file's own models are absolute by now; --set is relative to the current directory.
@@ -364,7 +403,8 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
 
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
     """Text that cannot be read, or only once; whatever reads a missing file reports it."""
-    for name, part in config.parts():
+    held_out = (("data.held_out", part) for part in config.data.held_out)
+    for name, part in (*config.parts(), *held_out):
         for file in part.files():
             try:
                 mode = file.stat().st_mode
@@ -383,8 +423,9 @@ def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         return values
     data = dict(data)
-    if isinstance(data.get("train"), list):
-        data["train"] = [relocate_part(part, folder) for part in data["train"]]
+    for name in ("train", "held_out"):
+        if isinstance(data.get(name), list):
+            data[name] = [relocate_part(part, folder) for part in data[name]]
     if isinstance(data.get("test"), dict):
         data["test"] = {name: relocate_part(part, folder) for name, part in data["test"].items()}
     if _how_many_sets(data.get("dev")) == _SEVERAL:

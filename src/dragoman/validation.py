@@ -30,6 +30,7 @@ from dragoman.evaluation.metrics import (
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
+from dragoman.text.tags import tagged
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
@@ -42,6 +43,9 @@ log = logging.getLogger(__name__)
 
 SCORES_FILE = "scores.json"
 _BATCH_TOKENS = 4000
+ROUND_TRIP = "round_trip"
+"""BLEU of text translated into another language and back (Lample et al. 2018, arXiv:1711.00043,
+section 3.4)."""
 
 Report = dict[str, Any]
 """Figures of one set: its languages, ``loss`` and ``perplexity`` as numbers, metrics as value and
@@ -57,6 +61,8 @@ class Validation:
         search: how to translate.
         evaluation: how to score.
         world: the processes that share the sentences; each of them gets all figures.
+        back: for text whose sources the model makes itself, the tags that ask for them: it is
+            translated and back again, and scored by :data:`ROUND_TRIP` alone.
 
     Raises:
         DataError: no pair has all its sides filled.
@@ -70,7 +76,14 @@ class Validation:
         search: SearchConfig,
         evaluation: EvaluationConfig,
         world: World,
+        *,
+        back: Sequence[str] | None = None,
     ) -> None:
+        self._back = back
+        self._metrics: tuple[str, ...] = evaluation.metrics
+        if back is not None:
+            evaluation = evaluation.model_copy(update={"metrics": ("bleu",)})
+            self._metrics = (ROUND_TRIP,)
         check_installed(evaluation)
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
         self._world = world
@@ -143,11 +156,28 @@ class Validation:
         """Log-probabilities and translations of some sentences."""
         sources = None if self.sources is None else [self.sources[number] for number in numbers]
         references = [self.references[number] for number in numbers]
+        if self._back is not None and sources is not None:
+            sources = self._translated(translator, sources, references, self._back)
         found: dict[str, Any] = {"scored": translator.score(sources, references)}
         if self._evaluation.metrics:
             assert sources is not None, "the configuration ensures it"
             found["hypotheses"] = translator.translate(sources)
         return found
+
+    def _translated(
+        self, translator: Translator, heads: list[str], texts: list[str], tags: Sequence[str]
+    ) -> list[str]:
+        """Translations of ``texts``, each behind the tags that ask for the way back."""
+        limit = self._search.max_source_pieces
+        if (positions := translator.models[0].position_limit) is not None:
+            limit = min(limit, positions - 1)
+        longest = max(1, limit - max(map(len, self._vocabularies.source.encode_batch(heads))))
+        if self._search.maximum_length is not None:
+            longest = min(longest, self._search.maximum_length)
+        asked = [tagged(tags, text) for text in texts]
+        found = translator.translate(asked, maximum_length=longest)
+        pairs = zip(heads, found, strict=True)
+        return [tagged((head,) if head else (), text) for head, text in pairs]
 
     def _score(self, hypotheses: list[str]) -> Report:
         """Metrics of the translations."""
@@ -155,8 +185,7 @@ class Validation:
             log.warning(warning)
         scores = score_corpus(hypotheses, [self._scored_references], self._evaluation)
         return {
-            metric: score.to_json()
-            for metric, score in zip(self._evaluation.metrics, scores, strict=True)
+            metric: score.to_json() for metric, score in zip(self._metrics, scores, strict=True)
         }
 
 
@@ -257,11 +286,16 @@ class MeanValidation:
 
 
 def mean_figures(sets: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """The mean of each figure over the sets."""
-    first, *others = sets.values()
-    if not others:
-        return dict(first)
-    return {name: fmean(one[name] for one in sets.values()) for name in first}
+    """The mean of each figure over the sets.
+
+    Round trips count only in their own figure, unless there is nothing else.
+    """
+    trips = [one for one in sets.values() if ROUND_TRIP in one]
+    counted = [one for one in sets.values() if ROUND_TRIP not in one] or trips
+    means = {name: fmean(one[name] for one in counted) for name in counted[0]}
+    if trips:
+        means[ROUND_TRIP] = fmean(one[ROUND_TRIP] for one in trips)
+    return means
 
 
 def _in_order(shares: list[list[int]], found: list[list[Any]]) -> list[Any]:

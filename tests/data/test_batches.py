@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stores import random_pairs, write_store
 
 from dragoman.core.errors import ConfigError
 from dragoman.data import batches as batches_module
@@ -345,3 +347,21 @@ def test_selected_pairs_are_a_batch_of_their_own(pairs: Pairs, data: st.DataObje
         assert torch.equal(selected.alignments, narrow)
     else:
         assert selected.alignments is None
+
+
+def test_a_stream_shows_the_chosen_parts_alone(tmp_path: Path) -> None:
+    pairs = random_pairs(60)
+    store = write_store(tmp_path, pairs, [(20, 1.0), (15, 2.0), (25, 1.0)])
+    shown = {
+        chosen: sorted(chain.from_iterable(rows_of(found.epoch(0))))
+        for chosen in (frozenset({0, 2}), frozenset({1}), None)
+        for found in [Batches(store, 300, seed=1, chosen=chosen)]
+    }
+    twice = sorted([*range(20, 35)] * 2)
+    assert shown[frozenset({0, 2})] == [*range(20), *range(35, 60)]
+    assert shown[frozenset({1})] == twice
+    assert shown[None] == sorted([*range(20), *twice, *range(35, 60)])
+    whole, every = (Batches(store, 300, seed=1, chosen=one) for one in (None, {0, 1, 2}))
+    assert rows_of(whole.epoch(3)) == rows_of(every.epoch(3)), "one task changes nothing"
+    with pytest.raises(ConfigError, match="an epoch shows 0 of 60 pairs"):
+        Batches(store, 300, seed=1, chosen=set())

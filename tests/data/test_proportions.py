@@ -37,6 +37,21 @@ def test_epochs_add_up_to_the_weight(weight_and_epochs: tuple[float, int], first
     assert np.all(seen == weight * epochs)
 
 
+def test_parts_of_another_task_weigh_nothing() -> None:
+    sides = [[[n + 4] * 3 for n in range(size)] for size in (5, 7, 2)]
+    languages = [("en", "de"), ("de", "en"), ("fr", "en")]
+    parts, start = [], 0
+    for number, (ids, pair) in enumerate(zip(sides, languages, strict=True)):
+        names = {"source_language": pair[0], "target_language": pair[1]}
+        stop = start + len(ids)
+        parts.append(StoredPart(name=str(number), start=start, stop=stop, weight=2, **names))
+        start = stop
+    assert mixed_weights(parts, None, {0, 2}) == [2, 0, 2]
+    weights = mixed_weights(parts, 5.0, {1, 2})
+    assert weights == [0, *mixed_weights(parts[1:], 5.0)]
+    assert mixed_weights(parts, 5.0, {0, 1, 2}) == mixed_weights(parts, 5.0)
+
+
 def test_the_share_of_an_epoch_is_the_fraction() -> None:
     seen = [times_seen(20_000, 0.3, epoch).mean() for epoch in range(5)]
     assert np.allclose(seen, 0.3, atol=0.02)

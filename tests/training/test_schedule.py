@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.training.schedule import ScheduleConfig, learning_rate
+from dragoman.training.schedule import ScheduleConfig, between_points, learning_rate
 
 
 @given(
@@ -29,3 +29,19 @@ def test_rises_to_its_peak_then_never_again(decay: str) -> None:
         assert learning_rate(config, 30, 64, 50) == pytest.approx(0.25)
         quarter = 0.75 if decay == "linear" else (1 + math.cos(math.pi / 4)) / 2
         assert learning_rate(config, 20, 64, 50) == pytest.approx(0.5 * quarter)
+
+
+def test_weights_lie_on_straight_lines_between_points() -> None:
+    points = {3000: 0.1, 0: 1.0, 5000: 0.0}
+    steps = [0, 1500, 3000, 4000, 5000, 9000]
+    found = [between_points(points, step) for step in steps]
+    assert found == pytest.approx([1, 0.55, 0.1, 0.05, 0, 0])
+    assert between_points({10: 0.5}, 1) == between_points({10: 0.5}, 10) == 0.5
+
+
+@given(points=st.dictionaries(st.integers(0, 99), st.floats(0, 9), min_size=1))
+def test_a_weight_is_never_beyond_its_points(points: dict[int, float]) -> None:
+    for step in range(100):
+        value = between_points(points, step)
+        assert min(points.values()) - 1e-9 <= value <= max(points.values()) + 1e-9
+    assert all(between_points(points, step) == value for step, value in points.items())

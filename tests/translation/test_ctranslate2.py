@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from command_line import CommandLine, one_error
+from command_line import CommandLine, call, one_error
+from tiny_model import save_tiny_model
 
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
@@ -224,3 +225,14 @@ def test_it_closes(model: Path) -> None:
     with pytest.raises(UsageError, match="closed"):
         translator.translate(["the"])
     translator.close()
+
+
+def test_a_decoder_that_is_told_the_language_is_refused(tmp_path: Path) -> None:
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 8, "d_ff": 8, "heads": 2}
+    path = save_tiny_model(
+        tmp_path / "model",
+        tags=("<2de>",),
+        config=TransformerConfig(**sizes, language_tags="decoder"),
+    )
+    outcome = call("translate", path, "--engine", "ctranslate2", stdin=b"a b\n")
+    assert "does not support model.language_tags: decoder" in one_error(outcome, 2)

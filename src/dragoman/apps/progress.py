@@ -30,6 +30,7 @@ _FIGURES = {
     "wrong_language": "wrong language {:.2f} %",
     "bracketing_f1": "bracketing F1 {:.2f}",
     "malformed_trees": "malformed {:.2f} %",
+    "round_trip": "round trip {:.2f}",
 }
 
 

@@ -6,7 +6,7 @@ processes and what fits on a device only divide them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -159,6 +159,7 @@ class Batches:
         parts: parts of the corpus, whose transforms may change the text in each epoch; if empty, it
             never changes.
         sampling_temperature: see :func:`~dragoman.data.proportions.mixed_weights`.
+        chosen: numbers of the store's parts that are shown; None shows all.
 
     Raises:
         ConfigError: the weights of the parts are so small that an epoch would be empty.
@@ -177,11 +178,16 @@ class Batches:
         sampling: float = 0.0,
         parts: Sequence[CorpusPart] = (),
         sampling_temperature: float | None = None,
+        chosen: Collection[int] | None = None,
     ) -> None:
-        rewrites = any(part.epoch_transforms for part in parts)
+        rewrites = any(
+            part.epoch_transforms
+            for number, part in enumerate(parts)
+            if chosen is None or number in chosen
+        )
         assert vocabularies or not (sampling or rewrites), "new pieces need the vocabularies"
         assert 0 <= rank < world_size, "ranks count from 0 to world_size - 1"
-        self._weights = mixed_weights(store.parts, sampling_temperature)
+        self._weights = mixed_weights(store.parts, sampling_temperature, chosen)
         shown = sum(
             (part.stop - part.start) * weight
             for part, weight in zip(store.parts, self._weights, strict=True)
@@ -304,6 +310,8 @@ class Batches:
         """For each window, its blocks ``(start, stop, weight)`` of rows, in random order."""
         blocks = []
         for part, weight in zip(self._store.parts, self._weights, strict=True):
+            if not weight:
+                continue  # of another task
             # A block holds as many pairs as the epoch shows, not as many as are stored.
             length = max(1, int(_BLOCK_ROWS / max(1.0, weight)))
             for start in range(part.start, part.stop, length):

@@ -112,7 +112,7 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
     Tags and transforms are included only if they change what is stored; without any, the result is
     the same as in releases that lacked them, so that older stores and vocabularies stay valid.
     """
-    later = {"alignments", "source_language", "target_language", "tags", "transforms"}
+    later = {"alignments", "source_language", "target_language", "tags", "transforms", "task"}
     values = part.model_dump(mode="json", exclude={"path"} | later)
     if part.path is None:
         values |= {"source": None, "target": None}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,11 @@ def _phase(rows: IntArray, seed: int) -> npt.NDArray[np.float64]:
     return (mixed >> np.uint64(32)).astype(np.float64) / 2**32
 
 
-def mixed_weights(parts: Sequence[StoredPart], temperature: float | None) -> list[float]:
+def mixed_weights(
+    parts: Sequence[StoredPart],
+    temperature: float | None,
+    chosen: Collection[int] | None = None,
+) -> list[float]:
     """The weight of each part, tempered by the size of its direction.
 
     A direction of ``n`` pairs, counted by weight, is shown in proportion to ``n ** (1 / T)``; the
@@ -60,17 +64,19 @@ def mixed_weights(parts: Sequence[StoredPart], temperature: float | None) -> lis
     Args:
         parts: parts of the store.
         temperature: T; None leaves the weights as they are.
+        chosen: numbers of the parts that are shown; the others get weight 0.  None shows all.
     """
-    weights = [part.weight for part in parts]
+    shown = range(len(parts)) if chosen is None else chosen
+    weights = [part.weight if number in shown else 0.0 for number, part in enumerate(parts)]
     if temperature is None:
         return weights
     translated: dict[tuple[str, str], float] = defaultdict(float)
     within_one: dict[tuple[str, str], float] = defaultdict(float)
-    for part in parts:
-        if part.stop > part.start:
+    for part, weight in zip(parts, weights, strict=True):
+        if part.stop > part.start and weight:
             source, target = part.source_language, part.target_language
             sizes = within_one if source == target else translated
-            sizes[source, target] += (part.stop - part.start) * part.weight
+            sizes[source, target] += (part.stop - part.start) * weight
     factors = tempered(translated, temperature) | tempered(within_one, temperature)
     return [
         weight * factors.get((part.source_language, part.target_language), 1.0)

@@ -50,8 +50,9 @@ HIGHER_IS_BETTER: dict[str, bool] = {
     **dict.fromkeys(TREE_METRICS, True),
     "malformed_trees": False,
     "loss": False,
+    "round_trip": True,
 }
-"""Whether higher is better, for every metric and the loss."""
+"""Whether higher is better, for every metric, the loss and the BLEU of round trips."""
 
 
 def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> bool:

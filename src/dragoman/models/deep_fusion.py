@@ -100,9 +100,9 @@ class DeepFusionConfig(FamilyConfig):
         return self.components if self.train == "fusion" else ("language_model",)
 
     @property
-    def needs_joint_vocabulary(self) -> bool:
-        """Whether the translation model does."""
-        return self.translation.needs_joint_vocabulary
+    def joint_setting(self) -> tuple[str, str] | None:
+        """That of the translation model."""
+        return self.translation.joint_setting
 
     @property
     def attention_layers(self) -> int:

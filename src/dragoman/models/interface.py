@@ -65,11 +65,21 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def needs_joint_vocabulary(self) -> bool:
-        """Whether source and target must share one vocabulary, because one matrix serves both.
+        """Whether source and target must share one vocabulary.
 
-        ``embeddings: shared`` asks for this, in the families that have the choice.
+        ``embeddings: shared`` asks for this, as one matrix serves both, and ``language_tags:
+        decoder``, as the decoder reads a piece of the source; in the families that have the choice.
         """
-        return getattr(self, "embeddings", None) == "shared"
+        return self.joint_setting is not None
+
+    @property
+    def joint_setting(self) -> tuple[str, str] | None:
+        """What needs a joint vocabulary, and what to set instead; None if nothing does."""
+        if getattr(self, "embeddings", None) == "shared":
+            return "model.embeddings: shared", "model.embeddings: target"
+        if getattr(getattr(self, "tags", None), "language_tags", None) == "decoder":
+            return "model.language_tags: decoder", "model.language_tags: encoder"
+        return None
 
     components: ClassVar[tuple[str, ...]] = ()
     """Fields that hold the configurations of other models, which this one is composed of."""
@@ -85,10 +95,11 @@ class FamilyConfig(ComposedConfig):
         Raises:
             ConfigError: one embedding matrix is to serve both, but their sizes differ.
         """
-        if self.needs_joint_vocabulary and source != target:
+        if self.joint_setting is not None and source != target:
+            setting, other = self.joint_setting
             raise ConfigError(
-                f"model.embeddings: shared needs one vocabulary, found {source} source and "
-                f"{target} target pieces; set vocabulary.joint: true or model.embeddings: target"
+                f"{setting} needs one vocabulary, found {source} source and {target} target "
+                f"pieces; set vocabulary.joint: true or {other}"
             )
 
     @property

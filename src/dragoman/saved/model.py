@@ -27,10 +27,11 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
+from dragoman.models.layers.language_tags import LanguageTags
 from dragoman.models.size import check_size
 from dragoman.saved.directions import usage
 from dragoman.text.corpus import CorpusPart, Direction
-from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
+from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
 
 FORMAT = 1
 """Format of the model directories that are written here.  It rises when an older Dragoman could
@@ -85,15 +86,18 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
         ConfigError: the configuration does not fit the vocabularies, or the model does not fit in
             memory.
     """
-    if config.needs_joint_vocabulary and not vocabularies.joint:
+    if config.joint_setting is not None and not vocabularies.joint:
+        setting, other = config.joint_setting
         raise ConfigError(
-            "model.embeddings: shared needs a joint vocabulary; set vocabulary.joint: true "
-            "or model.embeddings: target"
+            f"{setting} needs a joint vocabulary; set vocabulary.joint: true or {other}"
         )
     sizes = len(vocabularies.source), len(vocabularies.target)
     check_size(config, *sizes)
     model = FAMILIES[config.family](config, *sizes)
     model.locate_tags(vocabularies.source.tag)
+    for module in model.modules():
+        if isinstance(module, LanguageTags):
+            module.know(vocabularies.source.language_tags, BOS)
     return model
 
 

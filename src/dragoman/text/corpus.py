@@ -18,6 +18,7 @@ from dragoman.text.lines import decode_lines, read_lines, stream_lines
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms import (
+    SourceByModelConfig,
     Transform,
     split_at_first_draw,
     transformed,
@@ -41,7 +42,12 @@ __all__ = [
 ]
 
 
-_WITHOUT_SOURCE = {"case", "copy", "dummy_source", "filter"}  # transforms that need none
+_WITHOUT_SOURCE = {"back_translation", "case", "copy", "dummy_source", "filter"}
+"""Transforms that need no source."""
+_WITHOUT_WORDS = {"case", "filter", "tag"}
+"""Transforms that need no words of the source, so that these may be made later."""
+TRANSLATION = "translation"
+"""The training task of parts that name no other."""
 
 
 class CorpusPart(Config):
@@ -77,6 +83,9 @@ class CorpusPart(Config):
     """Language of the source, such as en; by default the run's `source_language`."""
     target_language: str | None = None
     """Language of the target, such as de; by default the run's `target_language`."""
+    task: str = Field(TRANSLATION, pattern="^[a-z][a-z0-9_]{0,39}$")
+    """Training task that learns from its pairs; `training.tasks` has the settings of each. A step
+    takes `training.step_tokens` tokens of every task."""
     tags: tuple[str, ...] = ()
     """Symbols in front of every source, such as `[<ui>]`; they are added to the vocabulary
     automatically."""
@@ -130,11 +139,17 @@ class CorpusPart(Config):
 
     def _transform_conflicts(self) -> Iterator[str]:
         """Transforms that do not fit the text or one another."""
-        has_source, draws, is_copied = self.has_source, False, False
+        has_source, draws, is_copied, later = self.has_source, False, False, False
         for transform in self.transforms:
             kind = transform.kind
             if transform.makes_source and has_source:
                 yield f"transforms: {kind} makes a source, and there is one; leave one of them out"
+            if later and kind not in _WITHOUT_WORDS:
+                yield (
+                    f"transforms: {kind} comes after back_translation, which makes its words only "
+                    "when they are learned from; leave it out"
+                )
+            later = later or transform.source_by_model
             has_source = has_source or transform.makes_source
             if not has_source and kind not in _WITHOUT_SOURCE:
                 yield f"transforms: {kind} changes a source, and there is none yet"
@@ -171,6 +186,12 @@ class CorpusPart(Config):
     def cuts_off_source(self) -> bool:
         """Whether nothing that reads the source learns from its pairs."""
         return any(transform.cuts_off_source for transform in self.transforms)
+
+    @property
+    def back_translation(self) -> SourceByModelConfig | None:
+        """How the model in training makes the sources, if it does."""
+        found = (one for one in self.transforms if isinstance(one, SourceByModelConfig))
+        return next(found, None)
 
     @cached_property
     def prepared_transforms(self) -> list[Transform]:

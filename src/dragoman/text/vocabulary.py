@@ -22,7 +22,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_write, storage_errors
 from dragoman.text.normalization import normalize
 from dragoman.text.subword_sampling import Splitter, bpe_dropout, unigram_sampling
-from dragoman.text.tags import SPACE_SIGN, TAG, check_tags
+from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, TAG, check_tags
 
 FILE_NAMES = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
 """File names of a joint vocabulary, and of one for each side."""
@@ -287,6 +287,11 @@ class Vocabulary:
             return bool(tag) and processor.get_score(i) == 0
 
         return list(filter(is_tag, range(EOS + 1, len(self))))
+
+    @property
+    def language_tags(self) -> list[int]:
+        """Ids of those :attr:`tags` that name a target language, such as ``<2de>``."""
+        return [i for i in self.tags if LANGUAGE_TAG.fullmatch(self._processor.id_to_piece(i))]
 
     def save(self, path: Path | str) -> None:
         """Write the model to ``path``, a file that any sentencepiece program can read.

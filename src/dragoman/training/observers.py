@@ -115,6 +115,8 @@ class Averages:
             return {}
         figures: dict[str, float] = {}
         for number, (task, sums) in enumerate(zip(self._tasks, self._totals, strict=True)):
+            if not sums[TOKENS]:
+                continue  # it weighed nothing
             prefix = f"{task.name}_" if number else ""
             found = task.objective.figures(sums)
             figures |= {f"{prefix}{name}": value for name, value in found.items()}

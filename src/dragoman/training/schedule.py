@@ -1,8 +1,10 @@
-"""The learning rate over the steps (Vaswani et al. 2017, section 5.3)."""
+"""What changes over the steps: learning rate (Vaswani et al. 2017, section 5.3) and weights."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -53,3 +55,18 @@ def learning_rate(config: ScheduleConfig, step: int, d_model: int, max_steps: in
     if config.decay == "linear":
         return peak * (1 - progress)
     return peak * (1 + math.cos(math.pi * progress)) / 2
+
+
+def between_points(points: Mapping[int, float], step: int) -> float:
+    """The value at a step: linear between the points, constant before the first and after the last.
+
+    Args:
+        points: value by step, at least one.
+        step: any.
+    """
+    steps = sorted(points)
+    after = bisect_right(steps, step)
+    if after in {0, len(steps)}:
+        return points[steps[0 if after == 0 else -1]]
+    start, end = steps[after - 1], steps[after]
+    return points[start] + (points[end] - points[start]) * (step - start) / (end - start)

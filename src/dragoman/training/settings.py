@@ -15,6 +15,7 @@ from dragoman.training.objectives.choice import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
 from dragoman.training.optimizer import OptimizerConfig
 from dragoman.training.schedule import ScheduleConfig
+from dragoman.training.task_settings import TaskConfig
 from dragoman.training.warm_start import OptionalStart
 
 
@@ -36,6 +37,9 @@ class TrainingConfig(Config):
     """Label smoothing: probability mass spread evenly over all pieces (section 5.4)."""
     objective: AnyObjective = CrossEntropyConfig()
     """The loss that is minimised on sentence pairs, chosen by `kind`."""
+    tasks: dict[str, TaskConfig] = Field(default_factory=dict)
+    """Settings of the tasks that parts of `data.train` name, by name; a task without settings has
+    weight 1. A step takes `step_tokens` tokens of every task and adds up their gradients."""
     start_from: OptionalStart = None
     """A model whose weights initialise this one: its path, or a section that says which of them to
     take. By default weights are drawn at random."""
@@ -66,8 +70,9 @@ class TrainingConfig(Config):
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
     validated and becomes the model, instead of the mean of checkpoints. `null` for no average."""
-    best_metric: Literal["bleu", "chrf", "ter", "bracketing_f1", "loss"] = "bleu"
-    """What selects the best checkpoint: a metric on the dev set, or its loss per token."""
+    best_metric: Literal["bleu", "chrf", "ter", "bracketing_f1", "loss", "round_trip"] = "bleu"
+    """What selects the best checkpoint: a metric on the dev set, or its loss per token; round_trip
+    is the BLEU of dev sets with the transform `back_translation`, which have no source text."""
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without improvement; `null` for no such limit."""
     send_gradients: Literal["after", "during"] = "after"

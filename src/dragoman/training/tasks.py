@@ -22,6 +22,7 @@ from dragoman.data.batches import Batch
 from dragoman.data.prefetch import Prefetch, prefetch
 from dragoman.models.interface import TranslationModel
 from dragoman.training.checkpoint import Place
+from dragoman.training.schedule import between_points
 
 LOSS, TOKENS = "loss", "tokens"
 """Totals that every objective returns: the summed loss and its number of tokens."""
@@ -102,8 +103,15 @@ class Task:
     """Names its place in checkpoints and, except for the first task, its figures."""
     stream: Stream
     objective: Objective
-    weight: float = 1.0
-    """Weight of a target token of this task."""
+    weight: float | Mapping[int, float] = 1.0
+    """Weight of a target token of this task; or by step, with straight lines between the points.
+    While it is 0, its batches are passed over."""
+
+    def weight_at(self, step: int) -> float:
+        """The weight at a step, counted from 1."""
+        if isinstance(self.weight, Mapping):
+            return between_points(self.weight, step)
+        return self.weight
 
 
 class Reader:

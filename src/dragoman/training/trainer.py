@@ -199,17 +199,19 @@ class Trainer:
         seed_dropout(*entropy)
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         self.model.train()
+        weights = [task.weight_at(progress.step) for task in self._tasks]
+        taken = [batches if weight else [] for batches, weight in zip(taken, weights, strict=True)]
         sums = [
-            self._backward(task, batches, not any(taken[number:]))
-            for number, (task, batches) in enumerate(zip(self._tasks, taken, strict=True), 1)
+            self._backward(task, batches, weight, not any(taken[number:]))
+            for number, (task, batches, weight) in enumerate(
+                zip(self._tasks, taken, weights, strict=True), 1
+            )
         ]
         if not any(taken):  # fewer sentences than processes: this one has none in this step
             self.optimizer.collect()
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
-        tokens = sum(
-            task.weight * one[TOKENS] for task, one in zip(self._tasks, totals, strict=True)
-        )
+        tokens = sum(weight * one[TOKENS] for weight, one in zip(weights, totals, strict=True))
         norm = self.optimizer.scale(1 / tokens)
         rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
         rate *= progress.learning_rate_factor
@@ -220,7 +222,7 @@ class Trainer:
             self._non_finite = 0
             progress.target_tokens += int(sum(one[TOKENS] for one in totals))
             self._averages.add(totals, norm, rate)
-            if len(progress.early_losses) < EARLY_STEPS:
+            if len(progress.early_losses) < EARLY_STEPS and totals[0][TOKENS]:
                 progress.early_losses.append(_likelihood(totals[0]) / totals[0][TOKENS])
         else:
             self.optimizer.clear()
@@ -229,12 +231,13 @@ class Trainer:
             self._warn(f"loss or gradient is not finite ({told}); step skipped")
         return finite
 
-    def _backward(self, task: Task, batches: list[Batch], last: bool) -> Tensor:
+    def _backward(self, task: Task, batches: list[Batch], weight: float, last: bool) -> Tensor:
         """Collect the gradients of this process' share of a task's step, and return its totals.
 
         Args:
             task: being learned.
             batches: of the step.
+            weight: of the task in this step.
             last: whether no other task has batches after these.
         """
         names = task.objective.totals
@@ -243,7 +246,7 @@ class Trainer:
             ready = task.stream.completed(batch.to(self._world.device), self.model)
             if last and not left:
                 self.optimizer.expect_last()
-            found = task.objective.backward(self.model, ready, task.weight)
+            found = task.objective.backward(self.model, ready, weight)
             sums += torch.stack([found[name] for name in names]).double()
             self.optimizer.collect()
         return sums
@@ -295,8 +298,10 @@ class Trainer:
         record |= self.model.figures()
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
-        if message := learns_nothing(progress.early_losses, _likelihood(figures), progress.step):
-            self._warn(message)
+        if LOSS in figures:
+            loss = _likelihood(figures)
+            if message := learns_nothing(progress.early_losses, loss, progress.step):
+                self._warn(message)
         self._tell(record)
 
     def _validate_and_save(self, validate: bool) -> None:

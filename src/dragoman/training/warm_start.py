@@ -135,10 +135,11 @@ def parent_vocabularies(
             f"{config.of}: its vocabulary is not the one with which this run began (see "
             "vocabulary.digest); restore it, or begin another run"
         )
-    if model.needs_joint_vocabulary and not found.joint:
+    if model.joint_setting is not None and not found.joint:
+        setting, other = model.joint_setting
         raise ConfigError(
-            f"model.embeddings: shared needs a joint vocabulary, and {config.of} (vocabulary.of) "
-            "has one for each side; set model.embeddings: target"
+            f"{setting} needs a joint vocabulary, and {config.of} (vocabulary.of) has one for each "
+            f"side; set {other}"
         )
     return Parent(found, config.of, extended=False, setting="vocabulary.of")
 

@@ -63,6 +63,7 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "window": [None],
     "sparsity": ["none"],
     "mixture": [None],
+    "language_tags": ["encoder"],
 }
 _AHEAD = 2  # batches waiting per thread
 _POSITIONS = 1280  # enough for sources of the default max_source_pieces, and their outputs

@@ -62,6 +62,7 @@ class TorchEngine:
         models: those that the scorer uses.  Sentences are moved to the first one's device.
         vocabularies: of the models; outputs may contain their tags only if ``search.allow_tags`` is
             set, and their symbols make trees where ``search.grammar`` asks for these.
+        tags: ids in place of their tags.
     """
 
     def __init__(
@@ -69,10 +70,12 @@ class TorchEngine:
         scorer: Scorer,
         models: Sequence[TranslationModel] = (),
         vocabularies: Vocabularies | None = None,
+        *,
+        tags: Sequence[int] = (),
     ) -> None:
         keep_freed_memory()
         self.scorer, self.models, self._vocabularies = scorer, list(models), vocabularies
-        self._tags = [] if vocabularies is None else vocabularies.target.tags
+        self._tags = tags if vocabularies is None else vocabularies.target.tags
 
     @property
     def device(self) -> torch.device:

@@ -30,6 +30,7 @@ _METRICS = {
     "ter": "TER",
     "wrong_language": "wrong language, %",
     "bracketing_f1": "bracketing F1",
+    "round_trip": "BLEU of round trips",
 }
 
 Records = Sequence[dict[str, Any]]

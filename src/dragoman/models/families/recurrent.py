@@ -44,6 +44,7 @@ from dragoman.models.layers.attention import mask_bias
 from dragoman.models.layers.convolution import OddWidth
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.embeddings import Sharing, tie
+from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig
 from dragoman.models.layers.recurrence import (
     RESIDUAL_FROM,
     CellConfig,
@@ -128,6 +129,8 @@ class RecurrentConfig(FamilyConfig):
     """Initial weights are uniform between minus and plus this; `0.1 sqrt(1000 / d_model)` if not
     given, as Luong has 0.1 for 1,000 units (section 4.1), and then smaller where a layer reads
     fast-forward connections. GNMT has 0.04 (section 8.3)."""
+    tags: Flat[LanguageTagsConfig] = LanguageTagsConfig()
+    """Which side is told the target language."""
     embeddings: Sharing = "separate"
     """separate: three matrices for source, target and output (the papers); target: one for target
     and output; shared: one for all (needs a joint vocabulary)."""
@@ -219,6 +222,7 @@ class RecurrentMemory(AttendedMemory):
     """The encoded source, and the initial state of each decoder layer."""
 
     first: list[LayerState]  # tensors (batch, d_model)
+    begin: Tensor | None = None  # (batch,): what each target begins with, if not the begin symbol
 
 
 @dataclass(frozen=True)
@@ -416,6 +420,8 @@ class Recurrent(TranslationModel):
         self.target_embedding = nn.Embedding(target_vocabulary, config.d_model)
         self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
         self.dropout = Dropout(config.dropout)
+        tags_to_decoder = config.tags.language_tags == "decoder"
+        self.language_tags = LanguageTags(source_vocabulary) if tags_to_decoder else None
         self.encoder = _encoder(config)
         self.first_state = (
             nn.Identity()
@@ -437,10 +443,13 @@ class Recurrent(TranslationModel):
         Raises:
             DataError: a sentence is longer than the positions that the averaging encoder has.
         """
+        begin = None
+        if self.language_tags is not None:
+            source, begin = self.language_tags.split(source)
         scored, seen, ends = self.encoder.read(self.source_embedding(source), source_mask)
         keys = self.decoder.attention.keys(scored)
         bias = mask_bias(source_mask, seen.dtype)[:, None, :]  # (batch, 1, source)
-        return RecurrentMemory(seen, source_mask, keys, bias, self.first_state(ends))
+        return RecurrentMemory(seen, source_mask, keys, bias, self.first_state(ends), begin)
 
     def start(self, memory: Memory, beam: int = 1) -> RecurrentState:
         """The initial state of the decoder, for ``beam`` rows per sentence."""
@@ -458,6 +467,9 @@ class Recurrent(TranslationModel):
     def _decode(
         self, target: Tensor, memory: Memory, state: State
     ) -> tuple[Tensor, RecurrentState, list[Tensor]]:
+        assert isinstance(memory, RecurrentMemory)
+        if self.language_tags is not None and memory.begin is not None:
+            target = self.language_tags.begun(target, memory.begin)
         x = self.dropout(self.target_embedding(target))
         return cast(tuple[Tensor, RecurrentState, list[Tensor]], self.decoder(x, memory, state))
 

@@ -27,6 +27,7 @@ from dragoman.models.interface import (
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
 from dragoman.models.layers.embeddings import Embedding, Sharing, tie
 from dragoman.models.layers.global_tokens import GlobalTokens
+from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig
 from dragoman.models.layers.mixing import Past, Shared
 from dragoman.models.layers.mixture import Mixture, expert_figures
 from dragoman.models.layers.positions import PositionalEncodingConfig
@@ -64,6 +65,8 @@ class TransformerConfig(FamilyConfig):
     """How layers know the position of a piece."""
     mixing: Flat[MixingConfig] = MixingConfig()
     """The first sublayer of every layer."""
+    tags: Flat[LanguageTagsConfig] = LanguageTagsConfig()
+    """Which side is told the target language."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
@@ -101,6 +104,7 @@ class TransformerMemory(Memory):
 
     layers: list[KeysValues]  # (batch, heads, source, d_k or d_v)
     bias: Tensor  # (batch, 1, 1, source)
+    begin: Tensor | None = None  # (batch,): what each target begins with, if not the begin symbol
 
 
 @dataclass(frozen=True)
@@ -225,6 +229,8 @@ class Transformer(TranslationModel):
         if config.embeddings == "separate":
             nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
+        tags_to_decoder = config.tags.language_tags == "decoder"
+        self.language_tags = LanguageTags(source_vocabulary) if tags_to_decoder else None
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         heads = config.multi_head
@@ -241,6 +247,9 @@ class Transformer(TranslationModel):
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
+        begin = None
+        if self.language_tags is not None:
+            source, begin = self.language_tags.split(source)
         x = self.source_embedding(source)  # (batch, source, d_model)
         marked = None
         if self.global_tokens is not None:
@@ -251,7 +260,7 @@ class Transformer(TranslationModel):
         x = self.encoder_norm(x)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)
-        return TransformerMemory(x, source_mask, layers, seen)
+        return TransformerMemory(x, source_mask, layers, seen, begin)
 
     def start(self, memory: Memory, beam: int = 1) -> TransformerState:
         """No target positions yet, for ``beam`` rows per sentence."""
@@ -272,6 +281,8 @@ class Transformer(TranslationModel):
         assert isinstance(memory, TransformerMemory)
         assert isinstance(state, TransformerState)
         rows, length = target.shape
+        if self.language_tags is not None and memory.begin is not None:
+            target = self.language_tags.begun(target, memory.begin)
         x = self.target_embedding(target, state.length)  # (rows, target, d_model)
         first = cast(DecoderLayer, self.decoder[0])
         shared = first.self_attention.shared(rows, state.length, length, x)

@@ -16,9 +16,11 @@ from random import Random
 from dragoman.text.examples import Example
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 from dragoman.text.transforms.kinds import Transform
+from dragoman.text.transforms.sources import SourceByModelConfig
 
 __all__ = [
     "SharedTransform",
+    "SourceByModelConfig",
     "Transform",
     "TransformConfig",
     "split_at_first_draw",

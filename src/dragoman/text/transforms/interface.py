@@ -58,6 +58,11 @@ class TransformConfig(Config):
         """Whether nothing that reads the source learns from its examples."""
         return False
 
+    @property
+    def source_by_model(self) -> bool:
+        """Whether the source of its examples is made later, by the model that learns from them."""
+        return False
+
     def text_settings(self) -> dict[str, Any]:
         """The settings that the changed text depends on."""
         return self.model_dump(mode="json")

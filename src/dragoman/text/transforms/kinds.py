@@ -17,7 +17,7 @@ from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.transforms.interface import TransformConfig
 from dragoman.text.transforms.masking import MaskFragmentConfig, MaskSpansConfig
 from dragoman.text.transforms.noise import NoiseConfig
-from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig
+from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig, SourceByModelConfig
 from dragoman.text.transforms.tagging import TagConfig
 
 GROUP = "dragoman.transforms"
@@ -30,6 +30,7 @@ _BUILT_IN: dict[str, type[TransformConfig]] = {
     "mask_fragment": MaskFragmentConfig,
     "copy": CopyConfig,
     "dummy_source": DummySourceConfig,
+    "back_translation": SourceByModelConfig,
     "case": CaseConfig,
     "filter": FilterConfig,
 }

@@ -1,4 +1,4 @@
-"""Sources for text that has none: a copy of the target, or a symbol without meaning."""
+"""Sources for text that has none: a copy, a symbol without meaning, or the model's translation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, Literal
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from dragoman.text.examples import Direction, Example
 from dragoman.text.tags import check_tags
@@ -82,3 +82,44 @@ class DummySourceConfig(TransformConfig):
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example with the symbol for a source."""
         return example._replace(source="", tags=(*example.tags, self.symbol))
+
+
+class SourceByModelConfig(TransformConfig):
+    """Has the model in training translate the target, and gives it this as its source.
+
+    On-line back-translation: Artetxe et al. 2018 (arXiv:1710.11041), section 3.2; Lample et al.
+    2018 (arXiv:1711.00043), section 2.4. In a dev or test set, the model that is scored
+    translates, and what it is scored on is a round trip.
+    """
+
+    kind: Literal["back_translation"] = "back_translation"
+    """A translation of the target by the model itself, at every step with its present weights."""
+    temperature: float = Field(0.0, ge=0, le=100)
+    """Temperature at which translations are sampled in training; 0 takes the likeliest piece at
+    every position (greedy search)."""
+    extra_length: int = Field(10, ge=0, le=10_000)
+    """Maximum number of pieces by which a translation may be longer than its sentence in
+    training."""
+
+    @property
+    def uses_target(self) -> bool:
+        """Not before the model does."""
+        return False
+
+    @property
+    def makes_source(self) -> bool:
+        """The translation."""
+        return True
+
+    @property
+    def source_by_model(self) -> bool:
+        """Always."""
+        return True
+
+    def text_settings(self) -> dict[str, Any]:
+        """None of them changes what is stored: a source without words."""
+        return {"kind": self.kind}
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example itself: its source has no words yet."""
+        return example

@@ -1,0 +1,76 @@
+"""Who is told the target language: the encoder, or the decoder by its begin symbol.
+
+A tag such as ``<2de>`` is in front of the source either way (Johnson et al. 2017,
+arXiv:1611.04558).  With ``language_tags: decoder`` it replaces the begin symbol of the target, and
+the begin symbol takes its place in the source: the decoder's first input names the language (Lample
+et al. 2018, arXiv:1711.00043, section 2.1), and what the encoder reads is the same whatever
+language is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from dragoman.core.config import Config
+
+
+class LanguageTagsConfig(Config):
+    """Which side reads the tag of the target language."""
+
+    language_tags: Literal["encoder", "decoder"] = Field("encoder")
+    """Which side reads the tag of the target language in front of a source, such as `<2de>`: the
+    encoder, or the decoder in place of its begin symbol, so that what the encoder reads is the same
+    whatever language is asked for. `decoder` needs a joint vocabulary."""
+
+
+class LanguageTags(nn.Module):
+    """Moves the tag of the target language from the source to the begin of the target.
+
+    It moves nothing before :meth:`know` has told it the tags.
+
+    Args:
+        pieces: size of the joint vocabulary.
+    """
+
+    is_tag: Tensor
+
+    def __init__(self, pieces: int) -> None:
+        super().__init__()
+        self.register_buffer("is_tag", torch.zeros(pieces, dtype=torch.bool), persistent=False)
+        self._begin = -1  # no id
+
+    def know(self, tags: Collection[int], begin: int) -> None:
+        """Set the ids of the tags of all target languages, and that of the begin symbol."""
+        self.is_tag.zero_()
+        self.is_tag[list(tags)] = True
+        self._begin = begin
+
+    def split(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """What the encoder reads, and what the decoder begins with.
+
+        Args:
+            source: ids ``(batch, source)``.
+
+        Returns:
+            The source with the begin symbol in place of tags, ``(batch, source)``, and the first
+            tag of each sentence, or the begin symbol if there is none, ``(batch,)``.
+        """
+        found = self.is_tag[source]  # (batch, source)
+        first = found.int().argmax(1, keepdim=True)  # (batch, 1): 0 if there is none
+        begin = torch.where(found.gather(1, first), source.gather(1, first), self._begin).squeeze(1)
+        return source.masked_fill(found, self._begin), begin
+
+    def begun(self, target: Tensor, begin: Tensor) -> Tensor:
+        """The target as the decoder reads it.
+
+        Args:
+            target: ids ``(rows, target)``, in which the begin symbol is the very first.
+            begin: from :meth:`split`, of ``rows / beam`` sentences.
+        """
+        own = begin.repeat_interleave(len(target) // len(begin)).unsqueeze(1)  # (rows, 1)
+        return torch.where(target == self._begin, own, target)

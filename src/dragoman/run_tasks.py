@@ -1,0 +1,99 @@
+"""The training tasks of a run: for each that its parts name, a stream and an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from dragoman.data.alignments import AlignedBatches
+from dragoman.data.batches import Batches
+from dragoman.data.store import Store
+from dragoman.recipe import ExperimentConfig
+from dragoman.text.tags import tagged
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.distributed import World
+from dragoman.training.objectives.interface import ObjectiveConfig
+from dragoman.training.objectives.source_cut_off import SourceCutOff
+from dragoman.training.on_line import BackTranslated, WantedSources
+from dragoman.training.task_settings import TaskConfig
+from dragoman.training.tasks import Objective, Stream, Task
+from dragoman.translation.id_translation import id_translator
+
+
+def run_tasks(
+    config: ExperimentConfig,
+    vocabularies: Vocabularies,
+    store: Store,
+    alignments: Store | None,
+    world: World,
+) -> list[Task]:
+    """The tasks, in the order of the parts that name them.
+
+    Args:
+        config: of the run.
+        vocabularies: of the store.
+        store: all pairs of the run, part by part.
+        alignments: of the same rows, if the objective reads them.
+        world: the processes that train together, each of which reads its share.
+    """
+    found = []
+    for name in config.tasks():
+        settings = config.training.tasks.get(name, TaskConfig())
+        chosen = settings.objective or config.training.objective
+        parts = frozenset(n for n, part in enumerate(config.data.train) if part.task == name)
+        stream: Stream
+        stream = pairs = _batches(config, vocabularies, store, parts, world)
+        if alignments is not None and settings.objective is None:
+            stream = AlignedBatches(pairs, alignments, vocabularies)
+        stream = chosen.reading(stream, vocabularies, config.seed)
+        if wanted := _back_translations(config, vocabularies, parts):
+            translate = id_translator(vocabularies.target.tags)
+            stream = BackTranslated(stream, wanted, translate, config.data.max_pieces)
+        objective = _objective(config, chosen, parts)
+        found.append(Task(name, stream, objective, settings.weights))
+    return found
+
+
+def _batches(
+    config: ExperimentConfig,
+    vocabularies: Vocabularies,
+    store: Store,
+    parts: Collection[int],
+    world: World,
+) -> Batches:
+    """The batches of some parts of the store, by number."""
+    training = config.training
+    return Batches(
+        store,
+        training.step_tokens,
+        training.device_tokens,
+        seed=config.seed,
+        rank=world.rank,
+        world_size=world.size,
+        vocabularies=vocabularies,
+        sampling=config.vocabulary.sampling,
+        parts=config.train_parts(),
+        sampling_temperature=config.data.sampling_temperature,
+        chosen=parts,
+    )
+
+
+def _objective(
+    config: ExperimentConfig, chosen: ObjectiveConfig, parts: Collection[int]
+) -> Objective:
+    """The loss of a task, from which some of its parts may cut off their sources."""
+    objective = chosen.build(config.training.label_smoothing, config.model)
+    without = frozenset(number for number in parts if config.data.train[number].cuts_off_source)
+    return SourceCutOff(objective, without) if without else objective
+
+
+def _back_translations(
+    config: ExperimentConfig, vocabularies: Vocabularies, chosen: Collection[int]
+) -> dict[int, WantedSources]:
+    """How the model makes the sources of those of the chosen parts that have none, by number."""
+    found = {}
+    for number, part in enumerate(config.train_parts()):
+        tags = config.back_tags(part)
+        if number in chosen and part.back_translation and tags is not None:
+            ids = tuple(vocabularies.source.encode(tagged(tags, "")))
+            found[number] = WantedSources(part.back_translation, ids)
+    return found

@@ -1,0 +1,111 @@
+"""On-line back-translation: a stream whose sources the model in training makes, step by step.
+
+A batch has targets alone; the model as it is at that step translates them into the other language,
+and then learns to translate this back (Artetxe et al. 2018, arXiv:1710.11041, section 3.2; Lample
+et al. 2018, arXiv:1711.00043, section 2.4).  No gradient passes through the translation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+
+from dragoman.data.batches import Batch, pad_sources
+from dragoman.models.interface import TranslationModel
+from dragoman.text.transforms import SourceByModelConfig
+from dragoman.text.vocabulary import EOS, PAD
+from dragoman.training.tasks import Stream
+
+
+@dataclass(frozen=True)
+class WantedSources:
+    """How the sources of one part of the corpus are made."""
+
+    settings: SourceByModelConfig
+    tags: tuple[int, ...]
+    """Ids in front of a target that ask for its translation."""
+
+
+class TranslateIds(Protocol):
+    """Translates with a model in training, and leaves it and all random states as they were."""
+
+    def __call__(
+        self,
+        model: TranslationModel,
+        sentences: Sequence[list[int]],
+        settings: SourceByModelConfig,
+        *,
+        numbers: Sequence[int],
+        seed: int,
+    ) -> list[list[int]]:
+        """The translation of each sentence.
+
+        Args:
+            model: translates.
+            sentences: ids of each, with tags in front, without end symbol.
+            settings: whether to sample, and the maximum length.
+            numbers: of the sentences in the corpus; with ``seed``, what sampling draws by.
+            seed: of this step.
+        """
+
+
+class BackTranslated:
+    """A stream some of whose sources are made just before they are learned from.
+
+    Args:
+        stream: in which these sources are tags alone.
+        wanted: by the number of the part of the corpus, how its sources are made.
+        translate: makes them; handed in because search is not below training.
+        longest: maximum number of pieces of a source.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        wanted: Mapping[int, WantedSources],
+        translate: TranslateIds,
+        longest: int,
+    ) -> None:
+        self._stream, self._wanted, self._translate = stream, wanted, translate
+        self._longest = longest
+
+    def windows(self, epoch: int) -> int:
+        """See :meth:`Stream.windows`."""
+        return self._stream.windows(epoch)
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        """See :meth:`Stream.window`."""
+        return self._stream.window(epoch, window, start)
+
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        """The batch with all its sources."""
+        batch = self._stream.completed(batch, model)
+        assert batch.parts is not None, "rows come from a store"
+        numbers = batch.parts.tolist()
+        sources = [_real(row) for row in batch.source.tolist()]
+        targets = batch.target_output.tolist()
+        rows = batch.rows.tolist()
+        for part, wanted in self._wanted.items():
+            places = [place for place, number in enumerate(numbers) if number == part]
+            if not places:
+                continue
+            found = self._translate(
+                model,
+                [[*wanted.tags, *_real(targets[place])] for place in places],
+                wanted.settings,
+                numbers=[rows[place] for place in places],
+                seed=torch.initial_seed(),  # the trainer sets it from the step
+            )
+            limit = min(self._longest, (model.position_limit or self._longest + 1) - 1)
+            for place, ids in zip(places, found, strict=True):
+                sources[place] = [*sources[place], *ids][:limit]
+        source, mask = (one.to(batch.source.device) for one in pad_sources(sources))
+        return replace(batch, source=source, source_mask=mask)
+
+
+def _real(row: list[int]) -> list[int]:
+    """The ids of a padded row before its end symbol."""
+    return row[: row.index(EOS)] if EOS in row else [i for i in row if i != PAD]

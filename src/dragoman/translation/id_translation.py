@@ -1,0 +1,54 @@
+"""Translating ids with a model in training, for on-line back-translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dragoman.models.interface import TranslationModel
+from dragoman.search import ModelScorer, SearchConfig
+from dragoman.search.sampling import SamplingConfig
+from dragoman.text.transforms import SourceByModelConfig
+from dragoman.translation.engine import SourceBatch, TorchEngine
+
+_SEEDS = 1 << 31
+
+
+def id_translator(
+    never: Sequence[int],
+) -> Callable[..., list[list[int]]]:
+    """A function that translates ids, as :class:`dragoman.training.on_line.TranslateIds` asks.
+
+    Args:
+        never: ids that translations may not contain, such as tags.
+    """
+
+    def translate(
+        model: TranslationModel,
+        sentences: Sequence[list[int]],
+        settings: SourceByModelConfig,
+        *,
+        numbers: Sequence[int],
+        seed: int,
+    ) -> list[list[int]]:
+        engine = TorchEngine(ModelScorer(model), [model], tags=never)
+        batch = SourceBatch(list(numbers), list(sentences))
+        (found,) = engine.search([batch], search_of(settings, seed))
+        return [hypotheses[0].ids for hypotheses in found]
+
+    return translate
+
+
+def search_of(settings: SourceByModelConfig, seed: int) -> SearchConfig:
+    """The search that makes sources in training: greedy, or one sample a sentence.
+
+    Scores play no part, so nothing is spent on penalties.
+    """
+    sampling = None
+    if settings.temperature:
+        sampling = SamplingConfig(temperature=settings.temperature, seed=seed % _SEEDS)
+    return SearchConfig(
+        beam=1,
+        length_penalty=0.0,
+        extra_length=settings.extra_length,
+        sampling=sampling,
+    )

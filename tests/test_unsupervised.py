@@ -1,0 +1,230 @@
+"""Translation without parallel text: a whole run, and recipes that cannot teach it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from command_line import call, experiment
+from worlds import ALONE
+
+from dragoman.core.config import to_yaml
+from dragoman.core.errors import ConfigError
+from dragoman.experiment import Experiment
+from dragoman.recipe import ExperimentConfig, read_experiment
+from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model, read_tensors
+from dragoman.text import synthetic
+from dragoman.text.vocabulary import EOS, PAD
+from dragoman.training.checkpoint import checkpoints
+from dragoman.translation.translator import Translator
+from dragoman.validation import read_scores
+
+OTHER = {"en": "de", "de": "en"}
+BACK = {"kind": "back_translation", "extra_length": 5}
+TAG: dict[str, Any] = {"kind": "tag"}
+COPY: dict[str, Any] = {"kind": "copy"}
+NOISE = {"kind": "noise", "mask": 0.1}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty lines of either language, of which none translates another, and some dev text."""
+    folder = tmp_path_factory.mktemp("corpus")
+    synthetic.write(folder, 80, dev=4, test=3)
+    rows = (folder / "train.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    for language, column, chosen in (("en", 2, rows[:40]), ("de", 3, rows[40:])):
+        lines = [row.split("\t")[column] for row in chosen]
+        (folder / f"mono.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def mono(language: str, *transforms: dict[str, Any], **values: Any) -> dict[str, Any]:
+    """Text in one language; it is translated back from the other."""
+    return {
+        "target": f"mono.{language}",
+        "source_language": OTHER[language],
+        "target_language": language,
+        "transforms": list(transforms),
+        **values,
+    }
+
+
+def parts() -> list[dict[str, Any]]:
+    return [
+        *(mono(language, COPY, TAG, NOISE, task="denoising") for language in OTHER),
+        *(mono(language, BACK, TAG, task="back_translation") for language in OTHER),
+    ]
+
+
+def trip(language: str) -> dict[str, Any]:
+    """Dev text in one language that goes to the other and comes back."""
+    return {
+        "path": "dev.tsv",
+        "target": language,
+        "source_language": OTHER[language],
+        "target_language": language,
+        "transforms": [BACK, TAG],
+    }
+
+
+def configured(folder: Path, train: list[dict[str, Any]], **changes: Any) -> ExperimentConfig:
+    values = experiment()
+    values["data"]["train"] = train
+    values["data"]["dev"] = {
+        "en-de": {"path": "dev.tsv", "source": "en", "target": "de", "transforms": [TAG]},
+        "back": trip("en"),
+    }
+    values["data"]["test"] = {}
+    values["model"]["language_tags"] = "decoder"
+    values["evaluation"] = {"metrics": ["bleu"]}
+    values["training"] |= {
+        "max_steps": 6,
+        "validation_steps": 3,
+        "checkpoint_steps": 1,
+        "keep_checkpoints": 6,
+        "log_steps": 1,
+        "best_metric": "round_trip",
+        "tasks": {
+            "denoising": {"weight": {0: 1, 5: 0.2}},
+            "back_translation": {"weight": {1: 0, 2: 1}},
+        },
+    }
+    for section, change in changes.items():
+        values[section] |= change
+    path = folder / "experiment.yaml"
+    path.write_text(to_yaml(values), encoding="utf-8")
+    return read_experiment(path)
+
+
+def trained(config: ExperimentConfig, run: Path) -> Experiment:
+    made = Experiment.create(config, run)
+    made.train(made.prepare(), ALONE, lambda step: [])
+    return made
+
+
+@pytest.fixture(scope="module")
+def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole run."""
+    made = tmp_path_factory.mktemp("runs") / "run"
+    trained(configured(corpus, parts()), made)
+    return made
+
+
+def test_a_run_without_pairs_learns_reports_and_translates(run: Path) -> None:
+    records = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    first, second = (one for one in records if one["step"] in {1, 2} and one["kind"] == "training")
+    assert "loss" in first and "back_translation_loss" not in first, "it weighs nothing yet"
+    assert "back_translation_loss" in second
+    checked = [one for one in records if one["kind"] == "validation"]
+    for one in checked:
+        assert one["round_trip"] == one["round_trip/dev_back"]
+        assert one["bleu"] == one["bleu/dev_en-de"] and "bleu/dev_back" not in one
+        assert one["loss"] == one["loss/dev_en-de"] != one["loss/dev_back"]
+    state = json.loads((checkpoints(run)[-1] / "state.json").read_text())
+    assert state["best"]["metric"] == "round_trip"
+    assert read_scores(run)["dev_back"].keys() == {
+        *("source_language", "target_language", "loss", "perplexity", "round_trip")
+    }
+    text = b"a b c\n"
+    german, english = (call("translate", run, "--to", to, stdin=text) for to in ("de", "en"))
+    assert german.code == english.code == 0
+    assert "<2" not in german.out + english.out
+    told = load_model(run)
+    assert {one.name for one in told.config.directions} == {"en-de", "de-en", "en-en", "de-de"}
+
+
+def test_a_killed_run_is_resumed_bit_for_bit(corpus: Path, run: Path, tmp_path: Path) -> None:
+    """From a checkpoint in the middle of both tasks."""
+    parted = tmp_path / "run"
+    trained(configured(corpus, parts(), training={"max_steps": 4}), parted)
+    again = Experiment.open(parted)
+    again.revise(["training.max_steps=6"])
+    again.train(again.prepare(), ALONE, lambda step: [])
+    whole, second = (read_tensors(one / "model" / WEIGHTS_FILE) for one in (run, parted))
+    assert all(torch.equal(whole[name], tensor) for name, tensor in second.items())
+
+
+def test_sources_are_what_translate_gives(corpus: Path, tmp_path: Path) -> None:
+    made = Experiment.create(configured(corpus, parts()), tmp_path / "run")
+    prepared = made.prepare()
+    torch.manual_seed(5)
+    model = build_model(made.config.model, prepared.vocabularies).double().train()
+    denoising, back = made.tasks(prepared, ALONE)
+    assert (denoising.name, back.name) == ("denoising", "back_translation")
+    numbers = {1: "en", 2: "de"}
+    (batch,) = next(back.stream.window(0, 0))
+    completed = back.stream.completed(batch, model)
+    assert completed.parts is not None
+    pieces = prepared.vocabularies.source
+    ids = [
+        [[i for i in row if i not in {EOS, PAD}] for row in side.tolist()]
+        for side in (completed.source, completed.target_output)
+    ]
+    found: set[str] = set()
+    for part, source, target in zip(completed.parts.tolist(), *ids, strict=True):
+        language = numbers[part - 1]
+        translator = Translator([model], prepared.vocabularies, tags=[f"<2{OTHER[language]}>"])
+        (hypotheses,) = translator.translate_nbest([pieces.decode(target)], beam=1, extra_length=5)
+        head = pieces.encode(f"<2{language}>")
+        assert source[: len(head)] == head
+        assert pieces.decode(source[len(head) :]) == hypotheses[0].text
+        found.add(hypotheses[0].text)
+    assert len(found) > 3, "it would be no surprise if all were alike"
+    assert model.training
+
+
+WRONG: list[tuple[list[dict[str, Any]], str]] = [
+    (
+        [mono("en", COPY, TAG, NOISE), mono("en", BACK, TAG)],
+        r"data.train.1: back_translation translates from en into de, which no part of data.train",
+    ),
+    ([mono("en", BACK), mono("de", BACK)], r"data.train.0: nothing shows the model whether de or"),
+    (
+        [mono("en", BACK, TAG, source_language="en"), mono("de", BACK, TAG)],
+        r"data.train.0: back_translation is from one language into another",
+    ),
+    ([mono("en"), mono("de", BACK, TAG)], r"data.train.0 has no source, which this model reads"),
+    ([mono("en", BACK, TAG, NOISE), mono("de", BACK, TAG)], r"noise comes after back_translation"),
+    (
+        [{"path": "train.tsv", "source": "en", "target": "de", "transforms": [BACK, TAG]}],
+        r"transforms: back_translation makes a source, and there is one",
+    ),
+    (
+        [mono("en", BACK, TAG, task="Back!"), mono("de", BACK, TAG)],
+        r"data.train.0.task",
+    ),
+]
+
+
+@pytest.mark.parametrize(("train", "problem"), WRONG)
+def test_what_cannot_be_learned_is_refused(
+    corpus: Path, train: list[dict[str, Any]], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        configured(corpus, train, training={"tasks": {}})
+
+
+def test_settings_that_fit_no_text_are_refused(corpus: Path) -> None:
+    pairs = {"path": "train.tsv", "source": "en", "target": "de", "transforms": [TAG]}
+    dev = {**pairs, "path": "dev.tsv"}
+    with pytest.raises(ConfigError, match=r"round_trip needs a set in data.dev without source"):
+        configured(corpus, parts(), data={"train": parts(), "dev": dev})
+    with pytest.raises(ConfigError, match=r"dev.task: other is not read outside of data.train"):
+        configured(corpus, parts(), data={"train": parts(), "dev": {**dev, "task": "other"}})
+    with pytest.raises(ConfigError, match=r"tasks.denoising: no part of data.train has task: den"):
+        configured(corpus, [pairs])
+    with pytest.raises(ConfigError, match=r"language_tags: decoder needs vocabulary.joint: true"):
+        tags = {"language_tags": "decoder", "embeddings": "target"}
+        configured(corpus, parts(), vocabulary={"joint": False}, model=tags)
+
+
+def test_text_that_is_held_out_is_not_learned(corpus: Path, tmp_path: Path) -> None:
+    held_out = [{"target": "mono.en", "transforms": [{"kind": "filter", "last_line": 30}]}]
+    train = {"train": parts(), "held_out": held_out}
+    made = Experiment.create(configured(corpus, parts(), data=train), tmp_path / "run")
+    store = made.prepare().store
+    kept = [part.stop - part.start for part in store.parts]
+    assert kept[0] == kept[2] <= 10 < kept[1] == kept[3]
