@@ -206,12 +206,6 @@ VARIATIONS: dict[str, ModelConfig] = {
         source="reversed",
         dropout=0.0,
     ),
-    "recurrent, fast-forward, attention from the top": RecurrentConfig(
-        **_RECURRENT, fast_forward=True, input_feeding=False
-    ),
-    "recurrent, interleaved, source reversed": RecurrentConfig(
-        **_RECURRENT, cell="tanh", bidirectional="interleaved", source="reversed"
-    ),
     "convs2s": ConvS2SConfig(**_SMALL_CONVS2S),
     "convs2s, other kernels": ConvS2SConfig(
         **_SMALL_CONVS2S, encoder_kernel_width=5, decoder_kernel_width=2
@@ -235,9 +229,6 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer_lm, experts": TransformerLMConfig(
         **_SMALL_LM, mixture=MixtureConfig(experts=3, experts_per_token=2)
     ),
-    "transformer_lm, strided": TransformerLMConfig(
-        **{**_SMALL_LM, "heads": 5}, sparsity="strided", stride=2, attention="dot"
-    ),
     "transformer_lm, source": TransformerLMConfig(**_SMALL_LM, source="causal"),
     "transformer_lm, whole source": TransformerLMConfig(
         **_SMALL_LM, source="full", positions="learned", attention="dot", embeddings="shared"
@@ -249,9 +240,6 @@ VARIATIONS: dict[str, ModelConfig] = {
     "recurrent_lm, tied GRU": RecurrentLMConfig(**_RECURRENT_LM, cell="gru", embeddings="target"),
     "recurrent_lm, factorised": RecurrentLMConfig(
         **_RECURRENT_LM, cell="factorised_lstm", cell_rank=2
-    ),
-    "recurrent_lm, in groups, source": RecurrentLMConfig(
-        layers=2, d_model=10, dropout=0.0, cell="grouped_lstm", cell_groups=5, source="reversed"
     ),
     "recurrent_lm, source": RecurrentLMConfig(
         **_RECURRENT_LM, source="forward", embeddings="shared"

@@ -64,7 +64,7 @@ def _without_tags(choices: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("attention", ["scaled_dot", "additive"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     lengths=st.lists(st.integers(1, 11), min_size=1, max_size=3),
     first=st.integers(0, 3),

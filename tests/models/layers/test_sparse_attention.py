@@ -89,7 +89,7 @@ def dense_twin(model: Transformer) -> Transformer:
     return twin
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     pattern=st.sampled_from([("strided", 2), ("strided", 5), ("fixed", 2), ("fixed", 4)]),
     summaries=st.integers(1, 3),

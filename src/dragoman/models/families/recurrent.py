@@ -22,10 +22,9 @@ Networks", may replace the recurrent one.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -51,13 +50,17 @@ from dragoman.models.layers.recurrence import (
     LayerState,
     Order,
     RecurrentStack,
-    advance,
-    fast_forward,
     initialise_uniformly,
-    recurrent_layer,
     steady_fast_forward,
 )
-from dragoman.models.layers.recurrent_attention import SCORES, AttendedMemory, SourceAttention
+from dragoman.models.layers.recurrent_attention import AttendedMemory
+from dragoman.models.layers.recurrent_decoders import (
+    BottomAttention,
+    Decoder,
+    DecoderChoices,
+    RecurrentState,
+    TopAttention,
+)
 from dragoman.models.layers.recurrent_sources import (
     AveragedEmbeddings,
     FirstState,
@@ -225,157 +228,6 @@ class RecurrentMemory(AttendedMemory):
     begin: Tensor | None = None  # (batch,): what each target begins with, if not the begin symbol
 
 
-@dataclass(frozen=True)
-class RecurrentState(State):
-    """State of each decoder layer, and what input feeding reads next."""
-
-    layers: list[LayerState]  # tensors (rows, d_model)
-    fed: Tensor | None  # (rows, 1, width); None without input feeding
-
-
-def _layer(config: RecurrentConfig, width: int) -> nn.Module:
-    return recurrent_layer(config.recurrence, width, config.d_model)
-
-
-class Reading(NamedTuple):
-    """A decoder's results for some positions."""
-
-    hidden: Tensor
-    """``(rows, length, d_model)``."""
-    fed: Tensor
-    """What input feeding may read of each position, ``(rows, length, fed_width)``."""
-    layers: list[LayerState]
-    """The states after these positions."""
-    weights: Tensor
-    """Attention weights, ``(sentences, beam * length, source)``."""
-
-
-class Decoder(nn.Module, ABC):
-    """Stacked recurrent layers over the target, one of which attends to the source."""
-
-    fed_width: int
-    """Width of what input feeding adds to an embedding; 0 without it."""
-    attention: SourceAttention
-
-    def __init__(self, config: RecurrentConfig) -> None:
-        super().__init__()
-        self.attention = SCORES[config.attention](config.d_model, config.encoder_width)
-        self.dropout = Dropout(config.dropout)
-        self.residual, self.fast_forward = config.residual, config.fast_forward
-        self.passed_on = 2 * config.d_model if config.fast_forward else 0
-        """Width of what a layer passes on beside its output."""
-
-    @abstractmethod
-    def layers_above(self) -> Iterable[nn.Module]:
-        """All layers but the bottom one."""
-
-    @abstractmethod
-    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
-        """Read positions that depend on one another only through the layers' states.
-
-        Args:
-            x: ``(rows, length, d_model + fed_width)``.
-            memory: of ``rows / beam`` sentences.
-            state: of each layer.
-        """
-
-    def forward(
-        self, x: Tensor, memory: AttendedMemory, state: RecurrentState
-    ) -> tuple[Tensor, RecurrentState, list[Tensor]]:
-        """Read any number of positions.
-
-        Returns:
-            Hidden vectors, of the shape of ``x``; the state after these positions; and their
-            attention weights, all in one tensor or, with input feeding, one tensor per position.
-        """
-        layers, fed = state.layers, state.fed
-        if fed is None:
-            read = self.read(x, memory, layers)
-            return read.hidden, RecurrentState(read.layers, None), [read.weights]
-        outputs, weights = [], []
-        for position in x.split(1, dim=1):  # (rows, 1, d_model)
-            read = self.read(torch.cat([position, fed], dim=-1), memory, layers)
-            fed, layers = read.fed, read.layers
-            outputs.append(read.hidden)
-            weights.append(read.weights)
-        return torch.cat(outputs, dim=1), RecurrentState(layers, fed), weights
-
-    def _connect(self, depth: int, output: Tensor, below: Tensor) -> Tensor:
-        return output + below if self.residual and depth >= RESIDUAL_FROM else output
-
-    def _beside(self, below: nn.Module, read: Tensor, given: Tensor) -> Tensor:
-        """The input of a layer: ``given``, after what the layer below passes on of what it read."""
-        return torch.cat([fast_forward(below, read), given], dim=-1) if self.fast_forward else given
-
-
-class TopAttention(Decoder):
-    """The top layer attends: ``tanh(W_c [context; h])`` (Luong et al. 2015, equation 5)."""
-
-    def __init__(self, config: RecurrentConfig) -> None:
-        super().__init__(config)
-        width = config.d_model
-        self.fed_width = width if config.input_feeding else 0
-        self.layers = nn.ModuleList(
-            _layer(config, width + (self.passed_on if depth else self.fed_width))
-            for depth in range(config.decoder_layers)
-        )
-        self.combine = nn.Linear(config.encoder_width + width, width, bias=False)
-
-    def layers_above(self) -> Iterable[nn.Module]:
-        """See :meth:`Decoder.layers_above`."""
-        return self.layers[1:]
-
-    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
-        """See :meth:`Decoder.read`; input feeding reads the hidden vector."""
-        after: list[LayerState] = []
-        given = x
-        for depth, (layer, past) in enumerate(zip(self.layers, state, strict=True)):
-            if depth:
-                given = self._beside(self.layers[depth - 1], given, self.dropout(x))
-            output, now = advance(layer, given, past)
-            after.append(now)
-            x = self._connect(depth, output, x)
-        context, weights = self.attention(x, memory)  # context: (rows, length, width)
-        hidden = self.dropout(self.combine(torch.cat([context, x], dim=-1)).tanh())
-        return Reading(hidden, hidden, after, weights)
-
-
-class BottomAttention(Decoder):
-    """The bottom layer attends for all layers above (after Wu et al. 2016, section 3).
-
-    The paper's query is the bottom layer's output at the previous position, here it is the present
-    one; and the context vector is fed to the bottom layer only with input feeding, which the paper
-    does not have.
-    """
-
-    def __init__(self, config: RecurrentConfig) -> None:
-        super().__init__(config)
-        width, seen = config.d_model, config.encoder_width
-        self.fed_width = seen if config.input_feeding else 0
-        self.bottom = _layer(config, width + self.fed_width)
-        self.above = nn.ModuleList(
-            _layer(config, width + seen + self.passed_on) for _ in range(config.decoder_layers - 1)
-        )
-
-    def layers_above(self) -> Iterable[nn.Module]:
-        """See :meth:`Decoder.layers_above`."""
-        return self.above
-
-    def read(self, x: Tensor, memory: AttendedMemory, state: list[LayerState]) -> Reading:
-        """See :meth:`Decoder.read`; input feeding reads the context vector."""
-        given, below = x, self.bottom
-        x, now = advance(below, given, state[0])
-        context, weights = self.attention(x, memory)  # context: (rows, length, width)
-        after = [now]
-        for depth, (layer, past) in enumerate(zip(self.above, state[1:], strict=True), start=1):
-            both = self.dropout(torch.cat([x, context], dim=-1))  # (rows, length, d_model + width)
-            given, below = self._beside(below, given, both), layer
-            output, now = advance(layer, given, past)
-            after.append(now)
-            x = self._connect(depth, output, x)
-        return Reading(self.dropout(x), context, after, weights)
-
-
 def _encoder(
     config: RecurrentConfig,
 ) -> RecurrentEncoder | InterleavedEncoder | AveragedEmbeddings:
@@ -429,7 +281,19 @@ class Recurrent(TranslationModel):
             else FirstState(config.d_model, config.decoder_layers)
         )
         attended_from = TopAttention if config.attention_from == "top" else BottomAttention
-        self.decoder: Decoder = attended_from(config)
+        self.decoder: Decoder = attended_from(
+            DecoderChoices(
+                config.recurrence,
+                config.d_model,
+                config.decoder_layers,
+                config.encoder_width,
+                config.attention,
+                config.dropout,
+                residual=config.residual,
+                fast_forward=config.fast_forward,
+                input_feeding=config.input_feeding,
+            )
+        )
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         initialise_uniformly(self, config.d_model, config.initial_range)
         if config.fast_forward and config.initial_range is None:
