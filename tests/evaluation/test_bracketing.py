@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from invented_trees import trees
 
 from dragoman.core.constituency import Tree, TreeError, read_tree
@@ -119,6 +119,7 @@ def test_function_tags_and_empty_elements_do_not_count() -> None:
     assert compare("(S (NP (NN a)) (VP (VBD b)))", gold).complete
 
 
+@settings(max_examples=40, deadline=None)
 @given(trees)
 def test_symbols_without_tags_score_as_the_tree(tree: Tree) -> None:
     """The reference's tags alone say what is punctuation."""
