@@ -332,6 +332,8 @@ class ExperimentConfig(Config):
         """The vocabulary configuration, with the tags that parts and transforms use."""
         used = [tag for part in self.train_parts() for tag in part.symbols()]
         used += self.training.objective.symbols()
+        for task in self.training.tasks.values():
+            used += () if task.objective is None else task.objective.symbols()
         tags = (*self.vocabulary.tags, *missing_tags(used, self.vocabulary.tags))
         return self.vocabulary.model_copy(update={"tags": tags})
 

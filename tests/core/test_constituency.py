@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from invented_trees import trees
 
 from dragoman.core.constituency import Tree, TreeError, cleaned, escaped, read_tree, read_trees
@@ -21,6 +21,7 @@ def read(lines: Iterable[str]) -> list[tuple[int, str | None]]:
     return [(n, None if tree is None else str(tree)) for n, tree in read_trees(lines, "file")]
 
 
+@settings(max_examples=40, deadline=None)
 @given(trees)
 def test_a_tree_is_read_as_it_was_written(tree: Tree) -> None:
     assert read_tree(str(tree)) == tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from invented_trees import trees
 
@@ -27,12 +27,14 @@ def test_the_papers_example() -> None:
     assert " ".join(symbols(tree, tags=True)) == ("(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S")
 
 
+@settings(max_examples=40, deadline=None)
 @given(trees)
 def test_sentence_and_symbols_are_the_tree(tree: Tree) -> None:
     assert tree_of(list(symbols(tree, tags=True)), tree.words) == tree
     assert tree_of(list(symbols(tree, tags=False)), tree.words) == without_tags(tree)
 
 
+@settings(max_examples=40, deadline=None)
 @given(trees)
 def test_either_notation_is_read(tree: Tree) -> None:
     assert read_either(str(tree)) == tree

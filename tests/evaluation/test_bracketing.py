@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from invented_trees import trees
 
 from dragoman.core.constituency import Tree, TreeError, read_tree
@@ -108,11 +108,18 @@ def test_the_same_constituent_twice_counts_twice() -> None:
     assert counts(compare(once, twice))[:3] == (3, 2, 2)
 
 
+def test_a_constituent_of_punctuation_does_not_count() -> None:
+    found = compare("(S (NN a) (PRN (, ,)))", "(S (NN a) (, ,))")
+    assert found.complete
+    assert counts(found)[:3] == (1, 1, 1)
+
+
 def test_function_tags_and_empty_elements_do_not_count() -> None:
     gold = "((S (NP-SBJ-1 (NN a)) (VP (VBD b) (NP (-NONE- *-1)))))"
     assert compare("(S (NP (NN a)) (VP (VBD b)))", gold).complete
 
 
+@settings(max_examples=40, deadline=None)
 @given(trees)
 def test_symbols_without_tags_score_as_the_tree(tree: Tree) -> None:
     """The reference's tags alone say what is punctuation."""

@@ -78,7 +78,7 @@ def padded(lines: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     return pad_sources([list(line) for line in lines])
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10_000), words=st.lists(st.integers(1, 3), min_size=1, max_size=3))
 def test_a_wide_beam_finds_the_best_of_all_trees(seed: int, words: list[int]) -> None:
     scorer = TableScorer(random_table(seed, 1.5))
@@ -97,7 +97,7 @@ def test_a_wide_beam_finds_the_best_of_all_trees(seed: int, words: list[int]) ->
 
 
 @every_way
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     words=st.lists(st.integers(1, 6), min_size=1, max_size=4),
@@ -157,7 +157,7 @@ def test_symbols_are_found_in_the_vocabularies() -> None:
         assert pair[0].replace("(", ")") == pair[1]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     seed=st.integers(0, 10_000), line=st.lists(st.sampled_from(["Mr.", "is", "Vinken"]), min_size=1)
 )

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from invented_trees import trees
 
@@ -110,6 +110,7 @@ def test_a_view_that_does_not_exist_and_a_file_that_is_none(tmp_path: Path) -> N
         list(FORMAT.read([path], ("words", "tags")))
 
 
+@settings(max_examples=40, deadline=None)
 @given(trees)
 def test_symbols_are_linked_to_their_words(tree: Tree) -> None:
     tree_symbols = list(symbols(tree, tags=True))
