@@ -15,6 +15,7 @@ from dragoman.text.words import is_word, space_spans, word_spans, words
     [
         ("Zwei Hunde, draußen.", ["Zwei", "Hunde", ",", "draußen", "."]),
         ("I don't; 3.5 T-Shirts!", ["I", "don't", ";", "3.5", "T-Shirts", "!"]),
+        ("um 10:30: 1,000", ["um", "10:30", ":", "1,000"]),
         ("(„so“) – ja...", ["(", "„", "so", "“", ")", "–", "ja", ".", ".", "."]),
         ("हिन्दी é", ["हिन्दी", "é"]),
         ("", []),

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from dragoman.apps.embedding.learning import LearningConfig, learn, splitter
-from dragoman.apps.embedding.origin import (
+from dragoman.apps.embedding.similarity import unit
+from dragoman.apps.embedding.vectors_origin import (
     VectorsOrigin,
     origin_file,
     read_origin,
     write_with_origin,
 )
-from dragoman.apps.embedding.similarity import unit
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, SavedError
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies

@@ -58,9 +58,10 @@ def test_reweighting_step_by_step() -> None:
     np.testing.assert_allclose(found_x @ found_z.T, expected_x @ expected_z.T, rtol=0.01, atol=0.01)
 
 
-def test_dimensions_that_no_word_of_the_dictionary_uses() -> None:
-    """A whitening of fewer words than dimensions stays finite."""
+def test_dimensions_that_no_word_uses() -> None:
+    """They are left out of the whitening, instead of a division by zero."""
     x, z, _, translation = planted(dimension=10)
-    pairs = WordPairs(np.arange(4), translation[:4])
+    x[:, 0] = z[:, 3] = 0
+    pairs = WordPairs(np.arange(50), translation[:50])
     for mapped in reweighted(x, z, pairs):
-        assert np.isfinite(mapped).all()
+        assert np.abs(mapped).max() < 10 * np.abs(x).max()

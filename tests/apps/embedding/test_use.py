@@ -42,6 +42,11 @@ def test_precision_and_coverage() -> None:
     assert frequent.to_json()["csls"] == {"p1": 100, "p5": 100}
 
 
+def test_the_most_frequent_spelling_is_asked_for() -> None:
+    source = WordVectors(("Hund", "hund"), np.array([[0, 1, 0], [1, 0, 0]], dtype=np.float32))
+    assert word_accuracy(source, ENGLISH, {"hund": ("dog",)}, "d").nearest.p1 == 100
+
+
 def test_nothing_to_measure() -> None:
     with pytest.raises(DataError, match=r"d: of its 2 words 1 have a vector, and none of these"):
         word_accuracy(GERMAN, ENGLISH, {"rot": ("x",), "x": ("a",)}, "d")

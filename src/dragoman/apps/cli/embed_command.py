@@ -156,7 +156,7 @@ def train(
     if side is not None and vocabulary is None:
         raise click.UsageError("--side chooses a vocabulary; add --vocabulary MODEL")
     from dragoman.apps.embedding.learning import LearningConfig, learn, splitter
-    from dragoman.apps.embedding.origin import (
+    from dragoman.apps.embedding.vectors_origin import (
         InputDigest,
         Tokens,
         VectorsOrigin,
@@ -383,7 +383,7 @@ def translate(
     Example:
       echo "Zwei Hunde" | dragoman embed translate mapped/de.vec.gz mapped/en.vec.gz
     """
-    from dragoman.apps.embedding.origin import read_origin
+    from dragoman.apps.embedding.vectors_origin import read_origin
     from dragoman.apps.embedding.word_by_word import WordByWord
     from dragoman.core.errors import DataError
     from dragoman.text.word_vectors import read_vectors

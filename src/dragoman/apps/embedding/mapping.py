@@ -9,7 +9,6 @@ from typing import Any
 
 from dragoman.apps.embedding.accuracy import check_dimensions
 from dragoman.apps.embedding.linear_maps import WordPairs, normalised
-from dragoman.apps.embedding.origin import InputDigest, read_origin, write_with_origin
 from dragoman.apps.embedding.seeds import (
     Seed,
     pairs_from_dictionary,
@@ -22,6 +21,7 @@ from dragoman.apps.embedding.self_learning import (
     map_once,
     self_learn,
 )
+from dragoman.apps.embedding.vectors_origin import InputDigest, read_origin, write_with_origin
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.bilingual_dictionary import read_dictionary
 from dragoman.text.word_vectors import Matrix, WordVectors, read_vectors
