@@ -19,7 +19,7 @@ import regex
 
 from dragoman.text.stop_words import stop_words
 from dragoman.text.word_alignment import Aligned
-from dragoman.text.words import Word, words_of
+from dragoman.text.tokens import Word, words_of
 
 _INITIAL = 1e-3
 """What a spelling at the beginning of a line counts: capitals there say little."""
