@@ -51,6 +51,7 @@ from dragoman.saved.model import (
 )
 from dragoman.text.cleaning import CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, kept_pairs
+from dragoman.text.transforms.terms import term_annotation
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
@@ -170,7 +171,7 @@ class Experiment:
                 (pair for part in evaluation for pair in kept_pairs(part)),
                 either_side=self.config.has_opposite_directions,
             )
-            paths = [path for part in parts for path in part.files()]
+            paths = [path for part in parts for path in part.inputs()]
             inputs = describe(paths, known_inputs(directory))
             vocabularies = self._vocabularies(inputs, held_out)
             store, report = prepare(
@@ -446,4 +447,7 @@ class Experiment:
             model=self.config.model,
             search=self.config.search.model_dump(),
             directions=tuple(self.config.directions()),
+            term_annotation=term_annotation(
+                one for part in self.config.data.train for one in part.transforms
+            ),
         )

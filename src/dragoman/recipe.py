@@ -23,6 +23,7 @@ from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.tags import missing_tags
+from dragoman.text.transforms.terms import term_annotation
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
 from dragoman.training.components import unfit_components
 from dragoman.training.named_models import component_paths, relocate_models
@@ -136,6 +137,7 @@ class ExperimentConfig(Config):
                     "one of them here"
                 )
         yield from self._unread_alignments()
+        yield from self._terms_in_two_ways()
         yield from self._cut_off_while_sending()
         yield from self._sides_that_do_not_fit()
         yield from self._language_agreement().problems()
@@ -165,6 +167,17 @@ class ExperimentConfig(Config):
                     f"{name}.alignments are read in training by objective: {{kind: "
                     "guided_alignment}; remove them"
                 )
+
+    def _terms_in_two_ways(self) -> Iterator[str]:
+        """Terms annotated in two ways: nothing would say how to annotate them in use."""
+        found = {
+            method: name
+            for name, part in self.parts()
+            if _is_train(name) and (method := term_annotation(part.transforms)) is not None
+        }
+        if len(found) > 1:
+            ways = ", ".join(f"{method} in {name}" for method, name in found.items())
+            yield f"transforms: terms are annotated in two ways ({ways}); choose one method"
 
     def _cut_off_while_sending(self) -> Iterator[str]:
         """Gradients sent in a backward pass that may not be the last of its batch."""

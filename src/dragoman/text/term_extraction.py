@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,7 +24,9 @@ from dragoman.text.tokens import Word, words_of
 _INITIAL = 1e-3
 """What a spelling at the beginning of a line counts: capitals there say little."""
 _LONGEST_SPAN = 3
-"""Maximum words of a translation per word of the term, and as many more."""
+"""Maximum words by which a translation may be longer than its term."""
+_LEAST_ALIGNED = 0.25
+"""Share of a term's occurrences whose translation must be found, or else those few are odd ones."""
 _MINOR_FORM = 0.05
 """Share of a translation's occurrences from which on one of its forms is listed."""
 _FORMS = 6
@@ -137,8 +139,10 @@ def extract_terms(
                 continue
             uses = found[tokens]
             uses.add_source(source, words.source, start, end)
-            span = _span(of_source, of_target, start, end, words.target, links.sure)
-            if span is not None:
+            linked = sorted({j for i in range(start, end + 1) for j in of_source[i]})
+            span = _span(linked, (start, end), of_target, words.target)
+            is_sure = any((i, j) in links.sure for i in range(start, end + 1) for j in linked)
+            if span is not None and is_sure:
                 uses.add_target(target, words.target, *span)
     terms = (
         _candidate(kept[tokens], values[tokens], uses, limits) for tokens, uses in found.items()
@@ -198,46 +202,45 @@ def _linked(
 
 
 def _span(
-    of_source: list[list[int]],
-    of_target: list[list[int]],
-    start: int,
-    end: int,
-    target: Sequence[Word],
-    sure: frozenset[tuple[int, int]],
+    linked: Sequence[int], term: tuple[int, int], of_target: list[list[int]], words: Sequence[Word]
 ) -> tuple[int, int] | None:
-    """The first and last target word of a term's translation; None if there is no clear one."""
-    linked = {j for i in range(start, end + 1) for j in of_source[i]}
+    """The first and last target word of a term's translation; None if there is no clear one.
+
+    Args:
+        linked: target words that are linked to the term, in order.
+        term: first and last source word of the term.
+        of_target: source words of each target word.
+        words: the target words.
+    """
     if not linked:
         return None
-    first, last = min(linked), max(linked)
-    if last - first + 1 > (end - start + 1) + _LONGEST_SPAN:
+    (start, end), first, last = term, linked[0], linked[-1]
+    if last - first > end - start + _LONGEST_SPAN:
         return None
     if not all(start <= i <= end for j in range(first, last + 1) for i in of_target[j]):
         return None
-    if not any((i, j) in sure for i in range(start, end + 1) for j in of_source[i]):
-        return None
-    if not (target[first].is_word and target[last].is_word):
-        return None
-    return first, last
+    return (first, last) if words[first].is_word and words[last].is_word else None
 
 
 class _Uses:
     """Spellings of a term and of its translations."""
 
     def __init__(self) -> None:
-        self.sources: Counter[str] = Counter()
-        self.targets: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.sources: defaultdict[str, float] = defaultdict(float)
+        self.targets: defaultdict[str, defaultdict[str, float]] = defaultdict(
+            lambda: defaultdict(float)
+        )
         self.counts: Counter[str] = Counter()
 
     def add_source(self, line: str, words: Sequence[Word], start: int, end: int) -> None:
         """Count an occurrence."""
-        self.sources[line[words[start].start : words[end].end]] += _weight(start)  # type: ignore[assignment]
+        self.sources[line[words[start].start : words[end].end]] += _weight(start)
 
     def add_target(self, line: str, words: Sequence[Word], first: int, last: int) -> None:
         """Count the translation of an occurrence."""
         text = line[words[first].start : words[last].end]
         self.counts[text.casefold()] += 1
-        self.targets[text.casefold()][text] += _weight(first)  # type: ignore[assignment]
+        self.targets[text.casefold()][text] += _weight(first)
 
     def spelling(self, key: str) -> str:
         """The usual spelling of a translation."""
@@ -248,7 +251,7 @@ def _weight(place: int) -> float:
     return 1.0 if place else _INITIAL
 
 
-def _usual(spellings: Counter[str]) -> str:
+def _usual(spellings: Mapping[str, float]) -> str:
     """The most frequent spelling; of equal ones, the first in alphabetic order."""
     return min(spellings, key=lambda text: (-spellings[text], text))
 
@@ -260,7 +263,7 @@ def _candidate(
     renderings = _renderings(uses)
     if not renderings or renderings[0].count < limits.minimum_count:
         return None
-    if renderings[0].count < limits.minimum_share * aligned:
+    if renderings[0].count < limits.minimum_share * aligned or aligned < _LEAST_ALIGNED * count:
         return None
     others = [one.count / aligned for one in renderings[1:]]
     inconsistent = bool(others) and others[0] >= limits.inconsistent_share

@@ -253,6 +253,11 @@ class Vocabulary:
         """The pieces that ``ids`` stand for; "▁" is a space before."""
         return [str(self._processor.id_to_piece(int(i))) for i in ids]
 
+    def surfaces(self, text: str) -> list[str]:
+        """The pieces of ``text`` as :meth:`encode` splits it, with its own characters where unknown."""
+        pieces: list[str] = self._processor.encode(prepare_line(text), out_type=str)
+        return pieces
+
     def tag(self, tag: str) -> int:
         """The id of a tag from ``vocabulary.tags``.
 

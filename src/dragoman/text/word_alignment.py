@@ -128,7 +128,7 @@ class _Direction:
             counts = np.zeros(len(keys))
             for block in blocks:
                 counts += np.bincount(block.places, block.shares(probabilities), len(keys))
-            totals = np.bincount(makers, counts + _PRIOR, makers.max(initial=0) + 1)
+            totals = np.bincount(makers, counts + _PRIOR).astype(np.float64)
             probabilities = np.exp(_digamma(counts + _PRIOR) - _digamma(totals)[makers])
             progress(done + 1)
         self._learned = blocks, probabilities

@@ -191,6 +191,16 @@ class Translator:
         """The device of the models."""
         return self._local.device
 
+    @property
+    def local_engine(self) -> TorchEngine:
+        """The models in this process: for given translations, whatever engine searches."""
+        return self._local
+
+    @property
+    def position_limit(self) -> int | None:
+        """Maximum positions of a source or target, end symbol included; None: unlimited."""
+        return self._local.scorer.position_limit
+
     def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
         """The best translation of each line; of a language model, the line and its continuation.
 

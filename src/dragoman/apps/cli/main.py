@@ -29,6 +29,7 @@ from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
+from dragoman.apps.cli.terms_command import terms
 from dragoman.apps.cli.training_commands import average, demo, prepare, resume, train
 from dragoman.apps.cli.translation_commands import score, translate
 from dragoman.apps.cli.tuning_command import tune
@@ -88,7 +89,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, evaluate, score, tune),
-    *(average, distill, backtranslate, compare, show, cost, recipes, corpora),
+    *(average, distill, backtranslate, compare, terms, show, cost, recipes, corpora),
 ):
     commands.add_command(_command)
 
