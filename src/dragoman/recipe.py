@@ -22,6 +22,7 @@ from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
 from dragoman.text.language_agreement import LanguageAgreement
+from dragoman.text.public_corpora import located
 from dragoman.text.tags import missing_tags
 from dragoman.text.transforms.terms import term_annotation
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
@@ -138,6 +139,8 @@ class ExperimentConfig(Config):
                 )
         yield from self._unread_alignments()
         yield from self._terms_in_two_ways()
+        if "terms" in self.evaluation.metrics and self.evaluation.glossary is None:
+            yield "evaluation.metrics: terms are of a glossary; name it in evaluation.glossary"
         yield from self._cut_off_while_sending()
         yield from self._sides_that_do_not_fit()
         yield from self._language_agreement().problems()
@@ -356,6 +359,9 @@ def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make relative paths absolute; ``parse`` reports misplaced values."""
     values = relocate_models(values, folder)
+    scored = values.get("evaluation")
+    if isinstance(scored, dict) and isinstance(glossary := scored.get("glossary"), str):
+        values = {**values, "evaluation": {**scored, "glossary": str(located(glossary, folder))}}
     data = values.get("data")
     if not isinstance(data, dict):
         return values

@@ -17,6 +17,7 @@ from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import read_json, write_json
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
+    SourceSide,
     check_installed,
     perplexity,
     score_corpus,
@@ -24,6 +25,7 @@ from dragoman.evaluation.metrics import (
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
+from dragoman.text.term_rate import term_counter
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
@@ -75,6 +77,9 @@ class Validation:
         self._languages = direction.source_language, direction.target_language
         self.sources = [pair.source for pair in pairs] if part.gives_source else None
         self.references = [pair.target for pair in pairs]
+        self._source_side = None
+        if self.sources is not None:
+            self._source_side = source_side(self.sources, evaluation, self._languages)
 
     def check_lengths(self, model: TranslationModel) -> None:
         """Check before training that a model of this kind can read all lines; cheap.
@@ -138,11 +143,23 @@ class Validation:
         """Metrics of the translations."""
         if self._world.is_leader and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
-        scores = score_corpus(hypotheses, [self.references], self._evaluation)
+        scores = score_corpus(hypotheses, [self.references], self._evaluation, self._source_side)
         return {
             metric: score.to_json()
             for metric, score in zip(self._evaluation.metrics, scores, strict=True)
         }
+
+
+def source_side(
+    sources: Sequence[str], evaluation: EvaluationConfig, languages: tuple[str, str] | None = None
+) -> SourceSide:
+    """Sources for the metrics that read them, with the glossary if one is named.
+
+    Raises:
+        DataError: the glossary is missing or broken.
+    """
+    glossary = evaluation.glossary
+    return SourceSide(sources, None if glossary is None else term_counter(glossary, languages))
 
 
 class MeanValidation:

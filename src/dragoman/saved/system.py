@@ -87,6 +87,11 @@ class TranslationSystem(Config):
     front of each line."""
     tags: tuple[str, ...] = ()
     """Further tags that are put in front of each line, such as `[<ui>]`."""
+    glossary: Path | None = None
+    """Glossary whose terms are translated as it says; none by default."""
+    glossary_mode: Literal["hard", "learned", "both"] = "hard"
+    """How: by constraints on the search, by annotating terms in the source for models that were
+    trained so, or both."""
     prefix: str = ""
     """Forced prefix of every translation, unless a call gives another."""
     search: dict[str, Any] = Field(default_factory=dict)
@@ -122,6 +127,13 @@ class TranslationSystem(Config):
                 f"{len(self.weights)}"
             )
         yield from self._beyond_ctranslate2() if self.engine == "ctranslate2" else ()
+        if self.glossary is None:
+            yield from self.unread("without a glossary", "glossary_mode")
+        elif self.glossary_mode != "hard" and self.pivot is not None:
+            yield (
+                "a glossary cannot be annotated through a pivot, which translates into another "
+                "language first; choose glossary_mode hard"
+            )
         if self.engine == "pytorch" and self.precision == "int8":
             yield "precision int8 needs engine ctranslate2"
 
@@ -246,6 +258,8 @@ def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict
         changed["models"] = [change(name) if isinstance(name, str) else name for name in models]
     if isinstance(fused, dict) and isinstance(fused.get("path"), str):
         changed["language_model"] = {**fused, "path": change(fused["path"])}
+    if isinstance(values.get("glossary"), str):
+        changed["glossary"] = change(values["glossary"])
     if isinstance(values.get("pivot"), dict):  # has paths by the same names
         changed["pivot"] = _with_paths(values["pivot"], change)
     return changed

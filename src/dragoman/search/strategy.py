@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import torch
 from pydantic import Field
@@ -53,6 +54,10 @@ class SearchConfig(Config):
     """Length of the n-grams, in pieces, that may not occur twice in an output; 0 disables this."""
     allow_unknown: bool = False
     """Whether outputs may contain the unknown piece, which reads "⁇"."""
+    unknown: Literal["mark", "copy"] = "mark"
+    """What becomes of an unknown piece in an output: `mark` leaves "⁇"; `copy` replaces it by the
+    word of the source with most attention (Luong et al. 2015), and allows it. Then the model needs
+    attention, and a vocabulary without `byte_fallback`."""
     allow_tags: bool = False
     """Whether outputs may contain tags of the vocabulary, such as placeholders from training."""
     nbest: int = Field(1, ge=1, le=10_000)
@@ -171,7 +176,8 @@ def build_rules(
     Arguments are those of :func:`search`; ``positions`` is the maximum that the scorer can read.
     """
     device = source_mask.device
-    symbols = [PAD, BOS, *never] if config.allow_unknown else [PAD, UNK, BOS, *never]
+    allowed = config.allow_unknown or config.unknown == "copy"
+    symbols = [PAD, BOS, *never] if allowed else [PAD, UNK, BOS, *never]
     constraints: list[Constraint] = [Never(torch.tensor(symbols, device=device))]
     if config.no_repeat_ngram:
         constraints.append(NoRepeatedNgram(config.no_repeat_ngram))

@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 
 def as_split(vocabulary: Vocabulary, line: str) -> str:
-    """A line as its pieces have it: normalised, and as the vocabulary's own normalisation has it."""
+    """A line as its pieces spell it: after all normalisation, also that of the vocabulary."""
     return vocabulary.normalized(line).replace(SPACE_SIGN, " ").strip()
 
 

@@ -1,4 +1,4 @@
-"""Sources in which terms are annotated with their translations, for models that learned to use them.
+"""Sources whose terms are annotated with translations, for models that learned to use them.
 
 Dinu et al. 2019, "Training Neural Machine Translation to Apply Terminology Constraints"
 (arXiv:1906.01105), section 2: translations are written next to the terms (*append*) or in their
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from dragoman.text.glossary import Match
+from dragoman.text.glossary import Glossary, Match
 from dragoman.text.normalization import normalize
 
 AnnotationMethod = Literal["append", "replace"]
@@ -40,3 +40,26 @@ def annotated(source: str, matches: Iterable[Match], method: AnnotationMethod) -
         parts += [source[place:start], f" {BEGIN} {inside} {END} "]
         place = end
     return normalize("".join([*parts, source[place:]]))
+
+
+class TermAnnotator:
+    """Annotates the terms of a glossary in lines to translate, for a model that learned so.
+
+    Args:
+        glossary: the terms.
+        method: how terms were annotated in the model's training.
+    """
+
+    def __init__(self, glossary: Glossary, method: AnnotationMethod) -> None:
+        self._glossary, self._method = glossary, method
+        self.lines = 0
+        """Lines seen so far."""
+        self.terms = 0
+        """Terms found in them."""
+
+    def __call__(self, line: str) -> str:
+        """The line with its terms annotated."""
+        text = normalize(line)
+        matches = self._glossary.matches(text)
+        self.lines, self.terms = self.lines + 1, self.terms + len(matches)
+        return annotated(text, matches, self._method)

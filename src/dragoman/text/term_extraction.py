@@ -18,8 +18,8 @@ from typing import Any
 import regex
 
 from dragoman.text.stop_words import stop_words
-from dragoman.text.word_alignment import Aligned
 from dragoman.text.tokens import Word, words_of
+from dragoman.text.word_alignment import Aligned
 
 _INITIAL = 1e-3
 """What a spelling at the beginning of a line counts: capitals there say little."""
@@ -256,9 +256,7 @@ def _usual(spellings: Mapping[str, float]) -> str:
     return min(spellings, key=lambda text: (-spellings[text], text))
 
 
-def _candidate(
-    count: int, value: float, uses: _Uses, limits: TermLimits
-) -> CandidateTerm | None:
+def _candidate(count: int, value: float, uses: _Uses, limits: TermLimits) -> CandidateTerm | None:
     aligned = sum(uses.counts.values())
     renderings = _renderings(uses)
     if not renderings or renderings[0].count < limits.minimum_count:

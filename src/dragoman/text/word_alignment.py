@@ -61,9 +61,7 @@ def align(
     flipped = [(target, source) for source, target in pairs]
     forward = _Direction(pairs).learn(rounds, progress)
     backward = _Direction(flipped).learn(rounds, lambda done: progress(rounds + done))
-    for (source, target), one, other in zip(
-        pairs, forward.links(), backward.links(), strict=True
-    ):
+    for (source, target), one, other in zip(pairs, forward.links(), backward.links(), strict=True):
         yield symmetrised(one, {(i, j) for j, i in other}, len(source), len(target))
 
 

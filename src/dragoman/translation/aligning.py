@@ -109,5 +109,9 @@ def linked(
     sums = torch.zeros(targets + 1, len(columns)).index_add_(0, rows, weights)
     sums = torch.zeros(targets + 1, sources + 1).index_add_(1, columns, sums)
     one = {(int(i), j) for j, i in enumerate(sums[:targets].argmax(1)) if i < sources}
-    other = {(i, int(j)) for i, j in enumerate(sums[:targets, :sources].argmax(0))} if targets else set()
+    other = (
+        {(i, int(j)) for i, j in enumerate(sums[:targets, :sources].argmax(0))}
+        if targets
+        else set()
+    )
     return symmetrised(one, other, sources, targets)

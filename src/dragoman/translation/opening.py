@@ -22,6 +22,8 @@ from dragoman.search import (
     Scorer,
     SearchConfig,
 )
+from dragoman.text.glossary import Glossary
+from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 
@@ -44,6 +46,8 @@ class OpenSystem:
     """Everything that is in memory, by its path."""
     reminder: LanguageReminder
     """Warns about lines that name none of several target languages."""
+    annotate: TermAnnotator | None
+    """Annotates the terms of the glossary in each line; None if nothing does."""
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
@@ -124,7 +128,10 @@ def open_system(
         tags = tags_for(first.config, source, system.target_language, system.tags)
     told = system.target_language is not None
     reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
-    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags, held, reminder)
+    annotate = _annotator(system, saved)
+    return OpenSystem(
+        decided, models, first.vocabularies, search, scorer, tags, held, reminder, annotate
+    )
 
 
 def build_scorer(
@@ -170,6 +177,39 @@ def changed_search(
         # The beam must be as wide as nbest; widen it unless its width is given.
         changes = {"beam": max(search.beam, nbest), **changes}
     return parse(SearchConfig, {**search.model_dump(), **changes}, where)
+
+
+def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermAnnotator | None:
+    """What annotates terms in sources as they were in training, if the system asks for it.
+
+    Raises:
+        ConfigError: a model was not trained with annotated terms, or otherwise than the others.
+        DataError: the glossary is missing or broken.
+    """
+    if system.glossary is None or system.glossary_mode == "hard":
+        return None
+    method = models[0].config.term_annotation
+    for saved in models:
+        found = saved.config.term_annotation
+        if found is None:
+            raise ConfigError(
+                f"glossary_mode {system.glossary_mode}: {saved.path} was not trained with "
+                "annotated terms; choose mode hard, or train with transforms: [{kind: terms, "
+                "glossary: FILE}]"
+            )
+        if found != method:
+            raise ConfigError(
+                f"{saved.path} was trained with terms annotated by the method {found}, and "
+                f"{models[0].path} by {method}; such models cannot translate together in the "
+                f"glossary_mode {system.glossary_mode}"
+            )
+    assert method is not None, "there is a model, and it has one"
+    config = models[0].config
+    languages = (
+        system.source_language or config.source_language,
+        system.target_language or config.target_language,
+    )
+    return TermAnnotator(Glossary.read(system.glossary, languages), method)
 
 
 def _fused(scorer: Scorer, language_model: SavedModel, weight: float, first: SavedModel) -> Scorer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import count, repeat
 
 from dragoman.core.arguments import check_lines, check_list
@@ -84,6 +84,13 @@ def with_tags(tags: Sequence[str], texts: list[str]) -> list[str]:
     return [tagged(tags, text) if text.strip() else text for text in texts]
 
 
+def as_read(
+    tags: Sequence[str], texts: list[str], annotate: Callable[[str], str] | None
+) -> list[str]:
+    """Sources as the models read them: with tags in front, and terms annotated."""
+    return with_tags(tags, texts if annotate is None else [annotate(text) for text in texts])
+
+
 class LanguageReminder:
     """Warns, once, about a line that does not say which of several languages is wanted.
 
@@ -123,6 +130,7 @@ class Preparation:
         reads_source: False for a language model, which continues the lines.
         tags: put in front of each line; an empty line stays empty.
         reminder: looks at each line that is to be translated.
+        annotate: changes each line before it is encoded, as terms are annotated.
     """
 
     def __init__(
@@ -134,15 +142,17 @@ class Preparation:
         tags: Sequence[str] = (),
         *,
         reminder: LanguageReminder | None = None,
+        annotate: Callable[[str], str] | None = None,
     ) -> None:
         self._vocabularies, self._config = vocabularies, config
+        self._annotate = annotate
         self._remind = reminder
         self._positions, self._reads_source = positions, reads_source
         self._tags = tags
 
     def __call__(self, lines: list[Line]) -> EncodedLines:
         """Encode some lines."""
-        texts = with_tags(self._tags, [line.text for line in lines])
+        texts = as_read(self._tags, [line.text for line in lines], self._annotate)
         ids = self._vocabularies.source.encode_batch(texts)
         nothing = [Translation("", 0.0, 0.0, [], ended=True)]
         translations = [nothing.copy() for _ in lines]

@@ -7,6 +7,7 @@ lines or their order.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -37,6 +38,7 @@ from dragoman.translation.preparation import (
     with_tags,
 )
 from dragoman.translation.streaming import Line, LineStream
+from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 
 class Translator:
@@ -55,6 +57,8 @@ class Translator:
         pivot: translates each line into a third language first; the ``nbest`` hypotheses of its
             settings are then translated by ``models``.  It is closed with this translator.
         reminder: looks at each line, to warn about one that names no target language.
+        annotate: changes each source before it is encoded, such as a
+            :class:`~dragoman.text.term_annotation.TermAnnotator`.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -73,6 +77,7 @@ class Translator:
         tags: Sequence[str] = (),
         pivot: Translator | None = None,
         reminder: LanguageReminder | None = None,
+        annotate: Callable[[str], str] | None = None,
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
@@ -80,6 +85,7 @@ class Translator:
         self._local = TorchEngine(scorer or own, models, vocabularies.target.tags)
         self._engine = engine or self._local
         self._prefix, self._tags, self._reminder = prefix, tuple(tags), reminder
+        self._annotate = annotate
         self._pivot, self._closed = pivot, False
         if pivot is not None:
             _check_ranks(pivot.search)
@@ -144,6 +150,7 @@ class Translator:
                 tags=opened.tags,
                 pivot=pivot,
                 reminder=opened.reminder,
+                annotate=opened.annotate,
             )
 
         try:
@@ -304,8 +311,37 @@ class Translator:
             self.reads_source,
             self._tags,
             reminder=self._reminder,
+            annotate=self._annotate,
         )
-        return LineStream(self._engine, config, prepare, self._read, progress).run(lines)
+        stream = LineStream(self._engine, config, prepare, self._read, progress)
+        if config.unknown == "mark":
+            return stream.run(lines)
+        return self._with_copies(stream, lines, config.batch_tokens)
+
+    def _with_copies(
+        self, stream: LineStream, lines: Iterator[Line], size: int
+    ) -> Iterator[list[Translation]]:
+        """Translations whose unknown pieces are replaced by what they translate.
+
+        Raises:
+            ConfigError: a model has no attention, or its vocabulary knows everything.
+        """
+        check_copies(self.models, self.vocabularies)
+        copy = UnknownCopier(self._local, self.vocabularies, size)
+        waiting: deque[str] = deque()
+
+        def remembered() -> Iterator[Line]:
+            for line in lines:
+                waiting.append(line.text)
+                yield line
+
+        for translations in stream.run(remembered()):
+            text = self._annotated(waiting.popleft())
+            (whole,) = with_tags(self._tags, [text])
+            yield copy(text, whole, translations)
+
+    def _annotated(self, source: str) -> str:
+        return source if self._annotate is None else self._annotate(source)
 
     def configure(self, **options: Any) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
@@ -382,7 +418,7 @@ class Translator:
                 f"{type(model).__name__} has no attention over the source; use a family that has, "
                 "such as transformer"
             )
-        (text,) = with_tags(self._tags, [check_text(source, "source")])
+        (text,) = with_tags(self._tags, [self._annotated(check_text(source, "source"))])
         source_ids = self._encode(self.vocabularies.source, text, "source")
         if not source_ids:
             raise DataError("source: it is empty; give a sentence")

@@ -103,6 +103,18 @@ _options = (
         multiple=True,
         help="Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
     ),
+    click.option(
+        "--glossary",
+        metavar="FILE",
+        type=PATH,
+        help="Translate terms as this glossary says, a table separated by tabs or TBX.",
+    ),
+    click.option(
+        "--glossary-mode",
+        type=click.Choice(["hard", "learned", "both"]),
+        help="With --glossary: by constraints on the search, by annotating terms in the source for "
+        "a MODEL that was trained so, or both.  [default: hard]",
+    ),
     click.option("--prefix", metavar="TEXT", help="Force every translation to begin with TEXT."),
     click.option(
         "--engine",
@@ -132,6 +144,8 @@ _VALUES = (
     "source_language",
     "target_language",
     "tags",
+    "glossary",
+    "glossary_mode",
     "prefix",
     "weights",
     "ensemble",

@@ -137,9 +137,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     without = [Glossary.read(path, languages) for path in options["without"]]
     stopped = None if stops is None else frozenset(word.casefold() for word in read_lines(stops))
     corpus, aligned = _aligned(model, part, options)
-    found = find_terms(
-        corpus, aligned, languages[0], limits=limits, without=without, stops=stopped
-    )
+    found = find_terms(corpus, aligned, languages[0], limits=limits, without=without, stops=stopped)
     if options["details"] is not None:
         write_lines(options["details"], detail_lines(found))
     if output is not None:
@@ -172,9 +170,7 @@ def _aligned(
     from dragoman.translation.translator import Translator
 
     language = options["target_language"]
-    with Translator.load(
-        model, device=options["device"], target_language=language
-    ) as translator:
+    with Translator.load(model, device=options["device"], target_language=language) as translator:
         check_attention(translator)
         corpus = read_corpus(part, prepared_for(translator))
         with counting("aligning", "pairs", len(corpus.lines)) as progress:
@@ -185,6 +181,6 @@ def _report(found: list[CandidateTerm], corpus: ReadPairs) -> None:
     inconsistent = sum(term.is_inconsistent for term in found)
     left_out = f"; {corpus.left_out:,} left out" if corpus.left_out else ""
     tell(
-        f"{len(found):,} terms from {len(corpus.lines):,} pairs{left_out}; {inconsistent:,} of them "
-        "are translated inconsistently"
+        f"{len(found):,} terms from {len(corpus.lines):,} pairs{left_out}; {inconsistent:,} of "
+        "them are translated inconsistently"
     )
