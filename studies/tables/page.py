@@ -98,6 +98,7 @@ def _explained(table: TableConfig, lines: Sequence[Line]) -> str:
     return (
         f"{bounds}Differences are to the section's baseline{brackets}, with p by {test}, * below "
         f"{_LEVEL}, each by itself. {seconds}Steps, target tokens and minutes of "
-        "training are summed over the models that translate; minutes in all count everything that these needed, too. "
+        "training are summed over the models that translate; minutes in all count everything that "
+        "these needed, too. "
         f"{'; '.join(signatures)}"
     ).strip()

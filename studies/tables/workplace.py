@@ -219,9 +219,10 @@ class Workplace:
         return path if named_places(stage.train) else self.file.parent / path
 
     def _settings(self, stage: Stage) -> list[str]:
+        # Relative paths of text are relative to the recipe, wherever the command runs.
+        places = {name: path.absolute() for name, path in self.places.items()}
         return [
-            f"{key}={_as_setting(expanded(value, self.places))}"
-            for key, value in stage.settings.items()
+            f"{key}={_as_setting(expanded(value, places))}" for key, value in stage.settings.items()
         ]
 
     def _recipes(self, stage: Stage) -> dict[str, ExperimentConfig]:

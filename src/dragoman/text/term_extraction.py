@@ -287,6 +287,8 @@ def _renderings(uses: _Uses) -> list[Rendering]:
             for key in group[:_FORMS]
             if uses.counts[key] >= max(2, _MINOR_FORM * total) or key == group[0]
         ]
+        if _HANGUL.search(forms[0]):  # what comes after a word is no part of it
+            forms = [min(forms, key=len)]
         found.append(Rendering(forms[0], tuple(dict.fromkeys(forms)), total))
     return sorted(found, key=lambda one: (-one.count, one.text))
 
