@@ -154,11 +154,11 @@ class _Step:
             found: sentences that have a finished hypothesis, ``(sentences,)``.
         """
         possible = (self._pieces == EOS) & self._totals.isfinite()
+        # As in a plain beam, an end counts if it is among the best continuations of its bank.
+        allowed = self._complete & self._totals.isfinite()
         most = self._met.masked_fill(~possible, -1).amax(1, keepdim=True)
-        lacking = ~found.unsqueeze(1) & (self._met == most)
-        # Forced to end, the furthest wins; unfinished phrases count by their pieces.
-        any_complete = (possible & self._complete).any(1, keepdim=True)
-        allowed = possible & (self._complete | (lacking & ~any_complete))
+        nothing = ~found.unsqueeze(1) & ~allowed.any(1, keepdim=True)
+        allowed |= possible & nothing & (self._met == most)
         totals = self._totals.masked_fill(~allowed, _IMPOSSIBLE)
         order = totals.sort(dim=1, descending=True, stable=True).indices[:, : self._beam]
         return self._chosen(totals, order)
@@ -167,18 +167,18 @@ class _Step:
         """The hypotheses to go on with, and the places of their progress in :attr:`after`.
 
         Each bank gets its best before any gets its second best, and so on; of equal ranks, the
-        likelier go first.  There are at most as many banks as hypotheses: where phrases have more
-        pieces, neighbours share a bank, but those with all pieces have one to themselves.
+        likelier go first.  Where phrases have more pieces than there are hypotheses, those with
+        most pieces go first instead, so that all phrases are met in time.
         """
         totals = self._totals.masked_fill(self._pieces == EOS, _IMPOSSIBLE)
         totals, order = totals.sort(dim=1, descending=True, stable=True)
-        banks = (self._needed + 1).clamp(max=self._beam)  # (sentences, 1)
-        bank = self._met.gather(1, order) * (banks - 1) // self._needed.clamp(min=1)
-        member = torch.nn.functional.one_hot(bank, self._beam)  # (sentences, candidates, banks)
+        bank = self._met.gather(1, order)  # (sentences, candidates)
+        banks, size = self._table.most_pieces + 1, order.size(1)
+        member = torch.nn.functional.one_hot(bank, banks)  # (sentences, candidates, banks)
         rank = (member.cumsum(1) * member).sum(2)  # of each in its bank, from 1
-        size = rank.size(1)
-        key = rank * size + torch.arange(size, device=rank.device)
-        key = key.masked_fill(~totals.isfinite(), size * (size + 2))
+        behind = torch.where(self._needed < self._beam, 0, self._needed - bank)
+        key = (rank * banks + behind) * size + torch.arange(size, device=rank.device)
+        key = key.masked_fill(~totals.isfinite(), (size + 1) * banks * size)
         first = key.sort(dim=1, stable=True).indices[:, : self._beam]
         order = order.gather(1, first)
         kept = self._chosen(self._totals.masked_fill(self._pieces == EOS, _IMPOSSIBLE), order)

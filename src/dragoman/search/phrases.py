@@ -106,6 +106,7 @@ class PhraseTable:
         self._needs = torch.tensor(needs, dtype=torch.int64, device=device).view(-1, width)
         self.pieces = self._needs.sum(1)
         """The fewest pieces that the phrases of each sentence have in all, ``(sentences,)``."""
+        self.most_pieces = max(map(sum, needs), default=0)
 
     def start(self, sentences: Tensor) -> Progress:
         """Nothing generated yet; ``sentences`` are those of the rows, ``(rows,)``."""
