@@ -22,6 +22,9 @@ from dragoman.search import (
     Scorer,
     SearchConfig,
 )
+from dragoman.text.glossary import Glossary
+from dragoman.text.glossary_files import read_kept
+from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 
@@ -125,6 +128,28 @@ def open_system(
     told = system.target_language is not None
     reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
     return OpenSystem(decided, models, first.vocabularies, search, scorer, tags, held, reminder)
+
+
+def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology | None:
+    """What the translations of a system must contain; None if nothing.
+
+    Args:
+        system: the description.
+        legs: what translates in turn.
+
+    Raises:
+        DataError: a file is missing or broken, or terms contradict one another.
+        ConfigError: a pattern is not usable.
+    """
+    if (config := system.terms) is None:
+        return None
+    first, last = (leg.loaded[leg.system.models[0]].config for leg in (legs[0], legs[-1]))
+    source = system.source_language or first.source_language
+    target = system.target_language or last.target_language
+    glossaries = [Glossary(read_kept(path), str(path)) for path in config.keep]
+    if config.glossary is not None:
+        glossaries.append(Glossary.read(config.glossary, (source, target)))
+    return Terminology(glossaries, config.protect, config.keep_patterns)
 
 
 def build_scorer(
