@@ -147,7 +147,7 @@ def evaluate(
     from dragoman.core.arguments import check_lines, check_list
     from dragoman.core.config import parse
     from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, score_corpus
-    from dragoman.text.term_rate import term_counter
+    from dragoman.text.term_rate import counters
 
     one = isinstance(metrics, str)
     chosen = [metrics] if one else list(check_list(metrics, "metrics", "names"))
@@ -159,8 +159,7 @@ def evaluate(
     sets: Sequence[Any] = references if several else [references]
     source = None
     if sources is not None:
-        count = None if config.glossary is None else term_counter(config.glossary)
-        source = SourceSide(list(check_lines(sources, "source")), count)
+        source = SourceSide(list(check_lines(sources, "source")), counters(config.glossary))
     lists = [list(check_lines(one, "reference")) for one in sets]
     scores = score_corpus(lines, lists, config, source)
     return dict(zip(config.metrics, scores, strict=True))

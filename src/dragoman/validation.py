@@ -25,7 +25,7 @@ from dragoman.evaluation.metrics import (
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
-from dragoman.text.term_rate import term_counter
+from dragoman.text.term_rate import counters
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
@@ -158,8 +158,7 @@ def source_side(
     Raises:
         DataError: the glossary is missing or broken.
     """
-    glossary = evaluation.glossary
-    return SourceSide(sources, None if glossary is None else term_counter(glossary, languages))
+    return SourceSide(sources, counters(evaluation.glossary, languages))
 
 
 class MeanValidation:

@@ -5,53 +5,19 @@ They read sources instead of references: these go where sacrebleu's interface ha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-
-import regex
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-_PLACEHOLDER = regex.compile(
-    r"\{\{.*?\}\}|\$?\{[^{}]*\}"  # {{ name }}, {name}, ${name}
-    r"|%\([^()\s]+\)[#0\- +]*\d*(?:\.\d+)?[a-zA-Z]"  # %(name)s
-    r"|%(?:\d+\$)?[#0\-+]*\d*(?:\.\d+)?[hlLqjzt]*[diouxXeEfFgGcsSpan@](?!\p{L})"  # %s, %1$d, %.2f
-    r"|%[1-9]\d?(?![\d%])"  # %1
-    r"|%[A-Z][A-Z_0-9]+%?"  # %PRODUCTNAME
-    r"|\$[A-Za-z_]\w*|\$\([^()\s]*\)"  # $name
-    r"|</?[a-zA-Z][^<>]*>"  # <b>
-    r"|&(?:[a-zA-Z]+|#\d+);"  # &amp;
-)
-_NUMBER = regex.compile(r"(?<![\p{L}\p{N}_])\d+(?:[.,:]\d+)*(?![\p{L}\p{N}_])")
-_SEPARATORS = regex.compile(r"[.,]")
-
-
-def placeholders(text: str) -> Counter[str]:
-    """The placeholders of a line of software: ``{name}``, ``%s``, ``$name``, ``<b>``, ``&amp;``."""
-    return Counter(_PLACEHOLDER.findall(text))
-
-
-def numbers(text: str) -> Counter[str]:
-    """The numbers of a line, outside of placeholders and of names; ``1,000`` is ``1.000``."""
-    rest = _PLACEHOLDER.sub(" ", text)
-    return Counter(_SEPARATORS.sub(".", number) for number in _NUMBER.findall(rest))
-
-
-FINDERS = {"placeholders": placeholders, "numbers": numbers}
-"""What finds the items of a line, by the name of their metric."""
-
-
-def kept(find: Callable[[str], Counter[str]], source: str, translation: str) -> tuple[int, int]:
-    """How many items of ``source`` are in ``translation`` as often, and how many it has."""
-    wanted, there = find(source), find(translation)
-    return sum((wanted & there).values()), sum(wanted.values())
+Counter = Callable[[str, str], tuple[int, int]]
+"""Of a source and its translation: how many items are kept, of how many."""
 
 
 def kept_items_metric(
     name: str,
-    count: Callable[[str, str], tuple[int, int]],
+    count: Counter,
     details: dict[str, str],
 ) -> Metric:
     """The percentage of what sources hold that is in their translations.

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, install_command
-from dragoman.evaluation.kept_items import FINDERS, kept, kept_items_metric
+from dragoman.evaluation.kept_items import Counter, kept_items_metric
 from dragoman.evaluation.languages import (
     ExpectedLanguage,
     check_identifier,
@@ -92,8 +92,8 @@ class SourceSide:
 
     lines: Sequence[str]
     """One source per translation."""
-    count_terms: Callable[[str, str], tuple[int, int]] | None = None
-    """Of a source and its translation: how many terms are used, of how many."""
+    counters: Mapping[str, Counter]
+    """By metric: of a source and its translation, how many items are kept, of how many."""
 
 
 @dataclass(frozen=True)
@@ -272,12 +272,12 @@ def _kept_items(name: str, config: EvaluationConfig, source: SourceSide | None) 
     """
     if source is None:
         raise ConfigError(f"{name}: name the source text that the translations are of")
-    if name != "terms":
-        return kept_items_metric(name, partial(kept, FINDERS[name]), {})
-    if source.count_terms is None:
-        raise ConfigError("terms: name the glossary whose terms are counted")
-    label = config.glossary.replace("\\", "/").rpartition("/")[2] if config.glossary else "given"
-    return kept_items_metric(name, source.count_terms, {"glossary": label})
+    if name not in source.counters:
+        raise ConfigError(f"{name}: name the glossary whose terms are counted")
+    details = {}
+    if name == "terms" and config.glossary is not None:
+        details["glossary"] = Path(config.glossary).name
+    return kept_items_metric(name, source.counters[name], details)
 
 
 def installing(tokenizer: BleuTokenizer) -> str:

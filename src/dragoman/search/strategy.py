@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dragoman.core.config import Config
 from dragoman.search.beam import EarlyEnd, beam_search
+from dragoman.search.constrained import constrained_search
 from dragoman.search.constraints import (
     Constraint,
     ForcedPrefix,
@@ -24,6 +25,7 @@ from dragoman.search.constraints import (
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.penalties import Penalties
+from dragoman.search.phrases import Phrase, WordEdges
 from dragoman.search.sampling import SamplingConfig, sample
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, PAD, UNK
@@ -50,6 +52,9 @@ class SearchConfig(Config):
     """Minimum output length in pieces, not counting the end symbol."""
     maximum_length: int | None = Field(None, ge=1)
     """Maximum output length in pieces, however long the source; no such maximum if not given."""
+    constrained_beam: int = Field(8, ge=2, le=1000)
+    """Minimum beam for a sentence whose terms the ordinary search leaves out, which is then
+    searched for again (`terms`, `--glossary`); it is wider, up to 32, for terms of many pieces."""
     no_repeat_ngram: int = Field(0, ge=0, le=10_000)
     """Length of the n-grams, in pieces, that may not occur twice in an output; 0 disables this."""
     allow_unknown: bool = False
@@ -115,6 +120,8 @@ def search(
     prefixes: Sequence[Sequence[int]] | None = None,
     never: Sequence[int] = (),
     numbers: Sequence[int] | None = None,
+    phrases: Sequence[Sequence[Phrase]] | None = None,
+    edges: WordEdges | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch.
 
@@ -127,6 +134,9 @@ def search(
         never: ids that outputs may not contain, in addition to padding and the begin symbol.
         numbers: of the sentences in the whole input, which decide what sampling draws; if not
             given, their places in this batch.
+        phrases: what each sentence's output must contain; with a beam of one, two hypotheses are
+            followed.  Sampling cannot do this.
+        edges: where words begin and end in the target vocabulary; needed with ``phrases``.
 
     Returns:
         The hypotheses of each sentence, best first; at least one, whatever ``scorer`` returns, and
@@ -138,6 +148,20 @@ def search(
         source_mask, config, prefixes=prefixes, never=never, positions=scorer.position_limit
     )
     penalties = Penalties(config.length_penalty, config.coverage_penalty)
+    if phrases is not None:
+        assert config.sampling is None and edges is not None, "ensured by the translator"
+        return constrained_search(
+            scorer,
+            source,
+            source_mask,
+            rules,
+            phrases=phrases,
+            edges=edges,
+            beam=max(2, config.beam),
+            nbest=config.nbest,
+            penalties=penalties,
+            early_end=config.early_end,
+        )
     if config.sampling is not None:
         return sample(
             scorer,

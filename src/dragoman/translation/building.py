@@ -54,4 +54,5 @@ def build_engine(opened: OpenSystem) -> Engine:
         )
     if system.workers is not None:
         return WorkerEngine(system, system.workers)
-    return TorchEngine(opened.scorer, opened.models, opened.vocabularies.target.tags)
+    target = opened.vocabularies.target
+    return TorchEngine(opened.scorer, opened.models, target.tags, target)

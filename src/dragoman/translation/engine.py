@@ -16,6 +16,9 @@ from dragoman.core.device import keep_freed_memory
 from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
+from dragoman.text.terminology import LexicalConstraint
+from dragoman.text.vocabulary import Vocabulary
+from dragoman.translation.constrained import ConstrainedSearch
 
 
 class SourceBatch(NamedTuple):
@@ -29,6 +32,9 @@ class SourceBatch(NamedTuple):
 
     prefixes: list[list[int]] | None = None
     """Target ids that each output begins with; for a language model, the same as the sources."""
+
+    constraints: list[tuple[LexicalConstraint, ...]] | None = None
+    """What each output must contain; None if nothing."""
 
 
 class Engine(Protocol):
@@ -58,13 +64,19 @@ class TorchEngine:
         scorer: what search reads scores from, such as the result of ``opening.build_scorer``.
         models: those that the scorer uses.  Sentences are moved to the first one's device.
         tags: ids that outputs may contain only if ``search.allow_tags`` is set.
+        vocabulary: of the outputs, needed only for those that must contain something.
     """
 
     def __init__(
-        self, scorer: Scorer, models: Sequence[TranslationModel] = (), tags: Sequence[int] = ()
+        self,
+        scorer: Scorer,
+        models: Sequence[TranslationModel] = (),
+        tags: Sequence[int] = (),
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         keep_freed_memory()
         self.scorer, self.models, self._tags = scorer, list(models), tags
+        self._constrained = None if vocabulary is None else ConstrainedSearch(scorer, vocabulary)
 
     @property
     def device(self) -> torch.device:
@@ -89,6 +101,17 @@ class TorchEngine:
                     never=never,
                     numbers=batch.numbers,
                 )
+                if batch.constraints is not None:
+                    assert self._constrained is not None, "the engine was given a vocabulary"
+                    found = self._constrained.improve(
+                        found,
+                        batch.constraints,
+                        source,
+                        mask,
+                        config,
+                        prefixes=batch.prefixes,
+                        never=never,
+                    )
             yield found
 
     def close(self) -> None:

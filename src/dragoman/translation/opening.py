@@ -23,7 +23,9 @@ from dragoman.search import (
     SearchConfig,
 )
 from dragoman.text.glossary import Glossary
+from dragoman.text.glossary_files import read_kept
 from dragoman.text.term_annotation import TermAnnotator
+from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 
@@ -134,6 +136,28 @@ def open_system(
     )
 
 
+def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology | None:
+    """What the translations of a system must contain; None if nothing.
+
+    Args:
+        system: the description.
+        legs: what translates in turn.
+
+    Raises:
+        DataError: a file is missing or broken, or terms contradict one another.
+        ConfigError: a pattern is not usable.
+    """
+    if (config := system.terms) is None:
+        return None
+    first, last = (leg.loaded[leg.system.models[0]].config for leg in (legs[0], legs[-1]))
+    source = system.source_language or first.source_language
+    target = system.target_language or last.target_language
+    glossaries = [Glossary(read_kept(path), str(path)) for path in config.keep]
+    if config.glossary is not None and config.mode != "learned":
+        glossaries.append(Glossary.read(config.glossary, (source, target)))
+    return Terminology(glossaries, config.protect, config.keep_patterns)
+
+
 def build_scorer(
     models: Sequence[TranslationModel],
     weights: Sequence[float] | None = None,
@@ -186,30 +210,29 @@ def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermA
         ConfigError: a model was not trained with annotated terms, or otherwise than the others.
         DataError: the glossary is missing or broken.
     """
-    if system.glossary is None or system.glossary_mode == "hard":
+    terms = system.terms
+    if terms is None or terms.glossary is None or terms.mode == "hard":
         return None
-    method = models[0].config.term_annotation
+    config = models[0].config
+    method = config.term_annotation
     for saved in models:
         found = saved.config.term_annotation
         if found is None:
             raise ConfigError(
-                f"glossary_mode {system.glossary_mode}: {saved.path} was not trained with "
-                "annotated terms; choose mode hard, or train with transforms: [{kind: terms, "
-                "glossary: FILE}]"
+                f"glossary mode {terms.mode}: {saved.path} was not trained with annotated terms; "
+                "choose mode hard, or train with transforms: [{kind: terms, glossary: FILE}]"
             )
         if found != method:
             raise ConfigError(
-                f"{saved.path} was trained with terms annotated by the method {found}, and "
-                f"{models[0].path} by {method}; such models cannot translate together in the "
-                f"glossary_mode {system.glossary_mode}"
+                f"glossary mode {terms.mode}: {saved.path} was trained with terms annotated by the "
+                f"method {found}, and {models[0].path} by {method}; choose mode hard"
             )
     assert method is not None, "there is a model, and it has one"
-    config = models[0].config
     languages = (
         system.source_language or config.source_language,
         system.target_language or config.target_language,
     )
-    return TermAnnotator(Glossary.read(system.glossary, languages), method)
+    return TermAnnotator(Glossary.read(terms.glossary, languages), method)
 
 
 def _fused(scorer: Scorer, language_model: SavedModel, weight: float, first: SavedModel) -> Scorer:

@@ -169,7 +169,8 @@ class Preparation:
             else:
                 translations[place] = [_refused(f"line {line.number + 1}: {reason}")]
         numbers = [line.number for line in lines]
-        return EncodedLines(numbers, ids, prefixes, translations, wanted)
+        constraints = [line.constraints for line in lines]
+        return EncodedLines(numbers, ids, prefixes, translations, wanted, constraints)
 
     def _prefixes(self, ids: list[list[int]], lines: list[Line]) -> list[list[int]] | None:
         """Ids that outputs begin with; a language model continues the lines themselves."""

@@ -195,13 +195,11 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
 def _source_side(options: dict[str, Any]) -> SourceSide | None:
     """What HYPOTHESES are translations of, where a metric reads it."""
     from dragoman.evaluation.metrics import SourceSide
-    from dragoman.text.term_rate import term_counter
+    from dragoman.text.term_rate import counters
 
     if options["source_text"] is None:
         return None
-    glossary = options["glossary"]
-    count = None if glossary is None else term_counter(glossary)
-    return SourceSide(_read(options["source_text"]), count)
+    return SourceSide(_read(options["source_text"]), counters(options["glossary"]))
 
 
 def _read(path: Path) -> list[str]:
