@@ -126,7 +126,7 @@ class _Direction:
             counts = np.zeros(len(keys))
             for block in blocks:
                 counts += np.bincount(block.places, block.shares(probabilities), len(keys))
-            totals = np.bincount(makers, counts + _PRIOR).astype(np.float64)
+            totals = np.maximum(np.bincount(makers, counts + _PRIOR), _PRIOR)
             probabilities = np.exp(_digamma(counts + _PRIOR) - _digamma(totals)[makers])
             progress(done + 1)
         self._learned = blocks, probabilities
