@@ -1,4 +1,4 @@
-"""Word alignment: against a plain implementation of the same model, and on text with known links."""
+"""Word alignment: against a plain implementation of the same model, and on known links."""
 
 from __future__ import annotations
 
