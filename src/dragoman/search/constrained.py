@@ -31,7 +31,7 @@ from dragoman.search.constraints import (
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties
-from dragoman.search.phrases import Phrase, PhraseTable, Progress, WordEdges
+from dragoman.search.phrases import NONE, Phrase, PhraseTable, Progress, WordEdges
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, EOS
@@ -121,8 +121,11 @@ class _Step:
         each = min(self._beam + 1, scores.size(1))
         values, pieces = close_dead_ends(scores, *best(scores, each))  # (rows, each)
         values = values.masked_fill((pieces == EOS) & early.unsqueeze(1), _IMPOSSIBLE)
+        # A word that a phrase ended with must have a continuation that does not spoil it.
+        free, free_score = _likeliest_apart(table, progress, scores)  # (rows, 1) each
+        wanted, demanded = torch.cat([wanted, free], 1), torch.cat([demanded, free_score], 1)
         known = (wanted.unsqueeze(2) == pieces.unsqueeze(1)) & values.isfinite().unsqueeze(1)
-        unusable = (wanted < 0) | known.any(2) | bound.unsqueeze(1)  # (rows, edges)
+        unusable = (wanted < 0) | known.any(2) | bound.unsqueeze(1)  # (rows, edges + 1)
         demanded = demanded.masked_fill(unusable, _IMPOSSIBLE)
 
         values, pieces = torch.cat([values, demanded], 1), torch.cat([pieces, wanted], 1)
@@ -133,6 +136,7 @@ class _Step:
         """Progress of every candidate, those of a sentence adjacent."""
         useful = table.furthers(before, self.after).view_as(values)
         useful[:, :each] = True
+        useful[:, -1] = True
         values = values.masked_fill(~useful, _IMPOSSIBLE)
 
         totals = beams.scores.view(-1, 1) + values
@@ -189,3 +193,19 @@ class _Step:
         return Candidates(
             totals.gather(1, order), self._parents.gather(1, order), self._pieces.gather(1, order)
         )
+
+
+def _likeliest_apart(
+    table: PhraseTable, progress: Progress, scores: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The likeliest piece that does not continue a word and its score, ``(rows, 1)`` each.
+
+    Only for rows whose last word must not be continued; ``NONE`` for others.
+    """
+    pieces = torch.full_like(progress.nodes, NONE).unsqueeze(1)
+    values = scores.new_full((len(scores), 1), _IMPOSSIBLE)
+    rows = (progress.open_end != NONE).nonzero().flatten()
+    if len(rows):
+        apart = scores[rows].masked_fill(table.edges.continues_word, _IMPOSSIBLE)
+        values[rows], pieces[rows] = best(apart, 1)
+    return pieces, values

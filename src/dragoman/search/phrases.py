@@ -81,7 +81,7 @@ class PhraseTable:
     def __init__(
         self, phrases: Sequence[Sequence[Phrase]], edges: WordEdges, device: torch.device
     ) -> None:
-        self._edges = WordEdges(*(tensor.to(device) for tensor in edges))
+        self.edges = WordEdges(*(tensor.to(device) for tensor in edges))
         width = max(1, *map(len, phrases))
         tries = [_Trie(one, width, edges.ends_in_word) for one in phrases]
         starts, rows = [0], list[_Row]()
@@ -140,11 +140,11 @@ class PhraseTable:
         onward = torch.where(apart, self._next_apart[progress.nodes], self._next[progress.nodes])
         target = onward.gather(1, edge).squeeze(1)
         # The second root of a sentence is where a word has not ended.
-        root = self._roots[progress.sentences] + self._edges.ends_in_word[pieces]
+        root = self._roots[progress.sentences] + self.edges.ends_in_word[pieces]
         nodes = torch.where(found, target, root)
         own = found & self._own[progress.nodes].gather(1, edge).squeeze(1)
 
-        spoilt = self._edges.continues_word[pieces] & (progress.open_end != NONE)
+        spoilt = self.edges.continues_word[pieces] & (progress.open_end != NONE)
         met = _marked(progress.met, torch.where(spoilt, progress.open_end, NONE), value=False)
         inside = progress.inside.masked_fill(~own | spoilt, NONE)
 

@@ -226,7 +226,8 @@ class Translator:
                 starts a new text there.
             options: ``prefix``, ``glossary``, ``numbers`` and ``progress`` as in
                 :meth:`stream_nbest`; any other is a value of
-                :class:`~dragoman.search.SearchConfig` for this call, such as ``beam=8``, and None leaves the setting as it is.
+                :class:`~dragoman.search.SearchConfig` for this call, such as ``beam=8``, and None
+                leaves the setting as it is.
 
         Raises:
             ConfigError: an option does not exist or is out of range.
