@@ -51,7 +51,7 @@ from dragoman.saved.model import (
 )
 from dragoman.text.cleaning import CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, kept_pairs
-from dragoman.text.transforms.terms import term_annotation
+from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,

@@ -24,7 +24,7 @@ from dragoman.text.corpus import CorpusPart, Direction, relocate_part
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import missing_tags
-from dragoman.text.transforms.terms import term_annotation
+from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
 from dragoman.training.components import unfit_components
 from dragoman.training.named_models import component_paths, relocate_models

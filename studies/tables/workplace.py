@@ -219,10 +219,11 @@ class Workplace:
         return path if named_places(stage.train) else self.file.parent / path
 
     def _settings(self, stage: Stage) -> list[str]:
-        # Relative paths of text are relative to the recipe, wherever the command runs.
-        places = {name: path.absolute() for name, path in self.places.items()}
+        # Text is relative to the recipe, models are relative to where the command runs.
+        absolute = {name: path.absolute() for name, path in self.places.items()}
         return [
-            f"{key}={_as_setting(expanded(value, places))}" for key, value in stage.settings.items()
+            f"{key}={_as_setting(expanded(value, absolute if _is_text(key) else self.places))}"
+            for key, value in stage.settings.items()
         ]
 
     def _recipes(self, stage: Stage) -> dict[str, ExperimentConfig]:
@@ -244,6 +245,10 @@ def shell(arguments: list[str]) -> str:
 def problem_of(error: DragomanError) -> str:
     """The text of an error, on one line."""
     return " ".join(str(error).split())
+
+
+def _is_text(key: str) -> bool:
+    return key == "data" or key.startswith("data.")
 
 
 def _as_setting(value: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +16,8 @@ from dragoman.text.vocabulary_training import train_vocabularies
 LINES = ["a bad deed", "deaf bee", "a cab"] * 9
 
 
-def vocabulary(**values: object) -> Vocabulary:
-    config = VocabularyConfig(**{"size": 24, "tags": ("<2de>",), **values})  # type: ignore[arg-type]
+def vocabulary(**values: Any) -> Vocabulary:
+    config = VocabularyConfig(**{"size": 24, "tags": ("<2de>",), **values})
     return train_vocabularies(zip(LINES, LINES, strict=True), config, seed=1).source
 
 

@@ -24,7 +24,12 @@ from dragoman.text.glossary import Glossary
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG
 from dragoman.text.term_annotation import TermAnnotator, annotated, annotation_tags
-from dragoman.text.transforms.terms import TermsConfig, WithTermsConfig, term_annotation
+from dragoman.text.transforms import TransformConfig
+from dragoman.text.transforms.term_annotating import (
+    AnnotateTermsConfig,
+    WithTermsConfig,
+    term_annotation,
+)
 
 GLOSSARY = Glossary.of(
     {"device": ("Gerät", "Geräts"), "access point": "Zugangspunkt", "網": "Netz"}
@@ -71,7 +76,7 @@ def test_without_its_annotations_a_source_is_what_it_was(line: str) -> None:
 
 
 def test_only_terms_whose_translation_the_target_has_are_annotated(glossary: str) -> None:
-    transform = TermsConfig(glossary=glossary, share=1.0)
+    transform = AnnotateTermsConfig(glossary=glossary, share=1.0)
     both = transform(example("the device of the device", "des Geräts"), Random(0))
     assert both.source.count("<term>") == 1, "one word counts for one term"
     assert "<as> Gerät </term>" in both.source, "the first form, so that a model learns to inflect"
@@ -87,7 +92,7 @@ def test_only_terms_whose_translation_the_target_has_are_annotated(glossary: str
 
 
 def test_a_share_of_the_examples_is_annotated(glossary: str) -> None:
-    transform = TermsConfig(glossary=glossary, share=0.3)
+    transform = AnnotateTermsConfig(glossary=glossary, share=0.3)
     assert transform.is_random
     line, rng = example("a device", "ein Gerät"), Random(1)
     share = sum("<term>" in transform(line, rng).source for _ in range(2000)) / 2000
@@ -110,7 +115,7 @@ def test_pairs_that_disagree_with_a_glossary_are_left_out(glossary: str, tmp_pat
 
 
 def test_a_glossary_is_read_again_when_it_changes(glossary: str) -> None:
-    transform = TermsConfig(glossary=glossary, share=1.0)
+    transform = AnnotateTermsConfig(glossary=glossary, share=1.0)
     line = example("a device", "ein Apparat")
     assert transform(line, Random(0)) == line
     Path(glossary).write_text("device\tApparat, elektrisch|Apparat\n", encoding="utf-8")
@@ -121,20 +126,27 @@ def test_a_glossary_is_read_again_when_it_changes(glossary: str) -> None:
 
 
 def test_what_is_stored_depends_on_the_content_of_a_glossary_and_not_its_place() -> None:
-    one, other = TermsConfig(glossary="a.tsv"), TermsConfig(glossary="b.tsv")
+    one, other = AnnotateTermsConfig(glossary="a.tsv"), AnnotateTermsConfig(glossary="b.tsv")
     assert one.text_settings() == other.text_settings()
-    assert one.text_settings() != TermsConfig(glossary="a.tsv", method="replace").text_settings()
+    assert (
+        one.text_settings()
+        != AnnotateTermsConfig(glossary="a.tsv", method="replace").text_settings()
+    )
     direction = Direction(source_language="en", target_language="de")
-    assert one.reversed(direction) is None
     kept = WithTermsConfig(glossary="a.tsv")
-    assert kept.reversed(direction) is None and kept.can_drop
+    both: list[TransformConfig] = [one, kept]
+    assert [transform.reversed(direction) for transform in both] == [None, None]
+    assert kept.can_drop
     assert kept.text_settings() == {"kind": "with_terms"}
 
 
 def test_what_annotates_terms_says_how() -> None:
     assert term_annotation([WithTermsConfig(glossary="a")]) is None
-    assert term_annotation([WithTermsConfig(glossary="a"), TermsConfig(glossary="a")]) == "append"
-    assert term_annotation([TermsConfig(glossary="a", method="replace")]) == "replace"
+    assert (
+        term_annotation([WithTermsConfig(glossary="a"), AnnotateTermsConfig(glossary="a")])
+        == "append"
+    )
+    assert term_annotation([AnnotateTermsConfig(glossary="a", method="replace")]) == "replace"
 
 
 def test_lines_to_translate_are_annotated_wherever_a_term_is() -> None:

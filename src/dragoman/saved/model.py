@@ -31,7 +31,7 @@ from dragoman.models.size import check_size
 from dragoman.saved.directions import usage
 from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.term_annotation import AnnotationMethod
-from dragoman.text.transforms.terms import term_annotation
+from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import FILE_NAMES, Vocabularies
 
 FORMAT = 1

@@ -14,7 +14,7 @@ from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.apps.terms import ReadPairs
+    from dragoman.apps.candidate_glossary import ReadPairs
     from dragoman.text.corpus import CorpusPart
     from dragoman.text.term_extraction import CandidateTerm
     from dragoman.text.word_alignment import Aligned
@@ -111,13 +111,13 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
       dragoman terms train.en train.de --minimum-count 10 > terms.tsv
       dragoman terms runs/my train.tsv --source en --target de --json
     """
-    from dragoman.apps.material import Choice, find_part
-    from dragoman.apps.terms import (
+    from dragoman.apps.candidate_glossary import (
         detail_lines,
         find_terms,
         glossary_lines,
         write_lines,
     )
+    from dragoman.apps.material import Choice, find_part
     from dragoman.text.corpus import read_lines
     from dragoman.text.glossary import Glossary
     from dragoman.text.term_extraction import TermLimits
@@ -160,7 +160,12 @@ def _aligned(
     model: Path | None, part: CorpusPart, options: dict[str, Any]
 ) -> tuple[ReadPairs, list[Aligned]]:
     """The pairs and their links."""
-    from dragoman.apps.terms import aligned_alone, aligned_by_model, prepared_for, read_corpus
+    from dragoman.apps.candidate_glossary import (
+        aligned_alone,
+        aligned_by_model,
+        prepared_for,
+        read_corpus,
+    )
 
     if model is None:
         corpus = read_corpus(part)

@@ -18,7 +18,7 @@ from dragoman.text.transforms.interface import TransformConfig
 from dragoman.text.transforms.noise import NoiseConfig
 from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig
 from dragoman.text.transforms.tagging import TagConfig
-from dragoman.text.transforms.terms import TermsConfig, WithTermsConfig
+from dragoman.text.transforms.term_annotating import AnnotateTermsConfig, WithTermsConfig
 
 GROUP = "dragoman.transforms"
 """The group of entry points by which packages add transforms."""
@@ -30,7 +30,7 @@ _BUILT_IN: dict[str, type[TransformConfig]] = {
     "dummy_source": DummySourceConfig,
     "case": CaseConfig,
     "filter": FilterConfig,
-    "terms": TermsConfig,
+    "terms": AnnotateTermsConfig,
     "with_terms": WithTermsConfig,
 }
 

@@ -16,7 +16,7 @@ from dragoman.text.term_annotation import AnnotationMethod, annotated, annotatio
 from dragoman.text.transforms.interface import SharedTransform, TransformConfig
 
 
-class TermsConfig(SharedTransform):
+class AnnotateTermsConfig(SharedTransform):
     """Annotates terms in the source with their translations, so that a model learns to use these.
 
     Dinu et al. 2019 (arXiv:1906.01105), section 2. Terms are annotated only where the target has
@@ -94,7 +94,7 @@ class WithTermsConfig(TransformConfig):
 
 def term_annotation(transforms: Iterable[TransformConfig]) -> AnnotationMethod | None:
     """How these transforms annotate terms; None if none of them does."""
-    return next((one.method for one in transforms if isinstance(one, TermsConfig)), None)
+    return next((one.method for one in transforms if isinstance(one, AnnotateTermsConfig)), None)
 
 
 def matches_in_both(example: Example, glossary: str) -> list[Match]:
