@@ -56,7 +56,10 @@ def test_a_source_is_read_with_its_terms_annotated(
         by_hand = ["a <term> d </term> <term> e </term> e"]
     found, wanted = learned.translate_nbest(as_is), plain.translate_nbest(by_hand)
     assert [one.log_probability for one in found[0]] == [one.log_probability for one in wanted[0]]
-    assert learned.translate(as_is) == plain.translate(by_hand) != plain.translate(as_is)
+    assert learned.translate(as_is) == plain.translate(by_hand)
+    (unannotated,) = plain.score(as_is, ["a"])
+    (read,) = plain.score(by_hand, ["a"])
+    assert unannotated.log_probability != read.log_probability
     assert learned.translate(["e", ""]) == plain.translate(["e", ""])
     shown = learned.attention(as_is[0], "a")
     assert shown.source == plain.attention(by_hand[0], "a").source
@@ -121,3 +124,16 @@ def test_a_mode_goes_with_a_glossary_and_without_a_pivot(glossary: Path, tmp_pat
     write_system(tmp_path / "system.yaml", system)
     found = read_system(tmp_path / "system.yaml").terms
     assert found is not None and found.mode == "learned"
+
+
+@pytest.mark.parametrize("mode", ["hard", "learned", "both"])
+def test_a_glossary_of_another_text_is_warned_about_once(
+    mode: str, append: Path, glossary: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    translator = Translator.load(append, terms={"glossary": str(glossary), "mode": mode})
+    translator.translate(["e"] * 19)
+    translator.translate(["e"] * 19 + ["a b"])
+    assert not [one for one in caplog.messages if "none of the" in one]
+    translator.translate(["e", "e d c"] * 10)
+    (found,) = [one for one in caplog.messages if "none of the" in one]
+    assert found.startswith("none of the 20 lines has a term of the glossary")

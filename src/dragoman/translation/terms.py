@@ -18,6 +18,9 @@ from dragoman.translation.streaming import Line
 
 log = logging.getLogger(__name__)
 
+_ENOUGH_LINES = 20
+"""Lines after which a glossary without any of its terms in them seems to be the wrong one."""
+
 
 class WatchedLines:
     """Adds to each line what its translation must contain.
@@ -35,6 +38,7 @@ class WatchedLines:
         self._lines, self._terms, self._speller = lines, terms, speller
         self._tags = frozenset(source.pieces(source.tags))
         self._waiting: deque[Line] = deque()
+        self._lines_seen = self._found = 0
 
     def __iter__(self) -> Iterator[Line]:
         for line in self._lines:
@@ -42,6 +46,7 @@ class WatchedLines:
                 found = self._terms.constraints(line.text, self._tags)
             except DataError as error:
                 raise DataError(f"line {line.number + 1}: {error}") from error
+            self._lines_seen, self._found = self._lines_seen + 1, self._found + len(found)
             wanted = tuple(map(self._speller.as_decoded, found))
             watched = line._replace(constraints=wanted)
             self._waiting.append(watched)
@@ -58,6 +63,8 @@ class WatchedLines:
                     ", ".join(self._reason(name, line.constraints or ()) for name in best.missing),
                 )
             yield translations
+        if self._terms.glossaries:
+            warn_if_unused(self._lines_seen, self._found)
 
     def _reason(self, name: str, constraints: Sequence[LexicalConstraint]) -> str:
         """What is missing, and why if the vocabulary is to blame."""
@@ -65,6 +72,21 @@ class WatchedLines:
         if self._speller.phrase(constraint):
             return shown(name)
         return f"{shown(name)} (the target vocabulary lacks some of its characters)"
+
+
+def warn_if_unused(lines: int, terms: int) -> None:
+    """Warn about a glossary none of whose terms occurs in a text of some length.
+
+    Args:
+        lines: of the text.
+        terms: that were found in them.
+    """
+    if lines >= _ENOUGH_LINES and not terms:
+        log.warning(
+            "none of the %d lines has a term of the glossary; is it for another text, or are its "
+            "sides swapped?",
+            lines,
+        )
 
 
 def read_glossary(

@@ -23,6 +23,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.glossary import Glossary
+from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology, missing
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.building import build_engines
@@ -41,7 +42,7 @@ from dragoman.translation.preparation import (
     with_tags,
 )
 from dragoman.translation.streaming import Constraints, Line, LineStream
-from dragoman.translation.terms import WatchedLines, check_lengths, read_glossary
+from dragoman.translation.terms import WatchedLines, check_lengths, read_glossary, warn_if_unused
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 
@@ -345,8 +346,12 @@ class Translator:
         )
         stream = LineStream(self._engine, config, prepare, self._read, progress)
         if config.unknown == "mark":
-            return stream.run(lines)
-        return self._with_copies(stream, lines, config.batch_tokens)
+            translated = stream.run(lines)
+        else:
+            translated = self._with_copies(stream, lines, config.batch_tokens)
+        if isinstance(self._annotate, TermAnnotator) and not self._terms.glossaries:
+            return _watched(translated, self._annotate)
+        return translated
 
     def _with_copies(
         self, stream: LineStream, lines: Iterator[Line], size: int
@@ -535,6 +540,15 @@ def _check_ranks(config: SearchConfig) -> None:
             "sampling: through a pivot the best joint score decides, and samples have none; leave "
             "it out"
         )
+
+
+def _watched(
+    translated: Iterator[list[Translation]], annotate: TermAnnotator
+) -> Iterator[list[Translation]]:
+    """Translations, and a warning at their end if no line had a term."""
+    lines, terms = annotate.lines, annotate.terms
+    yield from translated
+    warn_if_unused(annotate.lines - lines, annotate.terms - terms)
 
 
 def _nobody(_: int) -> None:
