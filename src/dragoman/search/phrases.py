@@ -49,7 +49,7 @@ class WordEdges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Progress:
+class PhraseProgress:
     """How far each row has got."""
 
     sentences: Tensor  # (rows,): numbered as when search began
@@ -59,9 +59,9 @@ class Progress:
     ended: Tensor  # (rows,): whether the last piece ended a phrase
     open_end: Tensor  # (rows,): phrase that the last piece ended and the next may spoil, or NONE
 
-    def select(self, rows: Tensor) -> Progress:
+    def select(self, rows: Tensor) -> PhraseProgress:
         """The given rows, in their order."""
-        return Progress(*(getattr(self, one.name)[rows] for one in fields(self)))
+        return PhraseProgress(*(getattr(self, one.name)[rows] for one in fields(self)))
 
     @property
     def complete(self) -> Tensor:
@@ -108,28 +108,28 @@ class PhraseTable:
         """The fewest pieces that the phrases of each sentence have in all, ``(sentences,)``."""
         self.most_pieces = max(map(sum, needs), default=0)
 
-    def start(self, sentences: Tensor) -> Progress:
+    def start(self, sentences: Tensor) -> PhraseProgress:
         """Nothing generated yet; ``sentences`` are those of the rows, ``(rows,)``."""
         none = torch.full_like(sentences, NONE)
         met = self._needs[sentences] == 0
-        return Progress(sentences, self._roots[sentences], met, none, none == 0, none)
+        return PhraseProgress(sentences, self._roots[sentences], met, none, none == 0, none)
 
-    def wanted(self, progress: Progress) -> Tensor:
+    def wanted(self, progress: PhraseProgress) -> Tensor:
         """Pieces that begin or continue phrases, ``(rows, edges)``; ``NONE`` fills rows up."""
         return self._labels[progress.nodes]
 
-    def pieces_met(self, progress: Progress) -> Tensor:
+    def pieces_met(self, progress: PhraseProgress) -> Tensor:
         """Pieces of phrases so far, ``(rows,)``: all but the fewest that must still come."""
         apart = progress.ended.unsqueeze(1)  # what has counted for a phrase begins no other
         gains = torch.where(apart, self._own_gains[progress.nodes], self._gains[progress.nodes])
         begun = gains.masked_fill(progress.met, 0)  # (rows, phrases)
         return self._pieces_of_met(progress) + begun.amax(1)
 
-    def furthers(self, before: Progress, after: Progress) -> Tensor:
+    def furthers(self, before: PhraseProgress, after: PhraseProgress) -> Tensor:
         """Whether what ``after`` added began, continued or ended a phrase, ``(rows,)``."""
         return self.pieces_met(after) > self._pieces_of_met(before)
 
-    def advance(self, progress: Progress, pieces: Tensor) -> Progress:
+    def advance(self, progress: PhraseProgress, pieces: Tensor) -> PhraseProgress:
         """Every row one piece further.
 
         Args:
@@ -158,7 +158,7 @@ class PhraseTable:
         phrase = torch.where(ended, ends.gather(1, place).squeeze(1), NONE)
         strict = ended & self._strict[nodes].gather(1, place).squeeze(1)
         met = torch.where(ended.unsqueeze(1), free, met)
-        return Progress(
+        return PhraseProgress(
             progress.sentences,
             nodes,
             _marked(met, phrase, value=True),
@@ -167,7 +167,7 @@ class PhraseTable:
             torch.where(strict, phrase, NONE),
         )
 
-    def _pieces_of_met(self, progress: Progress) -> Tensor:
+    def _pieces_of_met(self, progress: PhraseProgress) -> Tensor:
         return (self._needs[progress.sentences] * progress.met).sum(1)
 
 

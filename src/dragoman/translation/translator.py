@@ -25,7 +25,6 @@ from dragoman.text.glossary import Glossary
 from dragoman.text.terminology import Terminology, missing
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.building import build_engines
-from dragoman.translation.constrained import PhraseSpeller
 from dragoman.translation.engine import Engine, TorchEngine
 from dragoman.translation.forced import attended, score_encoded
 from dragoman.translation.opening import build_scorer, changed_search, open_legs, open_terms
@@ -40,6 +39,7 @@ from dragoman.translation.preparation import (
     with_tags,
 )
 from dragoman.translation.streaming import Constraints, Line, LineStream
+from dragoman.translation.term_search import PhraseSpeller
 from dragoman.translation.terms import WatchedLines, check_lengths, read_glossary
 
 
