@@ -6,7 +6,13 @@ import pytest
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.glossary import Glossary, Term
-from dragoman.text.terminology import PROTECTED, LexicalConstraint, Terminology, missing
+from dragoman.text.terminology import (
+    PROTECTED,
+    LexicalConstraint,
+    ProtectedKind,
+    Terminology,
+    missing,
+)
 
 
 def names(terminology: Terminology, text: str) -> list[str]:
@@ -29,7 +35,7 @@ def names(terminology: Terminology, text: str) -> list[str]:
         ("numbers", "3 of 1,234.5 in h264 or 5px, 2026.", "3 1,234.5 5 2026"),
     ],
 )
-def test_what_is_protected(kind: str, text: str, expected: str | None) -> None:
+def test_what_is_protected(kind: ProtectedKind, text: str, expected: str | None) -> None:
     found = " ".join(names(Terminology(protect=[kind]), text))
     by_hand = {
         "tags": '<b> </b> <a href="x y"> <br/> &amp; &#39;',

@@ -31,7 +31,7 @@ from dragoman.search.constraints import (
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.hypothesis_scorer import HypothesisScorer
 from dragoman.search.penalties import Penalties
-from dragoman.search.phrases import NONE, Phrase, PhraseTable, Progress, WordEdges
+from dragoman.search.phrases import NONE, Phrase, PhraseProgress, PhraseTable, WordEdges
 from dragoman.search.ranking import best
 from dragoman.search.scorer import Scorer
 from dragoman.text.vocabulary import BOS, EOS
@@ -108,7 +108,12 @@ class _Step:
     """
 
     def __init__(
-        self, table: PhraseTable, rules: Rules, beams: Beams, scores: Tensor, progress: Progress
+        self,
+        table: PhraseTable,
+        rules: Rules,
+        beams: Beams,
+        scores: Tensor,
+        progress: PhraseProgress,
     ) -> None:
         self._sentences, self._beam = beams.scores.shape
         self._table = table
@@ -133,7 +138,7 @@ class _Step:
         parents = torch.arange(len(scores), device=scores.device).repeat_interleave(pieces.size(1))
         before = progress.select(parents)  # (rows * candidates of each,)
         self.after = table.advance(before, pieces.flatten())
-        """Progress of every candidate, those of a sentence adjacent."""
+        """PhraseProgress of every candidate, those of a sentence adjacent."""
         useful = table.furthers(before, self.after).view_as(values)
         useful[:, :each] = True
         useful[:, -1] = True
@@ -196,7 +201,7 @@ class _Step:
 
 
 def _likeliest_apart(
-    table: PhraseTable, progress: Progress, scores: Tensor
+    table: PhraseTable, progress: PhraseProgress, scores: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The likeliest piece that does not continue a word and its score, ``(rows, 1)`` each.
 

@@ -49,7 +49,7 @@ class WordEdges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Progress:
+class PhraseProgress:
     """How far each row has got."""
 
     sentences: Tensor  # (rows,): numbered as when search began
@@ -59,9 +59,9 @@ class Progress:
     ended: Tensor  # (rows,): whether the last piece ended a phrase
     open_end: Tensor  # (rows,): phrase that the last piece ended and the next may spoil, or NONE
 
-    def select(self, rows: Tensor) -> Progress:
+    def select(self, rows: Tensor) -> PhraseProgress:
         """The given rows, in their order."""
-        return Progress(*(getattr(self, one.name)[rows] for one in fields(self)))
+        return PhraseProgress(*(getattr(self, one.name)[rows] for one in fields(self)))
 
     @property
     def complete(self) -> Tensor:
@@ -100,34 +100,36 @@ class PhraseTable:
         self._own = padded([row.own for row in rows], 0).bool()
         self._ends = padded([row.ends for row in rows], NONE)  # (nodes, ends)
         self._strict = padded([row.strict for row in rows], 0).bool()
-        gains = [row.gains for row in rows]
-        self._gains = torch.tensor(gains, dtype=torch.int64, device=device).view(-1, width)
+        self._gains = padded([row.gains for row in rows], 0)
+        self._own_gains = padded([row.own_gains for row in rows], 0)  # (nodes, phrases) both
         needs = [trie.needs for trie in tries]
         self._needs = torch.tensor(needs, dtype=torch.int64, device=device).view(-1, width)
         self.pieces = self._needs.sum(1)
         """The fewest pieces that the phrases of each sentence have in all, ``(sentences,)``."""
         self.most_pieces = max(map(sum, needs), default=0)
 
-    def start(self, sentences: Tensor) -> Progress:
+    def start(self, sentences: Tensor) -> PhraseProgress:
         """Nothing generated yet; ``sentences`` are those of the rows, ``(rows,)``."""
         none = torch.full_like(sentences, NONE)
         met = self._needs[sentences] == 0
-        return Progress(sentences, self._roots[sentences], met, none, none == 0, none)
+        return PhraseProgress(sentences, self._roots[sentences], met, none, none == 0, none)
 
-    def wanted(self, progress: Progress) -> Tensor:
+    def wanted(self, progress: PhraseProgress) -> Tensor:
         """Pieces that begin or continue phrases, ``(rows, edges)``; ``NONE`` fills rows up."""
         return self._labels[progress.nodes]
 
-    def pieces_met(self, progress: Progress) -> Tensor:
+    def pieces_met(self, progress: PhraseProgress) -> Tensor:
         """Pieces of phrases so far, ``(rows,)``: all but the fewest that must still come."""
-        begun = self._gains[progress.nodes].masked_fill(progress.met, 0)  # (rows, phrases)
+        apart = progress.ended.unsqueeze(1)  # what has counted for a phrase begins no other
+        gains = torch.where(apart, self._own_gains[progress.nodes], self._gains[progress.nodes])
+        begun = gains.masked_fill(progress.met, 0)  # (rows, phrases)
         return self._pieces_of_met(progress) + begun.amax(1)
 
-    def furthers(self, before: Progress, after: Progress) -> Tensor:
+    def furthers(self, before: PhraseProgress, after: PhraseProgress) -> Tensor:
         """Whether what ``after`` added began, continued or ended a phrase, ``(rows,)``."""
         return self.pieces_met(after) > self._pieces_of_met(before)
 
-    def advance(self, progress: Progress, pieces: Tensor) -> Progress:
+    def advance(self, progress: PhraseProgress, pieces: Tensor) -> PhraseProgress:
         """Every row one piece further.
 
         Args:
@@ -156,7 +158,7 @@ class PhraseTable:
         phrase = torch.where(ended, ends.gather(1, place).squeeze(1), NONE)
         strict = ended & self._strict[nodes].gather(1, place).squeeze(1)
         met = torch.where(ended.unsqueeze(1), free, met)
-        return Progress(
+        return PhraseProgress(
             progress.sentences,
             nodes,
             _marked(met, phrase, value=True),
@@ -165,7 +167,7 @@ class PhraseTable:
             torch.where(strict, phrase, NONE),
         )
 
-    def _pieces_of_met(self, progress: Progress) -> Tensor:
+    def _pieces_of_met(self, progress: PhraseProgress) -> Tensor:
         return (self._needs[progress.sentences] * progress.met).sum(1)
 
 
@@ -187,6 +189,7 @@ class _Row:
     ends: list[int]
     strict: list[int]
     gains: list[int]
+    own_gains: list[int]  # without what failure adds
 
 
 @dataclass
@@ -195,6 +198,7 @@ class _Node:
     after_word: bool = True  # of those right below the root: see Spelling
     ends: dict[int, bool] = field(default_factory=dict)  # phrase to whether its end is strict
     left: dict[int, int] = field(default_factory=dict)  # phrase to the fewest further pieces of it
+    own_left: dict[int, int] = field(default_factory=dict)  # the same without failure
     edges: dict[int, int] = field(default_factory=dict)  # children and what failure leads to
     apart: dict[int, int] = field(default_factory=dict)  # children and what the root leads to
 
@@ -247,6 +251,7 @@ class _Trie:
             new = {piece: start.get(piece, int(ends_in_word[piece])) for piece in node.edges}
             node.apart = {**new, **node.children}
             node.ends |= {n: strict for n, strict in failure.ends.items() if n not in node.ends}
+            node.own_left = dict(node.left)
             for number, left in failure.left.items():
                 node.left[number] = min(left, node.left.get(number, left))
             for piece, child in node.children.items():
@@ -256,9 +261,6 @@ class _Trie:
     def rows(self, offset: int) -> Iterator[_Row]:
         """The rows of its nodes, the first of which has number ``offset``."""
         for node in self._nodes:
-            gains = [0] * self._width
-            for number, left in node.left.items():
-                gains[number] = max(0, self.needs[number] - left)
             yield _Row(
                 list(node.edges),
                 [offset + target for target in node.edges.values()],
@@ -266,5 +268,13 @@ class _Trie:
                 [int(node.children.get(piece) == to) for piece, to in node.edges.items()],
                 list(node.ends),
                 [int(strict) for strict in node.ends.values()],
-                gains,
+                self._gains(node.left),
+                self._gains(node.own_left),
             )
+
+    def _gains(self, left: dict[int, int]) -> list[int]:
+        """How many pieces of each phrase there are where so many are left."""
+        gains = [0] * self._width
+        for number, count in left.items():
+            gains[number] = max(0, self.needs[number] - count)
+        return gains

@@ -18,7 +18,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.text.terminology import LexicalConstraint
 from dragoman.text.vocabulary import Vocabulary
-from dragoman.translation.constrained import ConstrainedSearch
+from dragoman.translation.term_search import ConstrainedSearch
 
 
 class SourceBatch(NamedTuple):

@@ -12,9 +12,9 @@ from dragoman.core.problems import shown
 from dragoman.text.glossary import Glossary
 from dragoman.text.terminology import LexicalConstraint, Terminology
 from dragoman.text.vocabulary import Vocabulary
-from dragoman.translation.constrained import PhraseSpeller
 from dragoman.translation.outputs import Translation
 from dragoman.translation.streaming import Line
+from dragoman.translation.term_search import PhraseSpeller
 
 log = logging.getLogger(__name__)
 

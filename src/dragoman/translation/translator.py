@@ -27,7 +27,6 @@ from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology, missing
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.building import build_engines
-from dragoman.translation.constrained import PhraseSpeller
 from dragoman.translation.engine import Engine, TorchEngine
 from dragoman.translation.forced import attended, score_encoded
 from dragoman.translation.opening import build_scorer, changed_search, open_legs, open_terms
@@ -42,6 +41,7 @@ from dragoman.translation.preparation import (
     with_tags,
 )
 from dragoman.translation.streaming import Constraints, Line, LineStream
+from dragoman.translation.term_search import PhraseSpeller
 from dragoman.translation.terms import WatchedLines, check_lengths, read_glossary, warn_if_unused
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 

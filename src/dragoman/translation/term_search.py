@@ -23,6 +23,7 @@ from dragoman.text.vocabulary import UNK, Vocabulary
 from dragoman.text.words import in_word, suffixed
 
 _WIDEST = 32  # beam for phrases of many pieces
+_REMEMBERED = 10_000  # phrases whose spellings are kept
 
 
 class PhraseSpeller:
@@ -35,6 +36,8 @@ class PhraseSpeller:
     def phrase(self, constraint: LexicalConstraint) -> Phrase:
         """The spellings of a phrase; none if the vocabulary lacks a character of each of them."""
         if constraint not in self._known:
+            if len(self._known) >= _REMEMBERED:  # addresses and numbers may differ in every line
+                self._known.clear()
             found: dict[tuple[int, ...], Spelling] = {}
             for text in constraint.phrases:
                 for spelling in self._spellings(text, constraint.whole):

@@ -22,8 +22,8 @@ from dragoman.text.terminology import LexicalConstraint, Terminology, missing
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation import workers
-from dragoman.translation.constrained import PhraseSpeller
 from dragoman.translation.engine import SourceBatch
+from dragoman.translation.term_search import PhraseSpeller
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
