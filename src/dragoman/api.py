@@ -119,6 +119,8 @@ def evaluate(
     hypotheses: Sequence[str],
     references: Sequence[str] | Sequence[Sequence[str]],
     metrics: Sequence[str] = ("bleu", "chrf"),
+    *,
+    sources: Sequence[str] | None = None,
     **options: Any,
 ) -> dict[str, Score]:
     """Score translations of a corpus against one or more sets of references.
@@ -127,7 +129,10 @@ def evaluate(
         hypotheses: the translations, one per sentence.
         references: a reference for each of them, or several such lists.
         metrics: ``bleu``, ``chrf``, ``ter`` and, with ``language="de"`` or another,
-            ``wrong_language``; for trees ``bracketing_f1`` and the others of docs/parsing.md.
+            ``wrong_language``; with sources, ``placeholders``, ``numbers`` and, with
+            ``glossary="terms.tsv"``, ``terms``; for trees ``bracketing_f1`` and the others of
+            docs/parsing.md.
+        sources: what the translations are of, for the metrics that read it.
         options: of the ``evaluation`` section of a recipe, such as ``confidence_samples=1000``.
 
     Returns:
@@ -142,7 +147,8 @@ def evaluate(
     """
     from dragoman.core.arguments import check_lines, check_list
     from dragoman.core.config import parse
-    from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
+    from dragoman.evaluation.metrics import EvaluationConfig, SourceSide, score_corpus
+    from dragoman.text.term_rate import counters
 
     one = isinstance(metrics, str)
     chosen = [metrics] if one else list(check_list(metrics, "metrics", "names"))
@@ -152,7 +158,11 @@ def evaluate(
         next(iter(references), ""), str
     )
     sets: Sequence[Any] = references if several else [references]
-    scores = score_corpus(lines, [list(check_lines(one, "reference")) for one in sets], config)
+    source = None
+    if sources is not None:
+        source = SourceSide(list(check_lines(sources, "source")), counters(config.glossary))
+    lists = [list(check_lines(one, "reference")) for one in sets]
+    scores = score_corpus(lines, lists, config, source)
     return dict(zip(config.metrics, scores, strict=True))
 
 

@@ -52,6 +52,7 @@ from dragoman.saved.model import (
 )
 from dragoman.text.cleaning import CleaningReport, held_out_keys
 from dragoman.text.corpus import CorpusPart, kept_pairs
+from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
     checkpoints,
@@ -171,7 +172,7 @@ class Experiment:
                 (pair for part in evaluation for pair in kept_pairs(part)),
                 either_side=self.config.has_opposite_directions,
             )
-            paths = [path for part in parts for path in part.files()]
+            paths = [path for part in parts for path in part.inputs()]
             inputs = describe(paths, known_inputs(directory))
             vocabularies = self._vocabularies(inputs, held_out)
             store, report = prepare(
@@ -445,4 +446,7 @@ class Experiment:
             search=self.config.search.model_dump(),
             directions=tuple(self.config.directions()),
             translates=self.config.training.objective.translates,
+            term_annotation=term_annotation(
+                one for part in self.config.data.train for one in part.transforms
+            ),
         )

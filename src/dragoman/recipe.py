@@ -23,7 +23,9 @@ from dragoman.text.back_translated import asking_tags, back_translation_problems
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import TRANSLATION, CorpusPart, Direction, relocate_part
 from dragoman.text.language_agreement import LanguageAgreement
+from dragoman.text.public_corpora import located
 from dragoman.text.tags import missing_tags
+from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND, VocabularyConfig
 from dragoman.training.components import unfit_components
 from dragoman.training.given_embeddings import unfit_embeddings
@@ -121,20 +123,7 @@ class ExperimentConfig(Config):
             )
         for name in self.data.test.keys() & {"dev", *self.data.dev_sets}:
             yield f"data.test: {name} is the name of the scores of data.dev; choose another"
-        metric = self.training.best_metric
-        if metric == "round_trip":
-            if not any(part.back_translation for part in self.data.dev_sets.values()):
-                yield (
-                    "training.best_metric round_trip needs a set in data.dev without source, with "
-                    "the transform back_translation"
-                )
-        elif metric != "loss" and metric not in self.evaluation.metrics:
-            yield (
-                f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
-                "set training.best_metric: loss"
-            )
-        if self.evaluation.language is not None:
-            yield "evaluation.language: each set is scored by its own target_language; remove it"
+        yield from self._unfit_scores()
         for problem in self.training.objective.unfit(self.model):
             yield f"training.objective: {problem}"
         if self.training.embeddings is not None:
@@ -149,10 +138,30 @@ class ExperimentConfig(Config):
         yield from self._unread_by_objective()
         yield from self._trees_without_symbols()
         yield from self._unread_alignments()
+        yield from self._terms_in_two_ways()
         yield from self._cut_off_while_sending()
         yield from self._tasks_that_do_not_fit()
         yield from self._sides_that_do_not_fit()
         yield from self._language_agreement().problems()
+
+    def _unfit_scores(self) -> Iterator[str]:
+        """Scores that cannot be made, and a best one that is not among them."""
+        metric = self.training.best_metric
+        if metric == "round_trip":
+            if not any(part.back_translation for part in self.data.dev_sets.values()):
+                yield (
+                    "training.best_metric round_trip needs a set in data.dev without source, with "
+                    "the transform back_translation"
+                )
+        elif metric != "loss" and metric not in self.evaluation.metrics:
+            yield (
+                f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
+                "set training.best_metric: loss"
+            )
+        if self.evaluation.language is not None:
+            yield "evaluation.language: each set is scored by its own target_language; remove it"
+        if "terms" in self.evaluation.metrics and self.evaluation.glossary is None:
+            yield "evaluation.metrics: terms are of a glossary; name it in evaluation.glossary"
 
     def _tasks_that_do_not_fit(self) -> Iterator[str]:
         """Tasks without text or weight, and sources that the model cannot make."""
@@ -239,6 +248,17 @@ class ExperimentConfig(Config):
                     f"{name}.alignments are read in training by objective: {{kind: "
                     "guided_alignment}; remove them"
                 )
+
+    def _terms_in_two_ways(self) -> Iterator[str]:
+        """Terms annotated in two ways: nothing would say how to annotate them in use."""
+        found = {
+            method: name
+            for name, part in self.parts()
+            if _is_train(name) and (method := term_annotation(part.transforms)) is not None
+        }
+        if len(found) > 1:
+            ways = ", ".join(f"{method} in {name}" for method, name in found.items())
+            yield f"transforms: terms are annotated in two ways ({ways}); choose one method"
 
     def _cut_off_while_sending(self) -> Iterator[str]:
         """Gradients sent in a backward pass that may not be the last of its batch."""
@@ -421,6 +441,9 @@ def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
 def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make relative paths absolute; ``parse`` reports misplaced values."""
     values = relocate_models(values, folder)
+    scored = values.get("evaluation")
+    if isinstance(scored, dict) and isinstance(glossary := scored.get("glossary"), str):
+        values = {**values, "evaluation": {**scored, "glossary": str(located(glossary, folder))}}
     data = values.get("data")
     if not isinstance(data, dict):
         return values

@@ -23,6 +23,7 @@ from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
 from dragoman.evaluation.metrics import (
     EvaluationConfig,
+    SourceSide,
     check_installed,
     perplexity,
     score_corpus,
@@ -31,6 +32,7 @@ from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
 from dragoman.text.tags import tagged
+from dragoman.text.term_rate import counters
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
@@ -103,6 +105,9 @@ class Validation:
             if scored is part
             else [pair.target for pair in evaluation_pairs(scored)]
         )
+        self._source_side = None
+        if self.sources is not None:
+            self._source_side = source_side(self.sources, evaluation, self._languages)
 
     def check_lengths(self, model: TranslationModel) -> None:
         """Check before training that a model of this kind can read all lines; cheap.
@@ -183,7 +188,9 @@ class Validation:
         """Metrics of the translations."""
         if self._world.is_leader and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
-        scores = score_corpus(hypotheses, [self._scored_references], self._evaluation)
+        scores = score_corpus(
+            hypotheses, [self._scored_references], self._evaluation, self._source_side
+        )
         return {
             metric: score.to_json() for metric, score in zip(self._metrics, scores, strict=True)
         }
@@ -263,6 +270,17 @@ class ObjectiveValidation(Validation):
         ]
         (step,) = self._reading(SingleStep(batches), self._vocabularies, 0).window(0, 0)
         yield from step
+
+
+def source_side(
+    sources: Sequence[str], evaluation: EvaluationConfig, languages: tuple[str, str] | None = None
+) -> SourceSide:
+    """Sources for the metrics that read them, with the glossary if one is named.
+
+    Raises:
+        DataError: the glossary is missing or broken.
+    """
+    return SourceSide(sources, counters(evaluation.glossary, languages))
 
 
 class MeanValidation:

@@ -21,7 +21,7 @@ def page(table: TableConfig, lines: Mapping[str, Sequence[Line]]) -> str:
         blocks.append(f"## {section.title}")
         if section.note:
             blocks.append(section.note)
-        blocks.append("\n".join(_rows(lines[section.title])))
+        blocks.append("\n".join(_rows(lines[section.title], table)))
     blocks.append(_explained(table, found))
     return "\n\n".join(blocks) + "\n"
 
@@ -34,11 +34,12 @@ def _progress(lines: Sequence[Line]) -> str:
     return f"**{done} of {wanted} figures are there**; the rest says why not."
 
 
-def _rows(lines: Sequence[Line]) -> Iterator[str]:
+def _rows(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
     names = next(([score["name"] for score in line.scores] for line in lines if line.scores), [])
     first, *others = names or ["score"]
     published = any(line.published for line in lines)
     head = ["test", "system", f"{first} (95 %)", "difference (p)", *others]
+    head += ["seconds"] if table.show_seconds else []
     head += ["steps", "target tokens", "minutes", "minutes in all"]
     head += ["published"] if published else []
     yield f"| {' | '.join(head)} |"
@@ -48,6 +49,9 @@ def _rows(lines: Sequence[Line]) -> Iterator[str]:
         if line.scores:
             cells += [_with_interval(line.scores[0]), _difference(line)]
             cells += [f"{score['value']:.2f}" for score in line.scores[1:]]
+            if table.show_seconds:
+                seconds = line.translation_seconds
+                cells.append("" if seconds is None else f"{seconds:.1f}")
             cells += _cost(line)
         else:
             cells += [line.missing.replace("|", "\\|")]
@@ -66,7 +70,11 @@ def _difference(line: Line) -> str:
         return ""
     p_value = line.difference["p_value"]
     star = "*" if p_value < _LEVEL else ""
-    return f"{line.difference['difference']:+.2f}{star} ({p_value:.4f})"
+    interval = ""
+    if line.interval is not None:
+        low, high = line.interval
+        interval = f" [{low:+.2f}, {high:+.2f}]"
+    return f"{line.difference['difference']:+.2f}{star}{interval} ({p_value:.4f})"
 
 
 def _cost(line: Line) -> list[str]:
@@ -85,9 +93,12 @@ def _explained(table: TableConfig, lines: Sequence[Line]) -> str:
         "randomization": "paired approximate randomisation",
         "bootstrap": "the paired bootstrap",
     }[table.significance.test]
+    brackets = " (brackets: 95 % interval)" if table.difference_samples else ""
+    seconds = "Seconds are of translating, loading included. " if table.show_seconds else ""
     return (
-        f"{bounds}Differences are to the section's baseline, with p by {test}, * below {_LEVEL}, "
-        "each by itself. Steps, target tokens and minutes of training are summed over the models "
-        "that translate; minutes in all count everything that these needed, too. "
+        f"{bounds}Differences are to the section's baseline{brackets}, with p by {test}, * below "
+        f"{_LEVEL}, each by itself. {seconds}Steps, target tokens and minutes of "
+        "training are summed over the models that translate; minutes in all count everything that "
+        "these needed, too. "
         f"{'; '.join(signatures)}"
     ).strip()

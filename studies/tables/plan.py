@@ -24,6 +24,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.evaluation.metrics import BleuTokenizer, EvaluationConfig
 from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.text.corpus import CorpusPart, relocate_part
+from dragoman.text.public_corpora import located
 from dragoman.validation import SCORES_FILE
 
 TABLE_FILE = "table.yaml"
@@ -43,6 +44,8 @@ class TestText(CorpusPart):
 
     bleu_tokenize: BleuTokenizer | None = None
     """Tokeniser of BLEU for this text; by default that of `evaluation`."""
+    glossary: str | None = None
+    """Glossary of the metric terms for this text; by default that of `evaluation`."""
 
     def conflicts(self) -> Iterator[str]:
         """Those of a part, and a text without a source."""
@@ -142,6 +145,10 @@ class TableConfig(Config):
     """Scores; the first has the interval and is compared with the baseline's."""
     significance: SignificanceConfig = SignificanceConfig(test="randomization")
     """How differences are tested."""
+    difference_samples: int = Field(0, ge=0, le=100_000)
+    """Resamples for the 95 % interval of each difference, such as 1000; 0 shows none."""
+    show_seconds: bool = False
+    """Whether a column shows the seconds that translating took, loading of models included."""
     tests: dict[str, TestText] = Field(min_length=1)
     stages: dict[str, Stage] = Field(default_factory=dict)
     sections: tuple[Section, ...] = Field(min_length=1)
@@ -150,6 +157,10 @@ class TableConfig(Config):
         """Names that are no names, name nothing, or nothing needs; circles of stages."""
         if not self.evaluation.metrics:
             yield "evaluation.metrics: name at least one"
+        elif "terms" in self.evaluation.metrics and self.evaluation.glossary is None:
+            for name, test in self.tests.items():
+                if test.glossary is None:
+                    yield f"tests.{name}: the metric terms needs a glossary; name it"
         yield from self._bad_names()
         known = {*self.stages, HERE, CORPORA}
         for name, stage in self.stages.items():
@@ -220,11 +231,19 @@ def read_table(path: Path) -> TableConfig:
     tests = values.get("tests")
     if isinstance(tests, dict):
         folder = Path(os.path.realpath(path)).parent
-        placed = {name: relocate_part(part, folder) for name, part in tests.items()}
+        placed = {name: _placed(part, folder) for name, part in tests.items()}
         values = {**values, "tests": placed}
     if "data" in values:
         raise ConfigError(f"{path}: a recipe, not a table of results; see studies/README.md")
     return parse(TableConfig, values, path)
+
+
+def _placed(test: Any, folder: Path) -> Any:
+    """The plain values of a test with relative paths starting from ``folder``."""
+    values = relocate_part(test, folder)
+    if isinstance(values, dict) and isinstance(glossary := values.get("glossary"), str):
+        return {**values, "glossary": str(located(glossary, folder))}
+    return values
 
 
 def expanded(value: Any, places: dict[str, Path]) -> Any:

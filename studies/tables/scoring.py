@@ -9,11 +9,17 @@ from typing import Any
 
 from dragoman.core.errors import DragomanError
 from dragoman.core.files import content_digest, write_json
-from dragoman.evaluation.metrics import EvaluationConfig, score_corpus
-from dragoman.evaluation.significance import compare_systems
+from dragoman.evaluation.metrics import (
+    READS_SOURCE,
+    EvaluationConfig,
+    SourceSide,
+    score_corpus,
+)
+from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.saved.system import read_system
 from dragoman.text.corpus import read_lines
 from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.validation import source_side
 from studies.tables.plan import Row, Section
 from studies.tables.work import (
     Cell,
@@ -24,7 +30,18 @@ from studies.tables.work import (
     translation_command,
     translations,
 )
-from studies.tables.workplace import SCORES, STAGES, Workplace, problem_of, same, shell
+from studies.tables.workplace import (
+    SCORES,
+    STAGES,
+    TRANSLATIONS,
+    Workplace,
+    problem_of,
+    same,
+    shell,
+)
+
+_LATER = {"glossary"}
+"""Settings that older records lack; where they are read, the content of the file is compared."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +77,12 @@ class Line:
     difference: Mapping[str, Any] | None = None
     """The first metric's difference from the baseline; None for the baseline, or before it is
     translated."""
+    interval: tuple[float, float] | None = None
+    """95 % interval of the difference, if the table asks for it."""
     cost: Cost | None = None
     """None if there are no scores."""
+    translation_seconds: float | None = None
+    """What translating took; None if that is not known."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -109,7 +130,9 @@ def _line(work: Work, section: Section, name: str, row: Row, test: str) -> Line:
             scores=found["scores"],
             baseline="" if other is None else other.row,
             difference=found["difference"],
+            interval=found.get("interval"),
             cost=_cost(place, cell),
+            translation_seconds=place.record(TRANSLATIONS, cell.name).get("seconds"),
         )
     except DragomanError as error:
         work.failures[cell.name] = f"{cell.name}: {problem_of(error)}"
@@ -126,24 +149,38 @@ def _scored(place: Workplace, cell: Cell, baseline: Cell | None) -> dict[str, An
     table, reference = place.table, text_of(place, cell.test).reference
     evaluation = _evaluation(place, cell.test)
     wanted = {
-        "evaluation": evaluation.model_dump(mode="json"),
+        "evaluation": evaluation.model_dump(mode="json", exclude=_LATER),
         "significance": table.significance.model_dump(mode="json"),
         "translations": content_digest(translations(place, cell)),
         "reference": content_digest(reference),
         "compared": None if baseline is None else content_digest(translations(place, baseline)),
+        **_further_settings(place, cell.test, evaluation),
     }
     record = place.record(SCORES, cell.name)
     if not same(record, wanted):
         lines, references = list(read_lines(translations(place, cell))), list(read_lines(reference))
-        scores = [one.to_json() for one in score_corpus(lines, [references], evaluation)]
-        difference = None
+        source = _source(place, cell.test, evaluation)
+        scores = [one.to_json() for one in score_corpus(lines, [references], evaluation, source)]
+        difference, interval = None, None
         if baseline is not None:
             first = evaluation.model_copy(update={"metrics": evaluation.metrics[:1]})
             before = list(read_lines(translations(place, baseline)))
             difference = compare_systems(
-                before, {cell.row: lines}, [references], first, table.significance
+                before, {cell.row: lines}, [references], first, table.significance, source=source
             )[0].to_json()
+            if table.difference_samples:
+                interval = difference_interval(
+                    before,
+                    lines,
+                    [references],
+                    first,
+                    metric=first.metrics[0],
+                    samples=table.difference_samples,
+                    source=source,
+                )
         record = {**wanted, "scores": scores, "difference": difference}
+        if interval is not None:
+            record["interval"] = list(interval)
         write_json(place.record_file(SCORES, cell.name), record)
     return record
 
@@ -151,9 +188,34 @@ def _scored(place: Workplace, cell: Cell, baseline: Cell | None) -> dict[str, An
 def _evaluation(place: Workplace, test: str) -> EvaluationConfig:
     """The scores of a test: in its language, tokenised as it asks."""
     part, evaluation = place.table.tests[test], place.table.evaluation
-    known = {"language": part.target_language, "bleu_tokenize": part.bleu_tokenize}
+    known = {
+        "language": part.target_language,
+        "bleu_tokenize": part.bleu_tokenize,
+        "glossary": part.glossary,
+    }
     given = {key: value for key, value in known.items() if value is not None}
     return evaluation.model_copy(update=given)
+
+
+def _source(place: Workplace, test: str, evaluation: EvaluationConfig) -> SourceSide | None:
+    """The source of a test, for the metrics that read it."""
+    if READS_SOURCE.isdisjoint(evaluation.metrics):
+        return None
+    part = place.table.tests[test].resolved("source", "target")
+    languages = part.source_language or "source", part.target_language or "target"
+    return source_side(list(read_lines(text_of(place, test).source)), evaluation, languages)
+
+
+def _further_settings(place: Workplace, test: str, evaluation: EvaluationConfig) -> dict[str, Any]:
+    """What only some scores depend on, so that records of others stay valid."""
+    found: dict[str, Any] = {}
+    if place.table.difference_samples:
+        found["difference_samples"] = place.table.difference_samples
+    if not READS_SOURCE.isdisjoint(evaluation.metrics):
+        found["source"] = content_digest(text_of(place, test).source)
+    if evaluation.glossary is not None:
+        found["glossary"] = content_digest(Path(evaluation.glossary))
+    return found
 
 
 def _cost(place: Workplace, cell: Cell) -> Cost:

@@ -219,8 +219,10 @@ class Workplace:
         return path if named_places(stage.train) else self.file.parent / path
 
     def _settings(self, stage: Stage) -> list[str]:
+        # Text is relative to the recipe, models are relative to where the command runs.
+        absolute = {name: path.absolute() for name, path in self.places.items()}
         return [
-            f"{key}={_as_setting(expanded(value, self.places))}"
+            f"{key}={_as_setting(expanded(value, absolute if _is_text(key) else self.places))}"
             for key, value in stage.settings.items()
         ]
 
@@ -243,6 +245,10 @@ def shell(arguments: list[str]) -> str:
 def problem_of(error: DragomanError) -> str:
     """The text of an error, on one line."""
     return " ".join(str(error).split())
+
+
+def _is_text(key: str) -> bool:
+    return key == "data" or key.startswith("data.")
 
 
 def _as_setting(value: Any) -> str:

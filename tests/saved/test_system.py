@@ -46,12 +46,21 @@ def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
         "models": [str(tmp_path / "models/a"), str(tmp_path.parent / "b")],
         "language_model": {"path": str(tmp_path / "lm"), "weight": 0.5},
         "pivot": {"language": "en", "models": [str(tmp_path / "models/c")], "search": {"beam": 2}},
+        "terms": {
+            "glossary": str(tmp_path / "terms.tsv"),
+            "keep": [str(tmp_path / "names.txt")],
+            "keep_patterns": ["a/b"],
+            "protect": ["tags"],
+        },
     }
     system = described(**{**WHOLE, **inside})
     write_system(path, system)
     assert read_system(path) == system
     assert "- models/a\n" in path.read_text(encoding="utf-8")
     assert "  - models/c\n" in path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    assert "  glossary: terms.tsv\n" in text
+    assert "  - names.txt\n" in text
     moved = tmp_path / "elsewhere" / "system.yaml"
     moved.parent.mkdir()
     path.rename(moved)
@@ -116,6 +125,8 @@ def test_plain_values_make_the_same_description(
         ({"engine": "ctranslate2", "prefix": "a"}, "no forced prefix"),
         ({"engine": "ctranslate2", "language_model": {"path": "lm"}}, "no language model"),
         ({"engine": "ctranslate2", "device": "cuda"}, "runs on the cpu"),
+        ({"engine": "ctranslate2", "terms": {}}, "ctranslate2 cannot demand terms"),
+        ({"terms": {"protect": ["tag"]}}, "terms.protect.0: .* found 'tag'"),
         ({"pivot": {}}, "missing key 'pivot.language'; add it"),
         ({"pivot": {"language": "en"}}, r"so name target_language \(--to\); or name the models"),
         (

@@ -87,7 +87,7 @@ def prepare(
     directory = Path(directory)
     settings = _digest_settings(parts, vocabularies, cleaning, max_pieces, held_out)
     if inputs is None:
-        paths = [path for part in parts for path in part.files()]
+        paths = [path for part in parts for path in part.inputs()]
         inputs = describe(paths, known_inputs(directory))
     if (found := _open_if_current(directory, parts, inputs, settings)) is not None:
         return found

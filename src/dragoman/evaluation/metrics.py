@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, install_command
+from dragoman.evaluation.kept_items import Counter, kept_items_metric
 from dragoman.evaluation.languages import (
     ExpectedLanguage,
     check_identifier,
@@ -33,6 +35,9 @@ MetricName = Literal[
     "chrf",
     "ter",
     "wrong_language",
+    "terms",
+    "placeholders",
+    "numbers",
     "bracketing_f1",
     "bracketing_recall",
     "bracketing_precision",
@@ -40,6 +45,8 @@ MetricName = Literal[
     "tagging_accuracy",
     "malformed_trees",
 ]
+READS_SOURCE = frozenset({"terms", "placeholders", "numbers"})
+"""Metrics that compare translations with their sources, whatever the references."""
 BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
 
 HIGHER_IS_BETTER: dict[str, bool] = {
@@ -47,6 +54,9 @@ HIGHER_IS_BETTER: dict[str, bool] = {
     "chrf": True,
     "ter": False,
     "wrong_language": False,
+    "terms": True,
+    "placeholders": True,
+    "numbers": True,
     **dict.fromkeys(TREE_METRICS, True),
     "malformed_trees": False,
     "loss": False,
@@ -88,8 +98,21 @@ class EvaluationConfig(Config):
     """Languages that wrong_language chooses from. By default all that the identifier knows; in a
     run, those of data.train."""
 
+    glossary: str | None = None
+    """Glossary for terms, the rate of its terms in sources that translations use."""
+
     confidence_samples: int = Field(default=0, ge=0, le=100_000)
     """Bootstrap resamples for 95% confidence intervals, such as 1000; 0 disables intervals."""
+
+
+@dataclass(frozen=True)
+class SourceSide:
+    """What translations are of, for metrics that read it."""
+
+    lines: Sequence[str]
+    """One source per translation."""
+    counters: Mapping[str, Counter]
+    """By metric: of a source and its translation, how many items are kept, of how many."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +161,7 @@ def score_corpus(
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
     config: EvaluationConfig | None = None,
+    source: SourceSide | None = None,
 ) -> list[Score]:
     """Score translations against one or more sets of references.
 
@@ -145,13 +169,15 @@ def score_corpus(
         hypotheses: the translations, one per sentence.
         references: sets of reference translations, each as long as ``hypotheses``.
         config: the scores to compute; by default, BLEU and chrF.
+        source: what the translations are of; needed for terms, placeholders and numbers.
 
     Returns:
         A score for each of ``config.metrics``, in their order.
 
     Raises:
         DataError: there are no hypotheses or references, or their numbers differ.
-        ConfigError: wrong_language lacks the language, or its identifier does not know it.
+        ConfigError: wrong_language lacks the language, or its identifier does not know it; or a
+            metric lacks sources or glossary.
         MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
             not installed.
     """
@@ -159,9 +185,10 @@ def score_corpus(
     check_parallel(hypotheses, references)
     scores = []
     for name in config.metrics:
-        metric = build_metric(name, config)
+        metric = build_metric(name, config, source)
+        compared = compared_with(name, references, source)
         found = metric.corpus_score(
-            hypotheses, references, n_bootstrap=max(1, config.confidence_samples)
+            hypotheses, compared, n_bootstrap=max(1, config.confidence_samples)
         )
         signature = str(metric.get_signature())
         # The interval is public only in sacrebleu's JSON, which rounds; six places lose nothing.
@@ -192,11 +219,32 @@ def sentence_chrf(
     return [float(metric.sentence_score(one, [reference]).score) for one, reference in pairs]
 
 
-def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
+def compared_with(
+    name: str, references: Sequence[Sequence[str]], source: SourceSide | None
+) -> Sequence[Sequence[str]]:
+    """What a metric compares translations with: the references, or the sources.
+
+    Raises:
+        DataError: there are more or fewer sources than references.
+    """
+    if name not in READS_SOURCE or source is None:
+        return references
+    if len(source.lines) != len(references[0]):
+        raise DataError(
+            f"{len(source.lines)} sources, but {len(references[0])} references; line n of one must "
+            "translate line n of the other"
+        )
+    return [source.lines]
+
+
+def build_metric(
+    name: MetricName, config: EvaluationConfig, source: SourceSide | None = None
+) -> Metric:
     """The metric of that name, with sacrebleu's interface.
 
     Raises:
-        ConfigError: wrong_language lacks the language, or its identifier does not know it.
+        ConfigError: wrong_language lacks the language, or its identifier does not know it; or a
+            metric lacks sources or glossary.
         MissingExtraError: the tokenizer for Japanese or Korean, or the identifier of languages, is
             not installed.
     """
@@ -208,6 +256,8 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
         return wrong_language_metric(
             ExpectedLanguage.of(config.language, config.candidate_languages)
         )
+    if name in READS_SOURCE:
+        return _kept_items(name, config, source)
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
@@ -235,6 +285,22 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
         ) from error
 
 
+def _kept_items(name: str, config: EvaluationConfig, source: SourceSide | None) -> Metric:
+    """A metric that compares translations with their sources.
+
+    Raises:
+        ConfigError: there are none, or no glossary.
+    """
+    if source is None:
+        raise ConfigError(f"{name}: name the source text that the translations are of")
+    if name not in source.counters:
+        raise ConfigError(f"{name}: name the glossary whose terms are counted")
+    details = {}
+    if name == "terms" and config.glossary is not None:
+        details["glossary"] = Path(config.glossary).name
+    return kept_items_metric(name, source.counters[name], details)
+
+
 def installing(tokenizer: BleuTokenizer) -> str:
     """The command that installs what a tokenizer for Japanese or Korean needs."""
     return install_command(f"sacrebleu[{tokenizer.partition('-')[0]}]")
@@ -251,7 +317,7 @@ def check_installed(config: EvaluationConfig) -> None:
     for name in config.metrics:
         if name == "wrong_language" and config.language is None:
             check_identifier()
-        else:
+        elif name not in READS_SOURCE:
             build_metric(name, config)
 
 

@@ -19,10 +19,13 @@ from pydantic import Field
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
 from dragoman.evaluation.metrics import (
+    READS_SOURCE,
     EvaluationConfig,
     MetricName,
+    SourceSide,
     build_metric,
     check_parallel,
+    compared_with,
 )
 
 if TYPE_CHECKING:
@@ -84,6 +87,8 @@ def compare_systems(
     references: Sequence[Sequence[str]],
     evaluation: EvaluationConfig | None = None,
     config: SignificanceConfig | None = None,
+    *,
+    source: SourceSide | None = None,
 ) -> list[SignificanceTest]:
     """Compare translations of several systems with those of a baseline.
 
@@ -93,6 +98,7 @@ def compare_systems(
         references: sets of reference translations.
         evaluation: the metrics to compare by.
         config: the test.
+        source: what the translations are of; needed for terms, placeholders and numbers.
 
     Returns:
         For each system, in the order given, a comparison for each metric.
@@ -111,14 +117,23 @@ def compare_systems(
     for name, hypotheses in systems.items():
         check_parallel(hypotheses, references, name)
 
-    test = PairedTest(
-        [("baseline", baseline), *systems.items()],
-        {name: build_metric(name, evaluation) for name in evaluation.metrics},
-        references,
-        test_type="bs" if config.test == "bootstrap" else "ar",
-        n_samples=config.samples,
-    )
-    signatures, results = test()
+    signatures: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    # What metrics are computed together decides what is drawn for them.
+    for reads_source in (False, True):
+        names = [one for one in evaluation.metrics if (one in READS_SOURCE) == reads_source]
+        if not names:
+            continue
+        test = PairedTest(
+            [("baseline", baseline), *systems.items()],
+            {name: build_metric(name, evaluation, source) for name in names},
+            compared_with(names[0], references, source),
+            test_type="bs" if config.test == "bootstrap" else "ar",
+            n_samples=config.samples,
+        )
+        found = test()
+        signatures |= found[0]
+        results |= found[1]
     return [
         _comparison(
             system,
@@ -141,6 +156,7 @@ def difference_interval(
     *,
     metric: MetricName = "bleu",
     samples: int = 1000,
+    source: SourceSide | None = None,
 ) -> tuple[float, float]:
     """The 95 % interval of how much higher a system scores than the baseline.
 
@@ -154,6 +170,7 @@ def difference_interval(
         evaluation: settings of the metric.
         metric: the metric.
         samples: number of resamples.
+        source: what the translations are of; needed for terms, placeholders and numbers.
 
     Raises:
         DataError: lines are missing or their numbers differ.
@@ -164,9 +181,10 @@ def difference_interval(
     check_parallel(baseline, references, "baseline")
     check_parallel(system, references, "system")
     # sacrebleu's own tests read the statistics of sentences in this way, too.
-    measure: Any = build_metric(metric, evaluation or EvaluationConfig())
+    measure: Any = build_metric(metric, evaluation or EvaluationConfig(), source)
+    compared = compared_with(metric, references, source)
     statistics = [
-        np.array(measure._extract_corpus_statistics(lines, references), dtype=float)
+        np.array(measure._extract_corpus_statistics(lines, compared), dtype=float)
         for lines in (baseline, system)
     ]
     rng = np.random.default_rng(_SEED)

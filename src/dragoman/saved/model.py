@@ -31,6 +31,8 @@ from dragoman.models.layers.language_tags import LanguageTags
 from dragoman.models.size import check_size
 from dragoman.saved.directions import usage
 from dragoman.text.corpus import CorpusPart, Direction
+from dragoman.text.term_annotation import AnnotationMethod
+from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
 
 FORMAT = 1
@@ -62,6 +64,8 @@ class SavedConfig(Config):
     """Family and sizes."""
     search: dict[str, Any] = Field(default_factory=dict)
     """Default settings of search."""
+    term_annotation: AnnotationMethod | None = None
+    """How terms were annotated in training with their translations; none if they were not."""
 
 
 @dataclass
@@ -337,13 +341,17 @@ def read_config(path: Path) -> SavedConfig:
     known = {name: values[name] for name in SavedConfig.model_fields if name in values}
     config = parse(SavedConfig, known, path)
     if isinstance(data := values.get("data"), dict) and isinstance(data.get("train"), list):
-        config = config.model_copy(update={"directions": _directions(config, data["train"], path)})
+        parts = [parse(CorpusPart, part, path) for part in data["train"] if isinstance(part, dict)]
+        learned = {
+            "directions": _directions(config, parts),
+            "term_annotation": term_annotation(one for part in parts for one in part.transforms),
+        }
+        config = config.model_copy(update=learned)
     return config
 
 
-def _directions(config: SavedConfig, train: list[Any], path: Path) -> tuple[Direction, ...]:
+def _directions(config: SavedConfig, parts: list[CorpusPart]) -> tuple[Direction, ...]:
     """The directions that a run is trained for, each once."""
-    parts = [parse(CorpusPart, part, path) for part in train if isinstance(part, dict)]
     languages = config.source_language, config.target_language
     found = [part.resolved(*languages).direction for part in parts]
     return tuple(one for number, one in enumerate(found) if one not in found[:number])

@@ -24,7 +24,9 @@ from pydantic import Field
 
 from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.files import absolute, atomic_write
+from dragoman.text.terminology import ProtectedKind
 
+GlossaryMode = Literal["hard", "learned", "both"]
 EngineName = Literal["pytorch", "ctranslate2"]
 Weight = Annotated[float, Field(ge=1e-9, le=1e9)]
 
@@ -66,6 +68,34 @@ class PivotConfig(Config):
     """Hypotheses that are translated on; the beam is at least as wide, unless `search` has one."""
 
 
+class TermsConfig(Config):
+    """What translations must contain; see docs/glossaries.md."""
+
+    glossary: Path | None = None
+    """Terms and their translations: a table separated by tabs, or TBX."""
+    mode: GlossaryMode = "hard"
+    """How the terms of the glossary are brought about: `hard` by constraints on the search,
+    `learned` by annotating them in the source, for models that were trained so, or `both`."""
+    keep: tuple[Path, ...] = ()
+    """Files of names and other terms that are not translated, one in each line."""
+    keep_patterns: tuple[str, ...] = ()
+    """Regular expressions of what is copied as it is, such as `ISO \\d+`."""
+    protect: tuple[ProtectedKind, ...] = ()
+    """Sets of what is copied: `placeholders` such as `{name}` and `%s`, `tags` such as `<b>` and
+    `&amp;`, `urls` with e-mail addresses, and `numbers`."""
+
+    def conflicts(self) -> Iterator[str]:
+        """A mode of no glossary."""
+        if self.glossary is None:
+            yield from self.unread("without a glossary", "mode")
+
+    @property
+    def constrains(self) -> bool:
+        """Whether the search is constrained, and not only what it reads."""
+        hard = self.glossary is not None and self.mode != "learned"
+        return hard or bool(self.keep or self.keep_patterns or self.protect)
+
+
 class TranslationSystem(Config):
     """Everything that decides how a line is translated."""
 
@@ -89,6 +119,8 @@ class TranslationSystem(Config):
     """Further tags that are put in front of each line, such as `[<ui>]`."""
     prefix: str = ""
     """Forced prefix of every translation, unless a call gives another."""
+    terms: TermsConfig | None = None
+    """Terms that translations must contain, and what is copied; nothing by default."""
     search: dict[str, Any] = Field(default_factory=dict)
     """Settings of search, which override those saved with the first model."""
     engine: EngineName = "pytorch"
@@ -132,6 +164,8 @@ class TranslationSystem(Config):
             yield "engine ctranslate2 has no language model; remove it, or choose engine pytorch"
         if self.prefix:
             yield "engine ctranslate2 has no forced prefix; remove it, or choose engine pytorch"
+        if self.terms is not None and self.terms.constrains:
+            yield "engine ctranslate2 cannot demand terms; remove them, or choose engine pytorch"
         if self.device not in {None, "cpu"}:
             yield f"engine ctranslate2 runs on the cpu here, not on {self.device}"
         if self.precision in {"auto", "bfloat16"}:
@@ -141,6 +175,11 @@ class TranslationSystem(Config):
 
     def _pivot_conflicts(self, pivot: PivotConfig) -> Iterator[str]:
         """Languages that make no path of two legs."""
+        if self.terms is not None and self.terms.mode != "hard":
+            yield (
+                f"terms.mode {self.terms.mode}: through a pivot no model reads lines and writes "
+                "their translations; choose mode hard"
+            )
         for name in ("source_language", "target_language"):
             if pivot.language == getattr(self, name):
                 yield (
@@ -178,6 +217,7 @@ class TranslationSystem(Config):
                 "target_language": pivot.language,
                 "tags": tags,
                 "prefix": "",
+                "terms": None,
                 "search": {**pivot.search, "nbest": pivot.nbest},
             }
         )
@@ -246,6 +286,18 @@ def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict
         changed["models"] = [change(name) if isinstance(name, str) else name for name in models]
     if isinstance(fused, dict) and isinstance(fused.get("path"), str):
         changed["language_model"] = {**fused, "path": change(fused["path"])}
+    if isinstance(terms := values.get("terms"), dict):
+        changed["terms"] = {
+            name: _changed_paths(value, change) if name in {"glossary", "keep"} else value
+            for name, value in terms.items()
+        }
     if isinstance(values.get("pivot"), dict):  # has paths by the same names
         changed["pivot"] = _with_paths(values["pivot"], change)
     return changed
+
+
+def _changed_paths(value: Any, change: Callable[[str], str]) -> Any:
+    """A path, or each of a list of paths, changed."""
+    if isinstance(value, list):
+        return [_changed_paths(one, change) for one in value]
+    return change(value) if isinstance(value, str) else value

@@ -69,14 +69,14 @@ def beam_search(
     memory = scorer.encode(source, source_mask)
     state = scorer.start(memory, beam)
     ranker = HypothesisScorer(scorer, source_mask, penalties)
-    finished = _Finished(rules.limits, ranker, beam, nbest, quick=early_end == "quick")
-    beams: _Beams | None = None
+    finished = Finished(rules.limits, ranker, beam, nbest, quick=early_end == "quick")
+    beams: Beams | None = None
     sentences = torch.arange(len(source), device=source.device)
     while len(sentences):
         previous = beams.history[:, -1:] if beams else source.new_full((len(source) * beam, 1), BOS)
         log_probabilities, state = scorer.step(previous, memory, state)
         scores = log_probabilities[:, 0]  # (sentences * beam, vocabulary)
-        beams = beams or _Beams.first(len(source), beam, scores)
+        beams = beams or Beams.first(len(source), beam, scores)
         rules.apply(scores, PartialOutputs(beams.history, sentences.repeat_interleave(beam)))
         candidates = _continuations(beams, scores)
         finished.add(sentences, memory, beams.history, candidates)
@@ -88,19 +88,19 @@ def beam_search(
             sentences, memory = sentences[staying], select(memory, staying)
         state = select(state, rows)
         history = torch.cat([beams.history[rows], kept.pieces[staying].view(-1, 1)], dim=1)
-        beams = _Beams(kept.scores[staying], history)
+        beams = Beams(kept.scores[staying], history)
     return finished.hypotheses
 
 
 @dataclass(frozen=True)
-class _Beams:
+class Beams:
     """The unfinished hypotheses of every sentence in the batch, best first."""
 
     scores: Tensor  # (sentences, beam): log-probabilities; -inf where there is no hypothesis
     history: Tensor  # (sentences * beam, length)
 
     @classmethod
-    def first(cls, sentences: int, beam: int, like: Tensor) -> _Beams:
+    def first(cls, sentences: int, beam: int, like: Tensor) -> Beams:
         """One empty hypothesis per sentence: copies of it would all grow in the same way."""
         scores = like.new_full((sentences, beam), _IMPOSSIBLE)
         scores[:, 0] = 0.0
@@ -109,25 +109,25 @@ class _Beams:
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class Candidates:
     """Continuations of every sentence's hypotheses, best first."""
 
     scores: Tensor  # (sentences, candidates)
     parents: Tensor  # (sentences, candidates): the beam that each continues
     pieces: Tensor  # (sentences, candidates): the piece that each adds
 
-    def unfinished(self, beam: int) -> _Candidates:
+    def unfinished(self, beam: int) -> Candidates:
         """The ``beam`` best that do not end."""
         ending = self.pieces == EOS
         scores = self.scores.masked_fill(ending, _IMPOSSIBLE)
         # Those that do not end come first, in their order: (sentences, beam)
         order = ending.to(torch.uint8).sort(dim=1, stable=True).indices[:, :beam]
-        return _Candidates(
+        return Candidates(
             scores.gather(1, order), self.parents.gather(1, order), self.pieces.gather(1, order)
         )
 
 
-def _continuations(beams: _Beams, scores: Tensor) -> _Candidates:
+def _continuations(beams: Beams, scores: Tensor) -> Candidates:
     """The ``2 * beam`` best continuations: however many of them end, ``beam`` others remain.
 
     Args:
@@ -141,10 +141,10 @@ def _continuations(beams: _Beams, scores: Tensor) -> _Candidates:
     totals = (beams.scores.unsqueeze(2) + values.reshape(sentences, beam, each)).flatten(1)
     totals, order = totals.sort(dim=1, descending=True, stable=True)
     totals, order = totals[:, : 2 * beam], order[:, : 2 * beam]  # (sentences, candidates)
-    return _Candidates(totals, order // each, pieces.flatten().view(sentences, -1).gather(1, order))
+    return Candidates(totals, order // each, pieces.flatten().view(sentences, -1).gather(1, order))
 
 
-class _Finished:
+class Finished:
     """The ``nbest`` best finished hypotheses of every sentence, numbered as when search began.
 
     Args:
@@ -167,7 +167,11 @@ class _Finished:
         # The lowest score of a full n-best list; an equal score may still enter, by lower ids.
         self._thresholds = torch.full_like(self._kindest, _IMPOSSIBLE)
 
-    def add(self, sentences: Tensor, memory: Any, history: Tensor, candidates: _Candidates) -> None:
+    def found(self, sentences: Tensor) -> Tensor:
+        """Which sentences have a finished hypothesis, ``(sentences,)``."""
+        return self._counts[sentences] > 0
+
+    def add(self, sentences: Tensor, memory: Any, history: Tensor, candidates: Candidates) -> None:
         """Keep those of the ``beam`` best candidates that end and may enter the n-best list."""
         scores = candidates.scores[:, : self._beam]  # (sentences, beam)
         ending = (candidates.pieces[:, : self._beam] == EOS) & scores.isfinite()

@@ -137,20 +137,25 @@ class Rules:
     requirements: list[Requirement]
     limits: Tensor  # (sentences,): maximum output length in pieces
 
-    def apply(self, scores: Tensor, partial: PartialOutputs) -> None:
-        """Set the log-probabilities ``(rows, vocabulary)`` of forbidden pieces to -inf."""
+    def apply(self, scores: Tensor, partial: PartialOutputs) -> Tensor:
+        """Set the log-probabilities ``(rows, vocabulary)`` of forbidden pieces to -inf.
+
+        Returns:
+            Rows whose next piece a requirement dictates, ``(rows,)``.
+        """
         required = torch.full_like(partial.sentences, FREE)
         for requirement in self.requirements:
             later = requirement.required(partial)
             required = torch.where(later == FREE, required, later)
         bound = (required != FREE).nonzero().flatten()
         pieces = required[bound].unsqueeze(1)
-        kept = _some_probability(scores[bound].gather(1, pieces)) if len(bound) else None
+        kept = some_probability(scores[bound].gather(1, pieces)) if len(bound) else None
         for constraint in self.constraints:
             constraint.forbid(scores, partial)
         if kept is not None:
             scores.index_fill_(0, bound, _FORBIDDEN)
             scores[bound, pieces.squeeze(1)] = kept.squeeze(1)
+        return required != FREE
 
 
 def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Tensor, Tensor]:
@@ -171,11 +176,11 @@ def close_dead_ends(scores: Tensor, values: Tensor, pieces: Tensor) -> tuple[Ten
     """
     stuck = ~values[:, 0].isfinite()
     values = values.masked_fill(stuck.unsqueeze(1), _FORBIDDEN)
-    values[:, 0] = torch.where(stuck, _some_probability(scores[:, EOS]), values[:, 0])
+    values[:, 0] = torch.where(stuck, some_probability(scores[:, EOS]), values[:, 0])
     pieces = pieces.masked_fill(stuck.unsqueeze(1), EOS)
     return values, pieces
 
 
-def _some_probability(scores: Tensor) -> Tensor:
+def some_probability(scores: Tensor) -> Tensor:
     """``scores``, with the logarithm of 1.2e-38 in place of those that are not finite."""
     return torch.where(scores.isfinite(), scores, _LEAST)

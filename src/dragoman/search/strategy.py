@@ -12,6 +12,7 @@ from torch import Tensor
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError
 from dragoman.search.beam import EarlyEnd, beam_search
+from dragoman.search.constrained import constrained_search
 from dragoman.search.constraints import (
     Constraint,
     ForcedPrefix,
@@ -25,6 +26,7 @@ from dragoman.search.constraints import (
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.penalties import Penalties
+from dragoman.search.phrases import Phrase, WordEdges
 from dragoman.search.sampling import SamplingConfig, sample
 from dragoman.search.scorer import Scorer
 from dragoman.search.tree_grammar import SentenceTrees, TreeGrammar, TreeSymbols
@@ -52,10 +54,17 @@ class SearchConfig(Config):
     """Minimum output length in pieces, not counting the end symbol."""
     maximum_length: int | None = Field(None, ge=1)
     """Maximum output length in pieces, however long the source; no such maximum if not given."""
+    constrained_beam: int = Field(8, ge=2, le=1000)
+    """Minimum beam for a sentence whose terms the ordinary search leaves out, which is then
+    searched for again (`terms`, `--glossary`); it is wider, up to 32, for terms of many pieces."""
     no_repeat_ngram: int = Field(0, ge=0, le=10_000)
     """Length of the n-grams, in pieces, that may not occur twice in an output; 0 disables this."""
     allow_unknown: bool = False
     """Whether outputs may contain the unknown piece, which reads "⁇"."""
+    unknown: Literal["mark", "copy"] = "mark"
+    """What becomes of an unknown piece in an output: `mark` leaves "⁇"; `copy` replaces it by the
+    word of the source with most attention (Luong et al. 2015), and allows it. Then the model needs
+    attention, and a vocabulary without `byte_fallback`."""
     allow_tags: bool = False
     """Whether outputs may contain tags of the vocabulary, such as placeholders from training."""
     grammar: Literal["any", "trees"] = "any"
@@ -119,6 +128,8 @@ def search(
     never: Sequence[int] = (),
     numbers: Sequence[int] | None = None,
     symbols: TreeSymbols | None = None,
+    phrases: Sequence[Sequence[Phrase]] | None = None,
+    edges: WordEdges | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch.
 
@@ -132,6 +143,9 @@ def search(
         numbers: of the sentences in the whole input, which decide what sampling draws; if not
             given, their places in this batch.
         symbols: of the vocabularies; read with ``config.grammar`` ``trees``, which needs them.
+        phrases: what each sentence's output must contain; with a beam of one, two hypotheses are
+            followed.  Sampling cannot do this.
+        edges: where words begin and end in the target vocabulary; needed with ``phrases``.
 
     Returns:
         The hypotheses of each sentence, best first; at least one, whatever ``scorer`` returns, and
@@ -148,6 +162,20 @@ def search(
         trees=_trees(source, config, symbols),
     )
     penalties = Penalties(config.length_penalty, config.coverage_penalty)
+    if phrases is not None:
+        assert config.sampling is None and edges is not None, "ensured by the translator"
+        return constrained_search(
+            scorer,
+            source,
+            source_mask,
+            rules,
+            phrases=phrases,
+            edges=edges,
+            beam=max(2, config.beam),
+            nbest=config.nbest,
+            penalties=penalties,
+            early_end=config.early_end,
+        )
     if config.sampling is not None:
         return sample(
             scorer,
@@ -188,7 +216,8 @@ def build_rules(
     and ``trees`` what outputs are made of if they must be trees.
     """
     device = source_mask.device
-    symbols = [PAD, BOS, *never] if config.allow_unknown else [PAD, UNK, BOS, *never]
+    allowed = config.allow_unknown or config.unknown == "copy"
+    symbols = [PAD, BOS, *never] if allowed else [PAD, UNK, BOS, *never]
     constraints: list[Constraint] = [Never(torch.tensor(symbols, device=device))]
     if config.no_repeat_ngram:
         constraints.append(NoRepeatedNgram(config.no_repeat_ngram))

@@ -287,6 +287,11 @@ class CorpusPart(Config):
         names = (self.source, self.target) if self.path is None else (self.path,)
         return [Path(name) for name in names if name is not None]
 
+    def inputs(self) -> list[Path]:
+        """All files that its examples depend on: its own, and those that its transforms read."""
+        read = [file for transform in self.transforms for file in transform.files()]
+        return [*self.files(), *read]
+
 
 def part_labels(parts: Sequence[CorpusPart]) -> list[str]:
     """The name of each part, with its direction or a number where others have the same name."""
@@ -316,7 +321,17 @@ def relocate_part(values: Any, folder: Path) -> Any:
     keys = ["source", "target"] if values.get("path") is None else ["path"]
     keys.append("alignments")
     files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
-    return values | {key: str(located(name, folder)) for key, name in files.items()}
+    values = values | {key: str(located(name, folder)) for key, name in files.items()}
+    if isinstance(values.get("transforms"), list):
+        values["transforms"] = [_relocate_glossary(one, folder) for one in values["transforms"]]
+    return values
+
+
+def _relocate_glossary(transform: Any, folder: Path) -> Any:
+    """The plain values of a transform with the path of its glossary, if any, from ``folder``."""
+    if isinstance(transform, dict) and isinstance(name := transform.get("glossary"), str):
+        return transform | {"glossary": str(located(name, folder))}
+    return transform
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:

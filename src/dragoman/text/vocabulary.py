@@ -259,6 +259,20 @@ class Vocabulary:
         """The pieces that ``ids`` stand for; "▁" is a space before."""
         return [str(self._processor.id_to_piece(int(i))) for i in ids]
 
+    def surfaces(self, text: str) -> list[str]:
+        """The pieces of ``text``, those that are unknown as they are spelt in it."""
+        pieces: list[str] = self._processor.encode(prepare_line(text), out_type=str)
+        return pieces
+
+    def ids(self, pieces: Iterable[str]) -> list[int]:
+        """The ids of pieces; what is no piece is unknown."""
+        return [int(self._processor.piece_to_id(piece)) for piece in pieces]
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether unknown characters are split into bytes, so that nothing is unknown."""
+        return any(self._processor.is_byte(i) for i in range(EOS + 1, len(self)))
+
     def tag(self, tag: str) -> int:
         """The id of a tag from ``vocabulary.tags``.
 

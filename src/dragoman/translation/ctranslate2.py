@@ -138,6 +138,8 @@ class CTranslate2Engine:
         for batch in batches:
             if batch.prefixes is not None:
                 raise ConfigError("the engine ctranslate2 has no forced prefix; leave out --engine")
+            if batch.constraints is not None:
+                raise ConfigError("the engine ctranslate2 cannot demand terms; leave out --engine")
             pending.append((batch, self._submit(batch, config)))
             if len(pending) >= self._ahead:
                 yield self._results(*pending.popleft(), config)

@@ -18,7 +18,9 @@ from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.tree_grammar import TreeSymbols
+from dragoman.text.terminology import LexicalConstraint
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.term_search import ConstrainedSearch
 
 
 class SourceBatch(NamedTuple):
@@ -32,6 +34,9 @@ class SourceBatch(NamedTuple):
 
     prefixes: list[list[int]] | None = None
     """Target ids that each output begins with; for a language model, the same as the sources."""
+
+    constraints: list[tuple[LexicalConstraint, ...]] | None = None
+    """What each output must contain; None if nothing."""
 
 
 class Engine(Protocol):
@@ -60,8 +65,8 @@ class TorchEngine:
     Args:
         scorer: what search reads scores from, such as the result of ``opening.build_scorer``.
         models: those that the scorer uses.  Sentences are moved to the first one's device.
-        vocabularies: of the models; outputs may contain their tags only if ``search.allow_tags`` is
-            set, and their symbols make trees where ``search.grammar`` asks for these.
+        vocabularies: of the models, needed for outputs that must contain something or be trees;
+            outputs may contain their tags only if ``search.allow_tags`` is set.
         tags: ids in place of their tags.
     """
 
@@ -76,6 +81,9 @@ class TorchEngine:
         keep_freed_memory()
         self.scorer, self.models, self._vocabularies = scorer, list(models), vocabularies
         self._tags = tags if vocabularies is None else vocabularies.target.tags
+        self._constrained = (
+            None if vocabularies is None else ConstrainedSearch(scorer, vocabularies.target)
+        )
 
     @property
     def device(self) -> torch.device:
@@ -102,6 +110,17 @@ class TorchEngine:
                     numbers=batch.numbers,
                     symbols=symbols,
                 )
+                if batch.constraints is not None:
+                    assert self._constrained is not None, "the engine was given a vocabulary"
+                    found = self._constrained.improve(
+                        found,
+                        batch.constraints,
+                        source,
+                        mask,
+                        config,
+                        prefixes=batch.prefixes,
+                        never=never,
+                    )
             yield found
 
     @cached_property

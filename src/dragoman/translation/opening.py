@@ -22,6 +22,10 @@ from dragoman.search import (
     Scorer,
     SearchConfig,
 )
+from dragoman.text.glossary import Glossary
+from dragoman.text.glossary_files import read_kept
+from dragoman.text.term_annotation import TermAnnotator
+from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 
@@ -44,6 +48,8 @@ class OpenSystem:
     """Everything that is in memory, by its path."""
     reminder: LanguageReminder
     """Warns about lines that name none of several target languages."""
+    annotate: TermAnnotator | None
+    """Annotates the terms of the glossary in each line; None if nothing does."""
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
@@ -130,7 +136,32 @@ def open_system(
         tags = tags_for(first.config, source, system.target_language, system.tags)
     told = system.target_language is not None
     reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
-    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags, held, reminder)
+    annotate = _annotator(system, saved)
+    return OpenSystem(
+        decided, models, first.vocabularies, search, scorer, tags, held, reminder, annotate
+    )
+
+
+def open_terms(system: TranslationSystem, legs: Sequence[OpenSystem]) -> Terminology | None:
+    """What the translations of a system must contain; None if nothing.
+
+    Args:
+        system: the description.
+        legs: what translates in turn.
+
+    Raises:
+        DataError: a file is missing or broken, or terms contradict one another.
+        ConfigError: a pattern is not usable.
+    """
+    if (config := system.terms) is None:
+        return None
+    first, last = (leg.loaded[leg.system.models[0]].config for leg in (legs[0], legs[-1]))
+    source = system.source_language or first.source_language
+    target = system.target_language or last.target_language
+    glossaries = [Glossary(read_kept(path), str(path)) for path in config.keep]
+    if config.glossary is not None and config.mode != "learned":
+        glossaries.append(Glossary.read(config.glossary, (source, target)))
+    return Terminology(glossaries, config.protect, config.keep_patterns)
 
 
 def build_scorer(
@@ -176,6 +207,38 @@ def changed_search(
         # The beam must be as wide as nbest; widen it unless its width is given.
         changes = {"beam": max(search.beam, nbest), **changes}
     return parse(SearchConfig, {**search.model_dump(), **changes}, where)
+
+
+def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermAnnotator | None:
+    """What annotates terms in sources as they were in training, if the system asks for it.
+
+    Raises:
+        ConfigError: a model was not trained with annotated terms, or otherwise than the others.
+        DataError: the glossary is missing or broken.
+    """
+    terms = system.terms
+    if terms is None or terms.glossary is None or terms.mode == "hard":
+        return None
+    config = models[0].config
+    method = config.term_annotation
+    for saved in models:
+        found = saved.config.term_annotation
+        if found is None:
+            raise ConfigError(
+                f"glossary mode {terms.mode}: {saved.path} was not trained with annotated terms; "
+                "choose mode hard, or train with transforms: [{kind: terms, glossary: FILE}]"
+            )
+        if found != method:
+            raise ConfigError(
+                f"glossary mode {terms.mode}: {saved.path} was trained with terms annotated by the "
+                f"method {found}, and {models[0].path} by {method}; choose mode hard"
+            )
+    assert method is not None, "there is a model, and it has one"
+    languages = (
+        system.source_language or config.source_language,
+        system.target_language or config.target_language,
+    )
+    return TermAnnotator(Glossary.read(terms.glossary, languages), method)
 
 
 def _fused(scorer: Scorer, language_model: SavedModel, weight: float, first: SavedModel) -> Scorer:

@@ -35,6 +35,10 @@ class Translation:
     """The text in the pivot language that this was translated from, if there is a pivot.  Then
     ``score`` and ``log_probability`` are sums over both legs."""
 
+    missing: tuple[str, ...] | None = None
+    """The terms and copied strings that ``text`` should contain and does not; None if nothing was
+    to be checked."""
+
 
 class Scored(NamedTuple):
     """How likely a given translation is."""

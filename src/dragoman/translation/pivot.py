@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from dragoman.core.problems import shown
 from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import Line
+from dragoman.translation.streaming import Constraints, Line
 
 Leg = Callable[[Iterator[Line], Callable[[int], object]], Iterator[list[Translation]]]
 """From lines to their translations, best first, with a function that is told of progress."""
@@ -55,14 +55,15 @@ class PivotStream:
     def _read(self, lines: Iterator[Line]) -> Iterator[Line]:
         """Hypotheses in the pivot language, at least one of each line, which may be empty.
 
-        Each keeps the number of its line, which errors report, and the prefix of its translation.
+        Each keeps the number of its line, which errors report, and the prefix and the terms of its
+        translation; only what is copied from the line must be in the hypothesis, too.
         """
         waiting: deque[Line] = deque()
 
         def remembered() -> Iterator[Line]:
             for line in lines:
                 waiting.append(line)
-                yield line._replace(prefix="")
+                yield line._replace(prefix="", constraints=_copied(line.constraints))
 
         for translations in self._into(remembered(), lambda _: None):
             line, pivots = waiting.popleft(), distinct(translations)
@@ -82,6 +83,11 @@ class PivotStream:
             self._progress(self._done)
 
 
+def _copied(constraints: Constraints) -> Constraints:
+    """What is copied into any language."""
+    return None if constraints is None else tuple(one for one in constraints if one.copied)
+
+
 def distinct(hypotheses: Sequence[Translation]) -> list[Translation]:
     """Hypotheses without repeated texts, of which the first is the best; empty ones only if alone.
 
@@ -98,6 +104,8 @@ def joined(
     pivots: Sequence[Translation], found: Sequence[Sequence[Translation]]
 ) -> list[Translation]:
     """Translations of a line by their joint score, best first, each text once.
+
+    Those that lack a term come after all others.
 
     The joint score is the sum of the scores that the two searches rank by: log-probabilities, each
     divided by its own length penalty.  Of pairs with the same translation the best one counts,
@@ -130,4 +138,8 @@ def joined(
         (refusal, *_), pivot = found[0], pivots[0]
         reason = f"{refusal.refused}; this is its translation into the pivot language, "
         return [replace(refusal, refused=f"{reason}{shown(pivot.text)}", pivot=pivot.text)]
-    return sorted(best.values(), key=lambda pair: (-pair.score, pair.text))
+    return sorted(best.values(), key=_rank)
+
+
+def _rank(pair: Translation) -> tuple[int, float, str]:
+    return len(pair.missing or ()), -pair.score, pair.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import count, repeat
 
 import torch
@@ -87,6 +87,13 @@ def with_tags(tags: Sequence[str], texts: list[str]) -> list[str]:
     return [tagged(tags, text) if text.strip() else text for text in texts]
 
 
+def as_read(
+    tags: Sequence[str], texts: list[str], annotate: Callable[[str], str] | None
+) -> list[str]:
+    """Sources as the models read them: with tags in front, and terms annotated."""
+    return with_tags(tags, texts if annotate is None else [annotate(text) for text in texts])
+
+
 class LanguageReminder:
     """Warns, once, about a line that does not say which of several languages is wanted.
 
@@ -126,6 +133,7 @@ class Preparation:
         reads_source: False for a language model, which continues the lines.
         tags: put in front of each line; an empty line stays empty.
         reminder: looks at each line that is to be translated.
+        annotate: changes each line before it is encoded, as terms are annotated.
 
     Raises:
         ConfigError: outputs must be trees, and the models write none.
@@ -140,8 +148,10 @@ class Preparation:
         tags: Sequence[str] = (),
         *,
         reminder: LanguageReminder | None = None,
+        annotate: Callable[[str], str] | None = None,
     ) -> None:
         self._vocabularies, self._config = vocabularies, config
+        self._annotate = annotate
         self._remind = reminder
         self._positions, self._reads_source = positions, reads_source
         self._tags = tags
@@ -149,7 +159,7 @@ class Preparation:
 
     def __call__(self, lines: list[Line]) -> EncodedLines:
         """Encode some lines."""
-        texts = with_tags(self._tags, [line.text for line in lines])
+        texts = as_read(self._tags, [line.text for line in lines], self._annotate)
         ids = self._vocabularies.source.encode_batch(texts)
         nothing = [Translation("", 0.0, 0.0, [], ended=True)]
         translations = [nothing.copy() for _ in lines]
@@ -166,7 +176,8 @@ class Preparation:
             else:
                 translations[place] = [_refused(f"line {line.number + 1}: {reason}")]
         numbers = [line.number for line in lines]
-        return EncodedLines(numbers, ids, prefixes, translations, wanted)
+        constraints = [line.constraints for line in lines]
+        return EncodedLines(numbers, ids, prefixes, translations, wanted, constraints)
 
     def _prefixes(self, ids: list[list[int]], lines: list[Line]) -> list[list[int]] | None:
         """Ids that outputs begin with; a language model continues the lines themselves."""

@@ -14,8 +14,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from dragoman.search import Hypothesis, SearchConfig
+from dragoman.text.terminology import LexicalConstraint
 from dragoman.translation.engine import Engine, SourceBatch
 from dragoman.translation.outputs import Translation
+
+Constraints = tuple[LexicalConstraint, ...] | None
+"""What a translation must contain; None if no one asks."""
 
 
 class Line(NamedTuple):
@@ -27,6 +31,8 @@ class Line(NamedTuple):
     number: int
     """Its number in the whole input, from 0: sampling draws by it, and errors report it, counted
     from 1."""
+    constraints: Constraints = None
+    """What its translation must contain."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ class EncodedLines:
     """The translations of lines that need no search; placeholders for the others."""
     wanted: Sequence[int]
     """Indices of the lines that need search."""
+    constraints: Sequence[Constraints]
+    """What the translation of each must contain."""
 
 
 class _Buffer:
@@ -58,11 +66,17 @@ class _Buffer:
     def batch(self, group: list[int]) -> SourceBatch:
         """The batch that an engine gets for a group of places."""
         lines = self._lines
+        constraints = [lines.constraints[place] or () for place in group]
         return SourceBatch(
             [lines.numbers[place] for place in group],
             [lines.sources[place] for place in group],
             None if lines.prefixes is None else [lines.prefixes[place] for place in group],
+            constraints if any(constraints) else None,
         )
+
+    def constraints(self, place: int) -> Constraints:
+        """What the translation of a line must contain."""
+        return self._lines.constraints[place]
 
 
 class LineStream:
@@ -72,7 +86,7 @@ class LineStream:
         engine: carries out the searches.
         config: of search.
         prepare: converts lines of text to ids.
-        finish: converts a hypothesis to a translation.
+        finish: converts a hypothesis, and what it must contain, to a translation.
         progress: called with the number of lines translated so far, after each batch and whenever
             lines that need no search are reached.
     """
@@ -82,7 +96,7 @@ class LineStream:
         engine: Engine,
         config: SearchConfig,
         prepare: Callable[[list[Line]], EncodedLines],
-        finish: Callable[[Hypothesis], Translation],
+        finish: Callable[[Hypothesis, Constraints], Translation],
         progress: Callable[[int], object],
     ) -> None:
         self._engine, self._config = engine, config
@@ -130,7 +144,8 @@ class LineStream:
         for found in self._engine.search(batches, self._config):
             buffer, group = at_work.popleft()
             for place, hypotheses in zip(group, found, strict=True):
-                buffer.translations[place] = [self._finish(one) for one in hypotheses]
+                wanted = buffer.constraints(place)
+                buffer.translations[place] = [self._finish(one, wanted) for one in hypotheses]
             buffer.waiting -= 1
             buffer.done += len(group)
             self._tell(buffer.done)

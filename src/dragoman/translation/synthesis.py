@@ -45,6 +45,7 @@ _LOCK = ".lock"
 _MODEL_DIGITS = 12
 # They decide where and how fast a line is translated, but not into what; search is compared whole.
 _NOT_COMPARED = {"device", "workers", "search"}
+_CAME_LATER = ("constrained_beam", "grammar", "unknown")  # settings that older corpora do not name
 
 
 class GivenLine(NamedTuple):
@@ -188,8 +189,9 @@ def _settings(
     digests: list[str] = []
     described = _with_digests(system.plain(), digests)
     search = translator.search.model_dump(mode="json")
-    if search["grammar"] == "any":  # a setting that came later: older corpora go on
-        del search["grammar"]
+    for name in _CAME_LATER:  # so that older corpora go on
+        if search[name] == SearchConfig.model_fields[name].default:
+            del search[name]
     return {
         "known": known,
         "method": method_of(translator.search, closest),

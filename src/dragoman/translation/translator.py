@@ -7,7 +7,8 @@ lines or their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,14 @@ from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
+from dragoman.text.glossary import Glossary
+from dragoman.text.term_annotation import TermAnnotator
+from dragoman.text.terminology import Terminology, missing
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.building import build_engines
 from dragoman.translation.engine import Engine, TorchEngine
 from dragoman.translation.forced import attended, score_encoded
-from dragoman.translation.opening import build_scorer, changed_search, open_legs
+from dragoman.translation.opening import build_scorer, changed_search, open_legs, open_terms
 from dragoman.translation.outputs import Attention, Scored, Translation
 from dragoman.translation.pivot import PivotStream
 from dragoman.translation.preparation import (
@@ -36,7 +40,10 @@ from dragoman.translation.preparation import (
     unknown_language,
     with_tags,
 )
-from dragoman.translation.streaming import Line, LineStream
+from dragoman.translation.streaming import Constraints, Line, LineStream
+from dragoman.translation.term_search import PhraseSpeller
+from dragoman.translation.terms import WatchedLines, check_lengths, read_glossary, warn_if_unused
+from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 
 class Translator:
@@ -55,6 +62,9 @@ class Translator:
         pivot: translates each line into a third language first; the ``nbest`` hypotheses of its
             settings are then translated by ``models``.  It is closed with this translator.
         reminder: looks at each line, to warn about one that names no target language.
+        annotate: changes each source before it is encoded, such as a
+            :class:`~dragoman.text.term_annotation.TermAnnotator`.
+        terms: what translations must contain.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -73,6 +83,8 @@ class Translator:
         tags: Sequence[str] = (),
         pivot: Translator | None = None,
         reminder: LanguageReminder | None = None,
+        annotate: Callable[[str], str] | None = None,
+        terms: Terminology | None = None,
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
@@ -80,7 +92,9 @@ class Translator:
         self._local = TorchEngine(scorer or own, models, vocabularies)
         self._engine = engine or self._local
         self._prefix, self._tags, self._reminder = prefix, tuple(tags), reminder
+        self._annotate = annotate
         self._pivot, self._closed = pivot, False
+        self._terms, self._speller = terms or Terminology(), PhraseSpeller(vocabularies.target)
         if pivot is not None:
             _check_ranks(pivot.search)
             _check_ranks(self.search)
@@ -130,10 +144,11 @@ class Translator:
             MissingExtraError: a package that the engine needs is not installed.
         """
         legs = open_legs(system, where)
+        terms = open_terms(system, legs)
         engines = build_engines(legs)
 
         def built(place: int, pivot: Translator | None = None) -> Translator:
-            opened = legs[place]
+            opened, last = legs[place], place == len(legs) - 1
             return cls(
                 opened.models,
                 opened.vocabularies,
@@ -144,6 +159,8 @@ class Translator:
                 tags=opened.tags,
                 pivot=pivot,
                 reminder=opened.reminder,
+                annotate=opened.annotate,
+                terms=terms if last else None,
             )
 
         try:
@@ -191,15 +208,26 @@ class Translator:
         """The device of the models."""
         return self._local.device
 
+    @property
+    def local_engine(self) -> TorchEngine:
+        """The models in this process: for given translations, whatever engine searches."""
+        return self._local
+
+    @property
+    def position_limit(self) -> int | None:
+        """Maximum positions of a source or target, end symbol included; None: unlimited."""
+        return self._local.scorer.position_limit
+
     def translate(self, lines: Iterable[str], **options: Any) -> list[str]:
         """The best translation of each line; of a language model, the line and its continuation.
 
         Args:
             lines: source sentences; an empty line has an empty translation, but a language model
                 starts a new text there.
-            options: ``prefix``, ``numbers`` and ``progress`` as in :meth:`stream_nbest`; any other
-                is a value of :class:`~dragoman.search.SearchConfig` for this call, such as
-                ``beam=8``, and None leaves the setting as it is.
+            options: ``prefix``, ``glossary``, ``numbers`` and ``progress`` as in
+                :meth:`stream_nbest`; any other is a value of
+                :class:`~dragoman.search.SearchConfig` for this call, such as ``beam=8``, and None
+                leaves the setting as it is.
 
         Raises:
             ConfigError: an option does not exist or is out of range.
@@ -239,6 +267,7 @@ class Translator:
         lines: Iterable[str],
         *,
         prefix: str | Iterable[str] | None = None,
+        glossary: Glossary | Mapping[str, str | Sequence[str]] | Path | str | None = None,
         numbers: Iterable[int] | None = None,
         progress: Callable[[int], object] | None = None,
         **options: Any,
@@ -253,6 +282,9 @@ class Translator:
             lines: as in :meth:`translate`.
             prefix: what the translation of every line begins with, or one text per line, "" for
                 none; an empty line stays empty.
+            glossary: terms whose translations must be used, in addition to those that this was
+                opened with: a glossary, a file of one, or a mapping.  What a translation lacks all
+                the same is in :attr:`Translation.missing`, and a warning names it.
             numbers: of the lines in the whole input, from 0, if these are not its first:
                 sampling draws by them, and errors report them, counted from 1.  An iterator such
                 as ``itertools.count(100)`` may go on for ever.
@@ -271,16 +303,31 @@ class Translator:
         if progress is not None:
             check_function(progress, "progress")
         config = self.configure(**options)
+        terms = self._terms if glossary is None else self._terms.also(read_glossary(glossary))
+        if terms:
+            self._check_terms(terms, config)
+            tags = (
+                self.vocabularies.source if self._pivot is None else self._pivot.vocabularies.source
+            )
+            watched = WatchedLines(given, terms, tags, self._speller)
+            translated = self._stream(iter(watched), progress or _nobody, config)
+            return self._while_open(watched.warned(translated))
+        return self._while_open(self._stream(given, progress or _nobody, config))
+
+    def _stream(
+        self, given: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
+    ) -> Iterator[list[Translation]]:
+        """Translations by the models or, with a pivot, by both legs."""
         if self._pivot is None:
-            return self._while_open(self._run(given, progress or _nobody, config))
+            return self._run(given, progress, config)
         shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
         stream = PivotStream(
             partial(self._pivot._run, config=self._pivot.configure(**shared)),
             partial(self._run, config=config),
             config.nbest,
-            progress or _nobody,
+            progress,
         )
-        return self._while_open(stream.run(given))
+        return stream.run(given)
 
     def _run(
         self, lines: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
@@ -294,8 +341,41 @@ class Translator:
             self.reads_source,
             self._tags,
             reminder=self._reminder,
+            annotate=self._annotate,
         )
-        return LineStream(self._engine, config, prepare, self._read, progress).run(lines)
+        stream = LineStream(self._engine, config, prepare, self._read, progress)
+        if config.unknown == "mark":
+            translated = stream.run(lines)
+        else:
+            translated = self._with_copies(stream, lines, config.batch_tokens)
+        if isinstance(self._annotate, TermAnnotator) and not self._terms.glossaries:
+            return _watched(translated, self._annotate)
+        return translated
+
+    def _with_copies(
+        self, stream: LineStream, lines: Iterator[Line], size: int
+    ) -> Iterator[list[Translation]]:
+        """Translations whose unknown pieces are replaced by what they translate.
+
+        Raises:
+            ConfigError: a model has no attention, or its vocabulary knows everything.
+        """
+        check_copies(self.models, self.vocabularies)
+        copy = UnknownCopier(self._local, self.vocabularies, size)
+        waiting: deque[str] = deque()
+
+        def remembered() -> Iterator[Line]:
+            for line in lines:
+                waiting.append(line.text)
+                yield line
+
+        for translations in stream.run(remembered()):
+            text = self._annotated(waiting.popleft())
+            (whole,) = with_tags(self._tags, [text])
+            yield copy(text, whole, translations)
+
+    def _annotated(self, source: str) -> str:
+        return source if self._annotate is None else self._annotate(source)
 
     def configure(self, **options: Any) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
@@ -372,7 +452,7 @@ class Translator:
                 f"{type(model).__name__} has no attention over the source; use a family that has, "
                 "such as transformer"
             )
-        (text,) = with_tags(self._tags, [check_text(source, "source")])
+        (text,) = with_tags(self._tags, [self._annotated(check_text(source, "source"))])
         source_ids = self._encode(self.vocabularies.source, text, "source")
         if not source_ids:
             raise DataError("source: it is empty; give a sentence")
@@ -426,13 +506,29 @@ class Translator:
             raise DataError(f"{name}: {reason}")
         return ids
 
-    def _read(self, hypothesis: Hypothesis) -> Translation:
+    def _check_terms(self, terms: Terminology, config: SearchConfig) -> None:
+        """Check that terms can be searched for."""
+        if not self.reads_source:
+            raise ConfigError("glossary: a language model has no source to find terms in")
+        if config.sampling is not None:
+            raise ConfigError(
+                "glossary: terms are searched for, not drawn; leave out the sampling or the terms"
+            )
+        limits = [config.maximum_length, self._local.scorer.position_limit]
+        limit = min((one for one in limits if one is not None), default=None)
+        if limit is not None:
+            check_lengths(terms, self._speller, limit)
+
+    def _read(self, hypothesis: Hypothesis, constraints: Constraints) -> Translation:
+        text = self.vocabularies.target.decode(hypothesis.ids)
+        lacking = None if constraints is None else missing(constraints, text)
         return Translation(
-            self.vocabularies.target.decode(hypothesis.ids),
+            text,
             hypothesis.score,
             hypothesis.log_probability,
             self.vocabularies.target.pieces(hypothesis.ids),
             hypothesis.ended,
+            missing=None if lacking is None else tuple(one.name for one in lacking),
         )
 
 
@@ -443,6 +539,15 @@ def _check_ranks(config: SearchConfig) -> None:
             "sampling: through a pivot the best joint score decides, and samples have none; leave "
             "it out"
         )
+
+
+def _watched(
+    translated: Iterator[list[Translation]], annotate: TermAnnotator
+) -> Iterator[list[Translation]]:
+    """Translations, and a warning at their end if no line had a term."""
+    lines, terms = annotate.lines, annotate.terms
+    yield from translated
+    warn_if_unused(annotate.lines - lines, annotate.terms - terms)
 
 
 def _nobody(_: int) -> None:

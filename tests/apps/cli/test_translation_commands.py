@@ -523,3 +523,51 @@ class TestPivot:
         assert "--then names models, as --system FILE does" in one_error(
             dragoman("translate", *options), 2
         )
+
+
+class TestTerms:
+    def test_terms_are_demanded_and_described(
+        self,
+        legs: Path,
+        dragoman: CommandLine,
+        tmp_path: Path,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        (tmp_path / "terms.tsv").write_text("a\td c|e e\nb\tb\tdo-not-translate\n")
+        (tmp_path / "names.txt").write_text("e d\n")
+        file = tmp_path / "system.yaml"
+        given = ("--glossary", tmp_path / "terms.tsv", "--keep", tmp_path / "names.txt")
+        options = ("--protect", "numbers, tags", "--keep-pattern", "c c", "--write-system", file)
+        stdin = b"a\n<ui> b e d\nc c 5\n"
+        found = dragoman("translate", legs / "into", *given, *options, "--json", stdin=stdin)
+        assert found.code == 0, found.err
+        lines = [json.loads(line) for line in found.out.splitlines()]
+        assert [line["missing"] for line in lines] == [[], [], ["5"]]
+        assert "d c" in lines[0]["translation"] or "e e" in lines[0]["translation"]
+        assert "c c" in lines[2]["translation"]
+        assert "line 3: the translation lacks '5' (the target vocabulary lacks" in caplog.text
+        terms = read_system(file).terms
+        assert terms is not None
+        assert (terms.protect, terms.keep_patterns) == (("numbers", "tags"), ("c c",))
+        again = dragoman("translate", "--system", file, "--json", stdin=stdin)
+        assert again.out == found.out
+
+    @pytest.mark.parametrize(
+        ("options", "code", "problem"),
+        [
+            (("--glossary", "none.tsv"), 3, "none.tsv: no such file"),
+            (("--protect", "all"), 2, "'placeholders', 'tags', 'urls' or 'numbers', found 'all'"),
+            (("--keep-pattern", "a("), 2, "keep pattern 'a(': missing )"),
+            (("--protect", "tags", "--sample"), 2, "terms are searched for, not drawn"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(
+        self,
+        legs: Path,
+        dragoman: CommandLine,
+        options: tuple[str, ...],
+        code: int,
+        problem: str,
+    ) -> None:
+        found = dragoman("translate", legs / "into", *options, stdin=b"a\n")
+        assert problem in one_error(found, code)

@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 from command_line import call, experiment, write_experiment
 
-from dragoman.core.errors import DataError
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import content_digest, write_json
 from dragoman.run_directory import claim
 from dragoman.text.synthetic import write
@@ -336,3 +336,35 @@ class TestCommand:
         unknown = CliRunner().invoke(tables, [*given, "--only", "second"])
         assert unknown.exit_code == 2
         assert "--only second: no such row; rows are broken-row, single" in unknown.output
+
+
+def test_intervals_seconds_and_rates_of_terms_are_columns_where_asked_for(
+    copied: tuple[Path, Path],
+) -> None:
+    folder, _ = copied
+    (folder / "terms.tsv").write_text("one\teins\n", encoding="utf-8")
+    metrics = ["chrf", "terms"]
+    change(folder, evaluation__metrics=metrics, difference_samples=50, show_seconds=True)
+    with pytest.raises(ConfigError, match="the metric terms needs a glossary"):
+        made(*copied)
+    change(folder, tests__news__glossary="terms.tsv", tests__dev__glossary="terms.tsv")
+    work = made(*copied)
+    output = work.place.output
+    references = (output / "text/news.reference").read_text(encoding="utf-8").splitlines()
+    pretend(work, "single.news", [line[1:] for line in references])
+    pretend(work, "averaged.news", references)
+    write_result(work)
+    page = (output / "table.md").read_text(encoding="utf-8")
+    assert "| difference (p) | terms | seconds | steps |" in page
+    (section,) = json.loads((output / "table.json").read_text(encoding="utf-8"))["sections"]
+    lines = {(line["row"], line["test"]): line for line in section["lines"]}
+    low, high = lines["averaged", "news"]["interval"]
+    assert 0 < low < lines["averaged", "news"]["difference"]["difference"] < high
+    assert f" [{low:+.2f}, {high:+.2f}] (" in page
+    assert lines["single", "news"]["translation_seconds"] == 1.0
+    assert lines["single", "news"]["scores"][1]["name"] == "terms"
+    # Another glossary is another score.
+    before = page
+    (folder / "terms.tsv").write_text("two\tzwei\nthree\tnie\n", encoding="utf-8")
+    write_result(work)
+    assert (output / "table.md").read_text(encoding="utf-8") != before

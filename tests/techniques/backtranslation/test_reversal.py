@@ -179,3 +179,26 @@ def test_the_digest_of_a_vocabulary_is_found_anew(values: dict[str, Any]) -> Non
     assert reversed_recipe(recipe(values)).vocabulary.model_dump(exclude_defaults=True) == {
         "of": "/run"
     }
+
+
+def test_terms_are_of_one_side(values: dict[str, Any]) -> None:
+    terms = [{"kind": "terms", "glossary": "terms.tsv"}, {"kind": "case", "to": "lower"}]
+    values["data"]["train"][0]["transforms"] = terms
+    values["data"]["dev"]["transforms"] = [{"kind": "with_terms", "glossary": "terms.tsv"}]
+    found = reversed_recipe(recipe(values))
+    assert [one.kind for one in found.data.train[0].transforms] == ["case"]
+    assert all(not part.transforms for part in found.data.dev_sets.values())
+
+
+def test_terms_are_annotated_in_one_way_and_scored_by_a_glossary(values: dict[str, Any]) -> None:
+    part = values["data"]["train"][0]
+    values["data"]["train"] = [
+        {**part, "transforms": [{"kind": "terms", "glossary": "terms.tsv", "method": method}]}
+        for method in ("append", "replace")
+    ]
+    with pytest.raises(ConfigError, match=r"in two ways \(append in data.train.0, replace in"):
+        recipe(values)
+    values["data"]["train"] = [part]
+    values["evaluation"] = {**values.get("evaluation", {}), "metrics": ["bleu", "terms"]}
+    with pytest.raises(ConfigError, match=r"name it in evaluation\.glossary"):
+        recipe(values)

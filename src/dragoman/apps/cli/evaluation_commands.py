@@ -13,13 +13,14 @@ from dragoman.apps.results import print_json
 
 if TYPE_CHECKING:
     from dragoman.apps.reports.length_report import LengthReport
-    from dragoman.evaluation.metrics import EvaluationConfig, Score
+    from dragoman.evaluation.metrics import EvaluationConfig, Score, SourceSide
     from dragoman.evaluation.significance import SignificanceTest
 
 # As in EvaluationConfig, which --help must not import; a test checks that they are equal.
 METRICS = (
-    *("bleu", "chrf", "ter", "wrong_language", "bracketing_f1", "bracketing_recall"),
-    *("bracketing_precision", "complete_match", "tagging_accuracy", "malformed_trees"),
+    *("bleu", "chrf", "ter", "wrong_language", "terms", "placeholders", "numbers"),
+    *("bracketing_f1", "bracketing_recall", "bracketing_precision"),
+    *("complete_match", "tagging_accuracy", "malformed_trees"),
 )
 TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
 TESTS = ("bootstrap", "randomization")
@@ -55,6 +56,19 @@ TESTS = ("bootstrap", "randomization")
     metavar="LANGUAGE,...",
     help="With --language: languages to choose from, such as de,en,fr.  [default: all that the "
     "identifier knows]",
+)
+@click.option(
+    "--source",
+    "source_text",
+    metavar="FILE",
+    type=PATH,
+    help="Source text of HYPOTHESES, for the metrics terms, placeholders and numbers.",
+)
+@click.option(
+    "--glossary",
+    metavar="FILE",
+    type=PATH,
+    help="Also report the percentage of this glossary's terms in --source that HYPOTHESES use.",
 )
 @click.option(
     "--confidence",
@@ -128,6 +142,7 @@ def evaluate(
     Examples:
       dragoman translate runs/demo < test.en | dragoman evaluate - test.de
       dragoman evaluate new.de test.de --metric chrf --baseline old.de
+      dragoman evaluate new.de test.de --source test.en --glossary terms.tsv --metric placeholders
       dragoman evaluate new.de test.de --by-length test.en --beside old.de --picture lengths.svg
       dragoman evaluate parsed.trees gold.trees --metric bracketing_f1 --confidence 1000
     """
@@ -141,10 +156,12 @@ def evaluate(
     config = parse(EvaluationConfig, _evaluation_values(options), "evaluate")
     lines = _read(hypotheses)
     sets = [list(read_lines(path)) for path in references]
-    scores = score_corpus(lines, sets, config)
-    comparisons = (
-        _compare(_read(baseline), {str(hypotheses): lines}, sets, config, test) if baseline else []
-    )
+    source = _source_side(options)
+    scores = score_corpus(lines, sets, config, source)
+    comparisons = []
+    if baseline:
+        other, systems = _read(baseline), {str(hypotheses): lines}
+        comparisons = _compare(other, systems, sets, config, test, source=source)
     exact = exact_match(lines, sets[0]) if len(sets) == 1 else None
     by_length = _by_length({hypotheses: lines}, sets, config, options)
     found = (scores, exact, comparisons, by_length)
@@ -177,6 +194,17 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError(
             f"{needing} needs --language, the one that HYPOTHESES should be in; add it"
         )
+    if options["glossary"] is not None:
+        metrics = (*metrics, "terms")
+    elif "terms" in metrics:
+        raise click.UsageError("--metric terms needs --glossary, the terms that count; add it")
+    of_source = [name for name in metrics if name in {"terms", "placeholders", "numbers"}]
+    if (options["source_text"] is None) == bool(of_source):
+        raise click.UsageError(
+            f"{of_source[0]}: translations are compared with their sources; add --source"
+            if of_source
+            else "--source is read by --metric terms, placeholders or numbers; choose one"
+        )
     candidates = [name.strip() for name in (among or "").split(",") if name.strip()]
     if among is not None and not candidates:
         raise click.UsageError(f"--among {among!r} names no language; write it like de,en,fr")
@@ -186,8 +214,19 @@ def _evaluation_values(options: dict[str, Any]) -> dict[str, Any]:
         "candidate_languages": candidates,
         "bleu_tokenize": options["tokenize"],
         "lowercase": options["lowercase"],
+        "glossary": None if options["glossary"] is None else str(options["glossary"]),
         "confidence_samples": options["confidence"],
     }
+
+
+def _source_side(options: dict[str, Any]) -> SourceSide | None:
+    """What HYPOTHESES are translations of, where a metric reads it."""
+    from dragoman.evaluation.metrics import SourceSide
+    from dragoman.text.term_rate import counters
+
+    if options["source_text"] is None:
+        return None
+    return SourceSide(_read(options["source_text"]), counters(options["glossary"]))
 
 
 def _read(path: Path) -> list[str]:
@@ -205,12 +244,14 @@ def _compare(
     references: list[list[str]],
     config: EvaluationConfig,
     test: str,
+    *,
+    source: SourceSide | None,
 ) -> list[SignificanceTest]:
     from dragoman.core.config import parse
     from dragoman.evaluation.significance import SignificanceConfig, compare_systems
 
     significance = parse(SignificanceConfig, {"test": test}, "evaluate --test")
-    return compare_systems(baseline, systems, references, config, significance)
+    return compare_systems(baseline, systems, references, config, significance, source=source)
 
 
 def _by_length(

@@ -103,7 +103,40 @@ _options = (
         multiple=True,
         help="Prepend a tag that the model knows, such as <ui>, to each line; may be repeated.",
     ),
+    click.option(
+        "--glossary-mode",
+        type=click.Choice(["hard", "learned", "both"]),
+        help="With --glossary: by constraints on the search, by annotating terms in the source for "
+        "a MODEL that was trained so, or both.  [default: hard]",
+    ),
     click.option("--prefix", metavar="TEXT", help="Force every translation to begin with TEXT."),
+    click.option(
+        "--glossary",
+        metavar="FILE",
+        type=PATH,
+        help="Translate terms as FILE says: term, tab, translation (several separated by |); or "
+        "TBX.",
+    ),
+    click.option(
+        "--keep",
+        metavar="FILE",
+        type=PATH,
+        multiple=True,
+        help="Copy the names in FILE, one in each line, as they are; may be repeated.",
+    ),
+    click.option(
+        "--keep-pattern",
+        "keep_patterns",
+        metavar="REGEX",
+        multiple=True,
+        help="Copy whatever matches REGEX as it is; may be repeated.",
+    ),
+    click.option(
+        "--protect",
+        metavar="KINDS",
+        help="Copy what programs read as it is: placeholders, tags, urls, numbers; several are "
+        "separated by commas.",
+    ),
     click.option(
         "--engine",
         type=click.Choice(["pytorch", "ctranslate2"]),
@@ -199,6 +232,10 @@ def described(
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
+    protected = [kind.strip() for kind in (options["protect"] or "").split(",") if kind.strip()]
+    terms = {name: options[name] for name in ("glossary", "keep", "keep_patterns")}
+    terms |= {"protect": protected, "mode": options["glossary_mode"]}
+    _lay_over(values, "terms", {name: value for name, value in terms.items() if value})
     fusion = values.get("language_model")
     if options["lm_weight"] is not None and isinstance(fusion, dict) and "path" not in fusion:
         raise ConfigError("--lm-weight needs a language model; name one with --lm")

@@ -54,13 +54,15 @@ def objects(sources: Remembered, translated: Iterable[list[Translation]]) -> Ite
 
 
 def _values(translation: Translation) -> dict[str, Any]:
-    values = {
+    values: dict[str, Any] = {
         "translation": translation.text,
         "score": translation.score,
         "log_probability": translation.log_probability,
         "pieces": translation.pieces,
         "ended": translation.ended,
     }
+    if translation.missing is not None:
+        values["missing"] = list(translation.missing)
     return values if translation.pivot is None else {**values, "pivot": translation.pivot}
 
 

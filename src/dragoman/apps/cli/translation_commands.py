@@ -63,6 +63,12 @@ STANDARD_INPUT = "standard input"
     help="Coverage penalty: above 0, translations that leave out parts of the source score lower.",
 )
 @click.option(
+    "--unknown",
+    type=click.Choice(["mark", "copy"]),
+    help="What becomes of unknown pieces in translations that may have some: mark leaves ⁇; copy "
+    "replaces each by the word of the source with most attention.",
+)
+@click.option(
     "--grammar",
     type=click.Choice(["any", "trees"]),
     help="What a parser may write: any sequence of symbols, or only trees over the words.",
@@ -213,6 +219,7 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
         "early_end",
         "length_penalty",
         "coverage_penalty",
+        "unknown",
         "grammar",
         "nbest",
         "buffer_lines",

@@ -32,6 +32,7 @@ from dragoman.training.checkpoint import Progress, checkpoints, read_progress
 from dragoman.training.distributed import World
 from dragoman.translation.outputs import total
 from dragoman.translation.translator import Translator
+from dragoman.validation import source_side
 
 TRANSLATIONS = "translations"
 _CONFIDENCE_SAMPLES = 1000
@@ -261,12 +262,18 @@ def _judge(
         "difference by paired approximate randomisation"
     )
     first, references, judged = next(iter(hypotheses)), [test.references], {}
+    source = source_side(next(iter(test.sources.values())), evaluation)
     with counting("scoring", "systems", len(hypotheses)) as count:
         for number, (name, lines) in enumerate(hypotheses.items(), 1):
-            scores = score_corpus(lines, references, with_intervals)
+            scores = score_corpus(lines, references, with_intervals, source)
             differences = (
                 compare_systems(
-                    hypotheses[first], {name: lines}, references, evaluation, significance
+                    hypotheses[first],
+                    {name: lines},
+                    references,
+                    evaluation,
+                    significance,
+                    source=source,
                 )
                 if name != first
                 else []

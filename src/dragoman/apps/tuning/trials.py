@@ -20,8 +20,10 @@ from dragoman.apps.tuning.grid import (
 )
 from dragoman.core.errors import ConfigError
 from dragoman.evaluation.metrics import (
+    READS_SOURCE,
     EvaluationConfig,
     Score,
+    build_metric,
     check_installed,
     is_better,
     score_corpus,
@@ -31,6 +33,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.search import FusedScorer, Scorer
 from dragoman.translation.opening import OpenSystem, changed_search, open_system
 from dragoman.translation.translator import Translator
+from dragoman.validation import source_side
 
 _SHARED = {
     *("models", "weights", "ensemble", "language_model", "target_language", "tags", "prefix"),
@@ -107,6 +110,9 @@ class Tuning:
         metric = evaluation.metrics[0]
         self._evaluation = evaluation.model_copy(update={"metrics": (metric,)})
         check_installed(self._evaluation)
+        self._source = source_side(text.sources, evaluation)
+        if metric in READS_SOURCE:
+            build_metric(metric, self._evaluation, self._source)  # now rather than after the trials
         with self._translator(self._own_weight) as translator:
             if not translator.reads_source:
                 raise ConfigError(
@@ -165,7 +171,9 @@ class Tuning:
             self._text.sources, progress=progress, **search_of(values)
         )
         seconds = perf_counter() - started
-        (score,) = score_corpus(translations, [self._text.references], self._evaluation)
+        (score,) = score_corpus(
+            translations, [self._text.references], self._evaluation, self._source
+        )
         return Trial(values, score, seconds, translations)
 
     def _chosen(self, trials: list[Trial]) -> Tuned:
@@ -182,6 +190,7 @@ class Tuning:
                 {"best": best.translations},
                 [self._text.references],
                 self._evaluation,
+                source=self._source,
             )
         return Tuned(self._text, trials, best, comparison, system_with(self._system, best.values))
 

@@ -112,6 +112,7 @@ def reversed_part(part: CorpusPart) -> CorpusPart:
         source_language=part.source_language or "source",
         target_language=part.target_language or "target",
     )
+    turned = (transform.reversed(direction) for transform in part.transforms)
     return part.model_copy(
         update={
             "source": part.target,
@@ -119,7 +120,7 @@ def reversed_part(part: CorpusPart) -> CorpusPart:
             "source_language": part.target_language,
             "target_language": part.source_language,
             "tags": reversed_tags(part.tags, direction),
-            "transforms": tuple(one.reversed(direction) for one in part.transforms),
+            "transforms": tuple(one for one in turned if one is not None),
         }
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -63,6 +64,10 @@ class TransformConfig(Config):
         """Whether the source of its examples is made later, by the model that learns from them."""
         return False
 
+    def files(self) -> Sequence[Path]:
+        """Files that it reads besides the corpus; if their content changes, the text does."""
+        return ()
+
     def text_settings(self) -> dict[str, Any]:
         """The settings that the changed text depends on."""
         return self.model_dump(mode="json")
@@ -75,11 +80,11 @@ class TransformConfig(Config):
         """The direction that examples of ``direction`` always have afterwards."""
         return direction
 
-    def reversed(self, direction: Direction) -> TransformConfig:
+    def reversed(self, direction: Direction) -> TransformConfig | None:
         """What corresponds to it for the same pairs with their sides exchanged.
 
         What always changes the text of one language moves with it to the other side.  What draws
-        is noise for the model, and stays on the side where it is.
+        is noise for the model, and stays on the side where it is.  None: it has no counterpart.
 
         Args:
             direction: that of its part, before the exchange.

@@ -19,6 +19,7 @@ from dragoman.text.transforms.masking import MaskFragmentConfig, MaskSpansConfig
 from dragoman.text.transforms.noise import NoiseConfig
 from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig, SourceByModelConfig
 from dragoman.text.transforms.tagging import TagConfig
+from dragoman.text.transforms.term_annotating import AnnotateTermsConfig, WithTermsConfig
 
 GROUP = "dragoman.transforms"
 """The group of entry points by which packages add transforms."""
@@ -33,6 +34,8 @@ _BUILT_IN: dict[str, type[TransformConfig]] = {
     "back_translation": SourceByModelConfig,
     "case": CaseConfig,
     "filter": FilterConfig,
+    "terms": AnnotateTermsConfig,
+    "with_terms": WithTermsConfig,
 }
 
 

@@ -1,0 +1,181 @@
+"""A candidate glossary from a parallel corpus: reading, aligning, extracting, writing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.core.errors import DataError
+from dragoman.core.files import atomic_write
+from dragoman.text.cleaning import CleaningConfig, clean
+from dragoman.text.cleaning_report import CleaningReport
+from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.glossary import Glossary
+from dragoman.text.piece_spans import as_split
+from dragoman.text.term_extraction import (
+    CandidateTerm,
+    TermLimits,
+    TokenizedPair,
+    extract_terms,
+)
+from dragoman.text.word_alignment import Aligned, align
+from dragoman.text.word_edges import fold
+
+if TYPE_CHECKING:
+    from dragoman.translation.translator import Translator
+
+log = logging.getLogger(__name__)
+
+_ROUNDS = 5
+_LONGEST = 150
+"""Maximum words of a side: the work grows with the product of both."""
+_MOST_CELLS = 60_000_000
+"""Source words times target words, summed over the pairs, that fit in about 600 MB."""
+
+Lines = Sequence[tuple[str, str]]
+Progress = Callable[[int], object]
+
+
+@dataclass(frozen=True)
+class ReadPairs:
+    """What a corpus gives to extract terms from."""
+
+    lines: Lines
+    """Sources and targets, normalised."""
+    words: Sequence[TokenizedPair]
+    left_out: int
+    """Pairs of overlong sides, and those beyond the most that can be aligned at once."""
+
+
+def read_corpus(
+    part: CorpusPart, prepare: Callable[[str, str], tuple[str, str]] = lambda *pair: pair
+) -> ReadPairs:
+    """The cleaned pairs of a corpus; of a very large one, pairs at even distances.
+
+    Args:
+        part: the corpus.
+        prepare: changes both sides of a pair before they are split into words.
+
+    Raises:
+        DataError: the corpus is missing, broken or empty.
+    """
+    lines: list[tuple[str, str]] = []
+    words: list[TokenizedPair] = []
+    cells = long = 0
+    for pair in clean(read_pairs(part), CleaningConfig(), CleaningReport()):
+        source, target = prepare(pair.source, pair.target)
+        split = TokenizedPair.of(source, target)
+        if not 0 < max(len(split.source), len(split.target)) <= _LONGEST:
+            long += 1
+            continue
+        lines.append((source, target))
+        words.append(split)
+        cells += (len(split.source) + 1) * (len(split.target) + 1)
+    if not lines:
+        raise DataError(
+            f"{part.name}: no pair is left after cleaning; check the file and its sides"
+        )
+    step = -(-cells // _MOST_CELLS)
+    kept, split_kept = lines[::step], words[::step]
+    return ReadPairs(kept, split_kept, long + len(lines) - len(kept))
+
+
+def aligned_by_model(translator: Translator, corpus: ReadPairs, tell: Progress) -> list[Aligned]:
+    """Links by the attention of a model.
+
+    Raises:
+        ConfigError: it has no attention over the source.
+        DataError: a line is too long for it.
+    """
+    from dragoman.translation.aligning import attention_links
+
+    places = [
+        ([(w.start, w.end) for w in one.source], [(w.start, w.end) for w in one.target])
+        for one in corpus.words
+    ]
+    return list(attention_links(translator, corpus.lines, places, progress=tell))
+
+
+def aligned_alone(corpus: ReadPairs, tell: Progress) -> list[Aligned]:
+    """Links learned from the corpus itself."""
+    return list(align([one.keys for one in corpus.words], rounds=_ROUNDS, progress=tell))
+
+
+def prepared_for(translator: Translator) -> Callable[[str, str], tuple[str, str]]:
+    """Both sides as a model splits them."""
+    source, target = translator.vocabularies
+
+    def prepare(one: str, other: str) -> tuple[str, str]:
+        return as_split(source, one), as_split(target, other)
+
+    return prepare
+
+
+def find_terms(
+    corpus: ReadPairs,
+    aligned: Iterable[Aligned],
+    language: str,
+    *,
+    limits: TermLimits,
+    without: Sequence[Glossary] = (),
+    stops: frozenset[str] | None = None,
+) -> list[CandidateTerm]:
+    """The candidates of a corpus, the most telling first.
+
+    Args:
+        corpus: its pairs.
+        aligned: their links.
+        language: that of the source.
+        limits: which candidates are kept.
+        without: glossaries whose terms are left out.
+        stops: stop words in lower case; by default those of the language.
+    """
+    known = {fold(term.source) for glossary in without for term in glossary.terms}
+    found = extract_terms(
+        corpus.lines, corpus.words, aligned, language=language, limits=limits, stops=stops
+    )
+    # A glossary has each term once, whatever its case and spacing.
+    terms: dict[str, CandidateTerm] = {}
+    for term in found:
+        if (key := fold(term.source)) not in known:
+            terms.setdefault(key, term)
+    return list(terms.values())
+
+
+def glossary_lines(terms: Iterable[CandidateTerm]) -> Iterator[str]:
+    """The glossary as ``--glossary`` reads it: a table of terms and their main translations."""
+    yield "source\ttarget"
+    for term in terms:
+        forms = [form for form in term.renderings[0].forms if "|" not in form]
+        if forms and "|" not in term.source:
+            yield f"{term.source}\t{'|'.join(forms)}"
+
+
+def detail_lines(terms: Iterable[CandidateTerm]) -> Iterator[str]:
+    """Everything about the candidates, as a table to check them by."""
+    yield "source\ttarget\tcount\taligned\tshare\tc_value\tinconsistent\tother translations"
+    for term in terms:
+        first, *others = term.renderings
+        listed = ", ".join(f"{'|'.join(one.forms)} ({one.count})" for one in others)
+        yield "\t".join(
+            (
+                term.source,
+                "|".join(first.forms),
+                f"{term.count}\t{term.aligned}\t{term.share:.2f}\t{term.c_value:.1f}",
+                "inconsistent" if term.is_inconsistent else "",
+                listed,
+            )
+        )
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file, whole or not at all.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    with atomic_write(path) as stream:
+        stream.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,174 @@
+"""What a translation must contain: terms of glossaries, and what is copied from the source.
+
+Named sets of patterns protect what programs read: placeholders, tags and entities, addresses and
+numbers.  All of it becomes :class:`LexicalConstraint`, one for each place in a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import regex
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.problems import shown
+from dragoman.text.glossary import Glossary, unmet
+from dragoman.text.normalization import normalize
+from dragoman.text.tags import TAG
+from dragoman.text.word_edges import is_whole, longest_apart
+
+ProtectedKind = Literal["placeholders", "tags", "urls", "numbers"]
+
+_PATTERNS: dict[ProtectedKind, str] = {
+    "placeholders": r"""
+        %(?:\d+\$|\(\w+\))?[-+0\#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]  # printf
+        | %[A-Z][A-Z0-9_]+%?              # %PRODUCTNAME, %APPDATA%
+        | \{\{[^{}]*\}\} | \{[^{}\s]*\}   # {{ name }}, {name}, {0:.2f}, {}
+        | \$\{[^{}]+\} | \$\[[^\[\]]+\] | \$\(\w+\) | \$[A-Za-z_]\w*
+    """,
+    "tags": r"</?[A-Za-z][^<>]*> | &(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z]\w*);",
+    "urls": r"""
+        (?:https?|ftp|file)://[^\s<>"']*[^\s<>"'.,;:!?()\[\]{}] | (?<!\w)www\.[\w./-]*\w
+        | (?<![\w.+-])[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+
+    """,
+    "numbers": r"(?<![\p{L}\p{N}]|\p{N}[.,])\p{N}+(?:[.,]\p{N}+)*",
+}
+PROTECTED: tuple[ProtectedKind, ...] = get_args(ProtectedKind)
+
+_SECONDS = 1.0  # for a pattern and a line
+
+
+@dataclass(frozen=True)
+class LexicalConstraint:
+    """A phrase that a translation must contain."""
+
+    phrases: tuple[str, ...]
+    """Alternatives, any one of which will do."""
+    whole: bool = True
+    """Whether it must begin and end where words do."""
+    copied: bool = False
+    """Whether it is copied from the source, in any language."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.phrases[0]
+
+
+class _Pattern:
+    """What is copied wherever an expression matches."""
+
+    def __init__(self, name: str, expression: str, *, verbose: bool) -> None:
+        self._name, self._is_number = name, name == "numbers"
+        try:
+            flags = regex.VERSION1 | (regex.VERBOSE if verbose else 0)
+            self._regex = regex.compile(expression, flags)
+        except regex.error as error:
+            raise ConfigError(f"keep pattern {shown(expression)}: {error}; correct it") from error
+        if self._regex.fullmatch("") is not None:
+            raise ConfigError(
+                f"keep pattern {shown(expression)}: it matches the empty text; demand at least one "
+                "character"
+            )
+
+    def spans(self, text: str) -> Iterator[tuple[int, int, LexicalConstraint]]:
+        try:
+            matches = [m.span() for m in self._regex.finditer(text, timeout=_SECONDS)]
+        except TimeoutError as error:
+            raise DataError(
+                f"keep pattern {shown(self._name)}: takes over {_SECONDS:g} s for "
+                f"{shown(text)}; simplify it"
+            ) from error
+        for start, end in matches:
+            if end > start:
+                found = text[start:end]
+                phrases = _written(found) if self._is_number else (found,)
+                whole = is_whole(text, start, end)
+                yield start, end, LexicalConstraint(phrases, whole, copied=True)
+
+
+class Terminology:
+    """What translations must contain, found in their sources.
+
+    Args:
+        glossaries: terms; of two for the same place the longer counts, then the earlier glossary's.
+        protect: names of sets of patterns.
+        patterns: regular expressions of what else is copied.
+
+    Raises:
+        ConfigError: a pattern is no regular expression, or matches the empty text.
+    """
+
+    def __init__(
+        self,
+        glossaries: Sequence[Glossary] = (),
+        protect: Iterable[ProtectedKind] = (),
+        patterns: Iterable[str] = (),
+    ) -> None:
+        self.glossaries = tuple(glossaries)
+        self._patterns = [_Pattern(one, one, verbose=False) for one in patterns]
+        self._patterns += [_Pattern(one, _PATTERNS[one], verbose=True) for one in protect]
+
+    def __bool__(self) -> bool:
+        return bool(self.glossaries or self._patterns)
+
+    def also(self, glossary: Glossary) -> Terminology:
+        """This with one more glossary, which comes first."""
+        more = Terminology((glossary, *self.glossaries))
+        more._patterns = self._patterns
+        return more
+
+    def constraints(
+        self, text: str, ignored: frozenset[str] = frozenset()
+    ) -> tuple[LexicalConstraint, ...]:
+        """What the translation of ``text`` must contain, in the order of the source.
+
+        Args:
+            text: a line.
+            ignored: tags that are instructions to the model where they stand in front.
+
+        Raises:
+            DataError: a pattern takes too long.
+        """
+        text = _without_tags(normalize(text), ignored)
+        found = [one for pattern in self._patterns for one in pattern.spans(text)]
+        for glossary in self.glossaries:
+            for term, start, end in glossary.candidates(text):
+                constraint = LexicalConstraint(term.spellings(), copied=term.do_not_translate)
+                found.append((start, end, constraint))
+        return tuple(found[index][2] for index in longest_apart((s, e) for s, e, _ in found))
+
+
+def missing(
+    constraints: Sequence[LexicalConstraint], translation: str
+) -> tuple[LexicalConstraint, ...]:
+    """Those that a translation does not contain, each in a place of its own."""
+    lacking = unmet(
+        [one.phrases for one in constraints],
+        normalize(translation),
+        [one.whole for one in constraints],
+    )
+    return tuple(constraints[index] for index in lacking)
+
+
+def _without_tags(text: str, tags: frozenset[str]) -> str:
+    """``text`` with spaces for the tags in front of it, so that places stay the same."""
+    start = 0
+    while (tag := TAG.match(text, start)) is not None and tag[0] in tags:
+        start = tag.end()
+        start += text.startswith(" ", start)
+    return " " * start + text[start:]
+
+
+def _written(number: str) -> tuple[str, ...]:
+    """How a number may be written in other languages: 1,234.5 as 1.234,5, 1 234,5 or 1234.5."""
+    swapped = number.translate({ord(","): ".", ord("."): ","})
+    marks = [c for c in number if c in ",."]
+    grouped = marks[0] if len(set(marks)) > 1 or len(marks) > 1 else None
+    found = [number, swapped]
+    for one in (number, swapped) if grouped else ():
+        mark = next(c for c in one if c in ",.")
+        found += [one.replace(mark, " "), one.replace(mark, "")]
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,54 @@
+"""Words of a line with their places, for alignment and for terms.
+
+A word is letters, digits and marks, with apostrophes and hyphens inside; where a script writes no
+spaces, every character is one.  Placeholders such as ``{name}`` and ``%s`` are whole, and every
+other character is by itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import regex
+
+from dragoman.text.tags import TAG
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]"
+_WORD = regex.compile(
+    rf"(?V1)(?P<opaque>{TAG.pattern}|\{{+[^{{}}\s]*\}}+|%\(\w+\)[a-z]|%[a-zA-Z0-9$]+|\$\w+"
+    rf"|\w+://\S+)"
+    rf"|(?P<word>[{_UNSPACED}]\p{{M}}*|{_LETTERS}+(?:['’\-]{_LETTERS}+)*)"
+    r"|(?P<other>\S)"
+)
+_LETTER = regex.compile(r"\p{L}")
+
+
+class Word(NamedTuple):
+    """A word of a line."""
+
+    text: str
+    start: int
+    """Its first character in the line."""
+    end: int
+    """The character after its last."""
+    is_word: bool
+    """Whether it has a letter, and is no placeholder."""
+
+    @property
+    def key(self) -> str:
+        """The word whatever its case."""
+        return self.text.casefold()
+
+
+def words_of(line: str) -> list[Word]:
+    """The words of a line, and everything between them but spaces."""
+    return [
+        Word(
+            found[0],
+            found.start(),
+            found.end(),
+            found["word"] is not None and _LETTER.search(found[0]) is not None,
+        )
+        for found in _WORD.finditer(line)
+    ]

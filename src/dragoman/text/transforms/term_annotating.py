@@ -1,0 +1,123 @@
+"""Terms of a glossary: annotated in sources, and pairs chosen by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dragoman.text.examples import Direction, Example
+from dragoman.text.glossary import Glossary, Match, unmet
+from dragoman.text.term_annotation import AnnotationMethod, annotated, annotation_tags
+from dragoman.text.transforms.interface import SharedTransform, TransformConfig
+
+
+class AnnotateTermsConfig(SharedTransform):
+    """Annotates terms in the source with their translations, so that a model learns to use these.
+
+    Dinu et al. 2019 (arXiv:1906.01105), section 2. Terms are annotated only where the target has
+    one of their translations.
+    """
+
+    kind: Literal["terms"] = "terms"
+    """Terms annotated with their translations."""
+    glossary: str
+    """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
+    of the configuration."""
+    method: AnnotationMethod = "append"
+    """Write translations after the terms, or replace the terms by them."""
+    share: float = Field(0.1, gt=0, le=1)
+    """Share of the examples that it changes; below 1, different ones in each epoch."""
+
+    def files(self) -> list[Path]:
+        """The glossary."""
+        return [Path(self.glossary)]
+
+    def text_settings(self) -> dict[str, Any]:
+        """All but the place of the glossary, whose content is compared."""
+        return self.model_dump(mode="json", exclude={"glossary"})
+
+    def symbols(self, direction: Direction) -> Iterator[str]:
+        """The tags around terms."""
+        yield from annotation_tags(self.method)
+
+    def reversed(self, direction: Direction) -> None:
+        """Nothing: the terms of the glossary are on the other side."""
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example with its terms annotated."""
+        if not self.draws(rng):
+            return example
+        matches = matches_in_both(example, self.glossary)
+        return example._replace(source=annotated(example.source, matches, self.method))
+
+
+class WithTermsConfig(TransformConfig):
+    """Keeps examples with a term whose translation the target has, and no term without.
+
+    For test sets: what their references say agrees with the glossary.
+    """
+
+    kind: Literal["with_terms"] = "with_terms"
+    """Pairs whose sides agree with a glossary."""
+    glossary: str
+    """A glossary, as for `dragoman translate --glossary`. A relative path is relative to the folder
+    of the configuration."""
+
+    def files(self) -> list[Path]:
+        """The glossary."""
+        return [Path(self.glossary)]
+
+    def text_settings(self) -> dict[str, Any]:
+        """All but the place of the glossary, whose content is compared."""
+        return self.model_dump(mode="json", exclude={"glossary"})
+
+    def reversed(self, direction: Direction) -> None:
+        """Nothing: the terms of the glossary are on the other side."""
+
+    @property
+    def can_drop(self) -> bool:
+        """True: examples without terms are dropped."""
+        return True
+
+    def __call__(self, example: Example, rng: Random) -> Example | None:
+        """The example, or None if it has no term or lacks a translation."""
+        glossary = _read(self.glossary, example)
+        if not glossary.matches(example.source):
+            return None
+        return None if glossary.missing(example.source, example.target) else example
+
+
+def term_annotation(transforms: Iterable[TransformConfig]) -> AnnotationMethod | None:
+    """How these transforms annotate terms; None if none of them does."""
+    return next((one.method for one in transforms if isinstance(one, AnnotateTermsConfig)), None)
+
+
+def matches_in_both(example: Example, glossary: str) -> list[Match]:
+    """The terms of a source whose translations the target has, each at a place of its own.
+
+    Raises:
+        DataError: the glossary is missing or broken.
+    """
+    matches = _read(glossary, example).matches(example.source)
+    lacking = set(unmet([match.term.spellings() for match in matches], example.target))
+    return [match for place, match in enumerate(matches) if place not in lacking]
+
+
+def _read(path: str, example: Example) -> Glossary:
+    languages = example.source_language, example.target_language
+    try:
+        status = Path(path).stat()
+        stamp = status.st_mtime_ns, status.st_size
+    except OSError:
+        stamp = None  # reading it says why
+    return _glossary(path, languages, stamp)
+
+
+@lru_cache(maxsize=16)
+def _glossary(path: str, languages: tuple[str, str], _: tuple[int, int] | None) -> Glossary:
+    return Glossary.read(path, languages)

@@ -1,0 +1,81 @@
+"""Where words begin and end, for finding terms in a text.
+
+Scripts without spaces have no such places: there a term may occur anywhere.  Hangul is written with
+spaces, but particles follow a word without one, so a word may end inside what spaces separate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import count
+
+import regex
+
+_UNSPACED = "".join(
+    rf"\p{{Script={name}}}"
+    for name in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
+)
+_IN_WORD = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}_]--[{_UNSPACED}]]")
+_HANGUL = regex.compile(r"\p{Script=Hangul}")
+_FINAL_SIGMA, _SIGMA = "\u03c2", "\u03c3"
+
+Span = tuple[int, int]
+"""Start and end of a part of a text, in characters; the end is not included."""
+
+
+def in_word(character: str) -> bool:
+    """Whether a character joins with its like to a word: of a script that has spaces, or a digit.
+
+    The empty string, beyond the ends of a text, does not.
+    """
+    return _IN_WORD.match(character) is not None
+
+
+def suffixed(character: str) -> bool:
+    """Whether a word that ends in this may be followed by particles without a space: Hangul."""
+    return _HANGUL.match(character) is not None
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether ``text[start:end]`` begins and ends where a word may begin and end."""
+    if in_word(text[start]) and in_word(text[start - 1 : start]):
+        return False
+    last = text[end - 1]
+    return suffixed(last) or not (in_word(last) and in_word(text[end : end + 1]))
+
+
+def occurrences(text: str, phrase: str, *, whole: bool = True) -> Iterator[Span]:
+    """Where ``phrase`` occurs in ``text``, exactly as it is written; they may overlap.
+
+    Args:
+        text: the text.
+        phrase: what to find, not empty.
+        whole: only where words may begin and end.
+    """
+    start = text.find(phrase)
+    while start >= 0:
+        end = start + len(phrase)
+        if not whole or is_whole(text, start, end):
+            yield start, end
+        start = text.find(phrase, start + 1)
+
+
+def fold(text: str) -> str:
+    """``text`` in lower case, character by character, so that places in it stay the same."""
+    lowered = (low if len(low := c.lower()) == 1 else c for c in text)
+    return "".join(lowered).replace(_FINAL_SIGMA, _SIGMA)
+
+
+def longest_apart(spans: Iterable[Span]) -> list[int]:
+    """Indices of spans that do not overlap, in the order of the text.
+
+    The longest is taken first; of equally long ones the first in the text, then the first given.
+    """
+    taken: list[Span] = []
+    chosen: list[tuple[Span, int]] = []
+    order = sorted(zip(spans, count()), key=lambda one: (one[0][0] - one[0][1], one[0][0], one[1]))
+    for span, index in order:
+        if all(span[1] <= start or end <= span[0] for start, end in taken):
+            taken.append(span)
+            chosen.append((span, index))
+    return [index for _, index in sorted(chosen)]

@@ -1,0 +1,117 @@
+"""Word alignments from the attention of translation models, with given translations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.piece_spans import Span, piece_spans, words_at
+from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.word_alignment import Aligned, symmetrised
+from dragoman.translation.forced import mean_attention
+from dragoman.translation.preparation import with_tags
+from dragoman.translation.translator import Translator
+
+_CHUNK_LINES = 2048
+
+
+def check_attention(translator: Translator) -> None:
+    """Check that all models look at the source while they write.
+
+    Raises:
+        ConfigError: one does not.
+    """
+    for model in translator.models:
+        if not (model.reads_source and model.has_attention()):
+            raise ConfigError(
+                f"{type(model).__name__} has no attention over the source; use a family that has, "
+                "such as transformer"
+            )
+
+
+def attention_links(
+    translator: Translator,
+    lines: Sequence[tuple[str, str]],
+    words: Sequence[tuple[Sequence[Span], Sequence[Span]]],
+    *,
+    progress: Callable[[int], object] = lambda _: None,
+) -> Iterator[Aligned]:
+    """The links of each pair: words that attend to each other most, in both directions.
+
+    Args:
+        translator: its models have attention.
+        lines: sources and targets, as :func:`~dragoman.text.piece_spans.as_split` returns them.
+        words: places of the words of each.
+        progress: called with the number of pairs done so far.
+
+    Raises:
+        ConfigError: a model has no attention over the source.
+        DataError: a line is too long for the models.
+    """
+    check_attention(translator)
+    pairs = iter(zip(lines, words, strict=True))
+    done = 0
+    while chunk := list(islice(pairs, _CHUNK_LINES)):
+        yield from _of_chunk(translator, chunk, done)
+        done += len(chunk)
+        progress(done)
+
+
+_Pair = tuple[tuple[str, str], tuple[Sequence[Span], Sequence[Span]]]
+
+
+def _of_chunk(translator: Translator, pairs: Sequence[_Pair], done: int) -> Iterator[Aligned]:
+    vocabularies = translator.vocabularies
+    sources = with_tags(translator.tags, [source for (source, _), _ in pairs])
+    source_ids = vocabularies.source.encode_batch(sources)
+    target_ids = vocabularies.target.encode_batch([target for (_, target), _ in pairs])
+    for number, (one, other) in enumerate(zip(source_ids, target_ids, strict=True), done + 1):
+        longest = max(len(one), len(other))
+        if reason := translator.search.refusal(longest, translator.position_limit):
+            raise DataError(f"pair {number}: {reason}")
+    found: list[Aligned] = [Aligned(frozenset(), frozenset())] * len(pairs)
+    engine, size = translator.local_engine, translator.search.batch_tokens
+    for number, weights in mean_attention(engine, source_ids, target_ids, size):
+        (source, target), (source_words, target_words) = pairs[number]
+        below = _words(vocabularies.source, sources[number], source, source_words)
+        beside = _words(vocabularies.target, target, target, target_words)
+        found[number] = linked(weights, below, beside, len(source_words), len(target_words))
+    yield from found
+
+
+def _words(vocabulary: Vocabulary, tagged: str, line: str, words: Sequence[Span]) -> list[int]:
+    return words_at(piece_spans(vocabulary, tagged, line), words)
+
+
+def linked(
+    weights: Tensor,
+    source_words: Sequence[int],
+    target_words: Sequence[int],
+    sources: int,
+    targets: int,
+) -> Aligned:
+    """Words that attend to each other most.
+
+    Args:
+        weights: ``(target, source)``, end symbols included.
+        source_words: the word of each source piece; -1 for none.
+        target_words: the same of the target.
+        sources: number of source words.
+        targets: number of target words.
+    """
+    # What belongs to no word is gathered at the end; (1 + target words, 1 + source words)
+    rows = torch.tensor([*target_words, -1]) % (targets + 1)
+    columns = torch.tensor([*source_words, -1]) % (sources + 1)
+    sums = torch.zeros(targets + 1, len(columns)).index_add_(0, rows, weights)
+    sums = torch.zeros(targets + 1, sources + 1).index_add_(1, columns, sums)
+    one = {(int(i), j) for j, i in enumerate(sums[:targets].argmax(1)) if i < sources}
+    other = (
+        {(i, int(j)) for i, j in enumerate(sums[:targets, :sources].argmax(0))}
+        if targets
+        else set()
+    )
+    return symmetrised(one, other, sources, targets)

@@ -1,0 +1,129 @@
+"""Lines with the terms that their translations must contain, and warnings about those left out."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dragoman.core.errors import DataError, UsageError
+from dragoman.core.problems import shown
+from dragoman.text.glossary import Glossary
+from dragoman.text.terminology import LexicalConstraint, Terminology
+from dragoman.text.vocabulary import Vocabulary
+from dragoman.translation.outputs import Translation
+from dragoman.translation.streaming import Line
+from dragoman.translation.term_search import PhraseSpeller
+
+log = logging.getLogger(__name__)
+
+_ENOUGH_LINES = 20
+"""Lines after which a glossary without any of its terms in them seems to be the wrong one."""
+
+
+class WatchedLines:
+    """Adds to each line what its translation must contain.
+
+    Args:
+        lines: to be translated.
+        terms: of the translations.
+        source: vocabulary of the lines; tags of it in front of a line are not its text.
+        speller: of the translations.
+    """
+
+    def __init__(
+        self, lines: Iterator[Line], terms: Terminology, source: Vocabulary, speller: PhraseSpeller
+    ) -> None:
+        self._lines, self._terms, self._speller = lines, terms, speller
+        self._tags = frozenset(source.pieces(source.tags))
+        self._waiting: deque[Line] = deque()
+        self._lines_seen = self._found = 0
+
+    def __iter__(self) -> Iterator[Line]:
+        for line in self._lines:
+            try:
+                found = self._terms.constraints(line.text, self._tags)
+            except DataError as error:
+                raise DataError(f"line {line.number + 1}: {error}") from error
+            self._lines_seen, self._found = self._lines_seen + 1, self._found + len(found)
+            wanted = tuple(map(self._speller.as_decoded, found))
+            watched = line._replace(constraints=wanted)
+            self._waiting.append(watched)
+            yield watched
+
+    def warned(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
+        """Pass translations on, with a warning for each that lacks something."""
+        for translations in translated:
+            line, best = self._waiting.popleft(), translations[0]
+            if best.missing and best.refused is None:
+                log.warning(
+                    "line %d: the translation lacks %s",
+                    line.number + 1,
+                    ", ".join(self._reason(name, line.constraints or ()) for name in best.missing),
+                )
+            yield translations
+        if self._terms.glossaries:
+            warn_if_unused(self._lines_seen, self._found)
+
+    def _reason(self, name: str, constraints: Sequence[LexicalConstraint]) -> str:
+        """What is missing, and why if the vocabulary is to blame."""
+        constraint = next(one for one in constraints if one.name == name)
+        if self._speller.phrase(constraint):
+            return shown(name)
+        return f"{shown(name)} (the target vocabulary lacks some of its characters)"
+
+
+def warn_if_unused(lines: int, terms: int) -> None:
+    """Warn about a glossary none of whose terms occurs in a text of some length.
+
+    Args:
+        lines: of the text.
+        terms: that were found in them.
+    """
+    if lines >= _ENOUGH_LINES and not terms:
+        log.warning(
+            "none of the %d lines has a term of the glossary; is it for another text, or are its "
+            "sides swapped?",
+            lines,
+        )
+
+
+def read_glossary(
+    given: Glossary | Mapping[str, str | Sequence[str]] | Path | str,
+) -> Glossary:
+    """A glossary as callers may give it.
+
+    Raises:
+        DataError: a file cannot be read, or terms contradict each other.
+        UsageError: it is nothing of the kind.
+    """
+    if isinstance(given, Glossary):
+        return given
+    if isinstance(given, Mapping):
+        return Glossary.of(given)
+    if isinstance(given, (str, Path)):
+        return Glossary.read(given)
+    raise UsageError(f"glossary: expected a glossary, its file or a mapping, found {shown(given)}")
+
+
+def check_lengths(terms: Terminology, speller: PhraseSpeller, limit: int) -> None:
+    """Check that every term of the glossaries fits into an output by itself.
+
+    Args:
+        terms: the glossaries.
+        speller: of the outputs.
+        limit: maximum output length in pieces.
+
+    Raises:
+        DataError: one does not fit.
+    """
+    for glossary in terms.glossaries:
+        for term in glossary.terms:
+            spellings = speller.phrase(LexicalConstraint(term.spellings()))
+            pieces = min((len(one.ids) for one in spellings), default=0)
+            if pieces > limit:
+                raise DataError(
+                    f"{glossary.place(term)}: {shown(term.targets[0])} has {pieces} pieces, and a "
+                    f"translation at most {limit}; shorten it, or raise search.maximum_length"
+                )

@@ -1,0 +1,113 @@
+"""The commands about terms: finding them, and the rate at which translations use them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine, one_error
+from tiny_model import TINY_LM, save_tiny_model
+
+from dragoman.text.glossary import Glossary
+
+PAIRS = [
+    ("Restart the access point now", "Starten Sie den Zugangspunkt jetzt neu"),
+    ("The access point is offline", "Der Zugangspunkt ist offline"),
+    ("Name of the access point", "Name des Zugangspunkts"),
+    ("Remove the device", "Entfernen Sie das Gerät"),
+    ("Name of the device", "Name des Geräts"),
+    ("The device is offline", "Das Gerät ist offline"),
+]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    lines = ["en\tde"]
+    for number in "abcdef":  # duplicates are left out
+        lines += [f"{source} ({number})\t{target} ({number})" for source, target in PAIRS]
+    path = tmp_path / "corpus.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_glossary_is_found_that_translation_reads(
+    corpus: Path, tmp_path: Path, dragoman: CommandLine
+) -> None:
+    output, details = tmp_path / "new" / "terms.tsv", tmp_path / "details.tsv"
+    outcome = dragoman("terms", corpus, "--output", output, "--details", details)
+    assert outcome.code == 0 and outcome.out == ""
+    assert "terms from 36 pairs; 1 of them are translated inconsistently" in outcome.err
+    found = {term.source: term.targets for term in Glossary.read(output).terms}
+    assert found["access point"] == ("Zugangspunkt", "Zugangspunkts")
+    assert found["device"] == ("Gerät", "Geräts")
+    header, *rows = [line.split("\t") for line in details.read_text("utf-8").splitlines()]
+    assert header[:3] == ["source", "target", "count"]
+    assert {row[0]: row[2] for row in rows}["device"] == "18"
+    printed = dragoman("terms", corpus, "--quiet")
+    assert printed.out == output.read_text("utf-8") and printed.err == ""
+
+
+def test_everything_is_there_as_json(corpus: Path, tmp_path: Path, dragoman: CommandLine) -> None:
+    known = tmp_path / "known.tsv"
+    known.write_text("Device\tApparat\n", encoding="utf-8")
+    stops = tmp_path / "stops.txt"
+    stops.write_text("the\nof\nis\noffline\n", encoding="utf-8")
+    outcome = dragoman(
+        *("terms", corpus, "--json", "--except", known, "--stop-words", stops),
+        *("--minimum-count", 10),
+    )
+    found = json.loads(outcome.out)
+    assert (found["pairs"], found["pairs_left_out"], found["output"]) == (36, 0, None)
+    terms = {term["source"]: term for term in found["terms"]}
+    assert "device" not in terms and "offline" not in terms
+    assert terms["access point"]["count"] == 18
+    assert terms["access point"]["renderings"][0]["forms"] == ["Zugangspunkt", "Zugangspunkts"]
+
+
+def test_a_model_aligns_by_its_attention(
+    corpus: Path, tmp_path: Path, dragoman: CommandLine
+) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    outcome = dragoman("terms", model, corpus, "--json", "--minimum-count", 2)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["pairs"] == 36
+    language_model = save_tiny_model(tmp_path / "lm", config=TINY_LM)
+    assert "no attention over the source" in one_error(dragoman("terms", language_model, corpus), 2)
+    assert "does not translate into" in one_error(dragoman("terms", model, corpus, "--to", "fr"), 2)
+
+
+def test_bad_input(corpus: Path, tmp_path: Path, dragoman: CommandLine) -> None:
+    assert "no such file" in one_error(dragoman("terms", tmp_path / "none.tsv"), 3)
+    assert "--to is of a MODEL" in one_error(dragoman("terms", corpus, "--to", "de"), 2)
+    empty = tmp_path / "empty.tsv"
+    empty.write_text("en\tde\n\t\n", encoding="utf-8")
+    assert "no pair is left" in one_error(dragoman("terms", empty), 3)
+    broken = tmp_path / "broken.tsv"
+    broken.write_text("one column\n", encoding="utf-8")
+    assert "broken.tsv:1" in one_error(dragoman("terms", corpus, "--except", broken), 3)
+
+
+def test_the_rate_of_terms_is_reported(tmp_path: Path, dragoman: CommandLine) -> None:
+    texts = {
+        "source": "the device {x}\na device\nno term 5\n",
+        "hypothesis": "das Gerät {x}\nein Apparat\nnichts 5\n",
+        "reference": "das Gerät {x}\nein Gerät\nnichts 5\n",
+        "terms.tsv": "device\tGerät|Geräts\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = (tmp_path / "hypothesis", tmp_path / "reference")
+    source = ("--source", tmp_path / "source", "--glossary", tmp_path / "terms.tsv")
+    outcome = dragoman(
+        *("evaluate", *files, *source, "--metric", "placeholders", "--metric", "numbers"),
+        *("--json", "--confidence", 20, "--baseline", tmp_path / "reference"),
+    )
+    found = {score["name"]: score["value"] for score in json.loads(outcome.out)["scores"]}
+    assert found == {"placeholders": 100, "numbers": 100, "terms": 50}
+    assert len(json.loads(outcome.out)["comparisons"]) == 3
+    assert "needs --glossary" in one_error(
+        dragoman("evaluate", *files, *source[:2], "--metric", "terms"), 2
+    )
+    assert "add --source" in one_error(dragoman("evaluate", *files, *source[2:]), 2)
+    assert "--source is read by" in one_error(dragoman("evaluate", *files, *source[:2]), 2)

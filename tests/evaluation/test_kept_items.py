@@ -1,0 +1,78 @@
+"""Metrics that compare translations with their sources."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.evaluation.metrics import (
+    READS_SOURCE,
+    EvaluationConfig,
+    SourceSide,
+    check_installed,
+    score_corpus,
+)
+from dragoman.evaluation.significance import compare_systems, difference_interval
+
+CONFIG = EvaluationConfig(metrics=("terms",), glossary="some/terms.tsv")
+
+
+def count(source: str, translation: str) -> tuple[int, int]:
+    """Digits of the source that are in the translation."""
+    digits = re.findall(r"\d", source)
+    return sum(one in translation for one in digits), len(digits)
+
+
+def side(sources: list[str]) -> SourceSide:
+    return SourceSide(sources, dict.fromkeys(READS_SOURCE, count))
+
+
+lines = st.lists(st.tuples(st.text("ab12", max_size=4), st.text("ab12", max_size=4)), min_size=1)
+
+
+@given(lines)
+def test_the_rate_is_over_all_items_of_all_sources(pairs: list[tuple[str, str]]) -> None:
+    sources, translations = map(list, zip(*pairs, strict=True))
+    (score,) = score_corpus(translations, [[""] * len(pairs)], CONFIG, side(sources))
+    found = [count(*pair) for pair in pairs]
+    wanted = sum(all_of for _, all_of in found)
+    kept = sum(one for one, _ in found)
+    assert score.value == pytest.approx(100 * kept / wanted if wanted else 100)
+    assert "glossary:terms.tsv" in score.signature and "nrefs" not in score.signature
+
+
+SOURCES = [f"{n % 3} and {n % 5}" for n in range(60)]
+GOOD = SOURCES
+BAD = [line.replace("2", "x") for line in SOURCES]
+REFERENCES = [["anything"] * 60]
+
+
+def test_intervals_and_tests_are_those_of_other_metrics() -> None:
+    config = EvaluationConfig(metrics=("chrf", "numbers", "placeholders"), confidence_samples=100)
+    chrf, *rates = score_corpus(BAD, [GOOD], config, side(SOURCES))
+    assert rates[0].confidence is not None and rates[0].confidence.margin > 0
+    assert 0 < rates[0].value < 100 and rates[0].value == rates[1].value
+    assert chrf.signature.startswith("nrefs:1")
+    compared = compare_systems(BAD, {"good": GOOD}, REFERENCES, config, source=side(SOURCES))
+    assert [one.metric for one in compared] == ["chrF2", "numbers", "placeholders"]
+    alone = compare_systems(BAD, {"good": GOOD}, REFERENCES, EvaluationConfig(metrics=("chrf",)))
+    assert compared[0] == alone[0], "the other metrics change nothing"
+    assert compared[1].value == 100 and compared[1].is_significant()
+    low, high = difference_interval(
+        BAD, GOOD, REFERENCES, config, metric="numbers", samples=100, source=side(SOURCES)
+    )
+    assert 0 < low < compared[1].difference < high
+
+
+def test_what_they_lack_is_said() -> None:
+    with pytest.raises(ConfigError, match="terms: name the source text"):
+        score_corpus(GOOD, REFERENCES, CONFIG)
+    with pytest.raises(ConfigError, match="terms: name the glossary"):
+        score_corpus(GOOD, REFERENCES, CONFIG, SourceSide(SOURCES, {}))
+    with pytest.raises(DataError, match="59 sources, but 60 references"):
+        score_corpus(GOOD, REFERENCES, CONFIG, side(SOURCES[1:]))
+    check_installed(CONFIG)  # needs nothing

@@ -1,0 +1,202 @@
+"""Glossaries: files, terms in texts, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.core.errors import DataError
+from dragoman.text.glossary import Glossary, Term, unmet
+from dragoman.text.glossary_files import read_kept
+from dragoman.text.lines import write_text
+
+TABLE = """source\ttarget
+House\tHaus|Hauses| Häuser
+house number\tHausnummer
+
+Home Assistant\t\tdo-not-translate
+IT\tEDV\tcase-sensitive
+it's on\tist an
+"""
+
+TBX = """<?xml version="1.0" encoding="UTF-8"?>
+<{root} xmlns="urn:iso:std:iso:30042:ed-2" type="TBX-Basic" xml:lang="en"><text><body>
+<{entry} id="1"><descrip type="subjectField">homes</descrip>
+ <{lang} xml:lang="en-US"><{term}><term>house</term></{term}><{term}><term>home</term>
+  </{term}></{lang}>
+ <{lang} xml:lang="de">
+  <{term}><term>Haus</term></{term}>
+  <{term}><term>Heim</term><termNote type="administrativeStatus">deprecatedTerm-admn-sts</termNote>
+  </{term}></{lang}>
+</{entry}>
+<{entry} id="2"><{lang} xml:lang="en"><{term}><term>House</term></{term}></{lang}>
+ <{lang} xml:lang="de"><{term}><term>Gebäude</term></{term}></{lang}></{entry}>
+<{entry} id="3"><{lang} xml:lang="ko"><{term}><term>집</term></{term}></{lang}></{entry}>
+</body></text></{root}>
+"""
+DIALECTS = [
+    {"root": "martif", "entry": "termEntry", "lang": "langSet", "term": "tig"},
+    {"root": "tbx", "entry": "conceptEntry", "lang": "langSec", "term": "termSec"},
+]
+
+
+def table(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "terms.tsv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def found(glossary: Glossary, text: str) -> list[tuple[str, str]]:
+    return [(text[start:end], term.targets[0]) for term, start, end in glossary.matches(text)]
+
+
+def test_a_table_is_read(tmp_path: Path) -> None:
+    glossary = Glossary.read(table(tmp_path, TABLE))
+    assert len(glossary) == 5
+    assert glossary.terms[0] == Term("House", ("Haus", "Hauses", "Häuser"), line=2)
+    assert glossary.terms[2] == Term(
+        "Home Assistant", ("Home Assistant",), case_sensitive=True, do_not_translate=True, line=5
+    )
+    text = "The HOUSE has a house number, IT says Home Assistant; it's on, not home assistant"
+    assert found(glossary, text) == [
+        ("HOUSE", "Haus"),
+        ("house number", "Hausnummer"),
+        ("IT", "EDV"),
+        ("Home Assistant", "Home Assistant"),
+        ("it's on", "ist an"),
+    ]
+
+
+def test_a_compressed_table_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv.gz"
+    with write_text(path) as stream:
+        stream.write("house\tHaus\r\nroom\tZimmer\tcase-sensitive\r\n")
+    assert [term.targets for term in Glossary.read(path).terms] == [("Haus",), ("Zimmer",)]
+
+
+@pytest.mark.parametrize("names", DIALECTS, ids=["2", "3"])
+def test_tbx_is_read(tmp_path: Path, names: dict[str, str]) -> None:
+    path = tmp_path / "terms.tbx"
+    path.write_text(TBX.format(**names), encoding="utf-8")
+    glossary = Glossary.read(path, ("en", "de"))
+    assert {term.source: term.targets for term in glossary.terms} == {
+        "house": ("Haus", "Gebäude"),  # two concepts
+        "home": ("Haus",),  # Heim is deprecated
+    }
+    with pytest.raises(DataError, match=r"no entry has terms in both 'en' and 'fr'.*en-US, de"):
+        Glossary.read(path, ("en", "fr"))
+    with pytest.raises(DataError, match="name the source and the target language"):
+        Glossary.read(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<tbx><text>", r"terms\.tbx:1: not XML"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><tbx>&b;</tbx>', "XML entities"),
+        ("", "not XML"),
+        ('<?xml version="1.0" encoding="nonsense"?><tbx/>', "encoding|not XML"),
+    ],
+)
+def test_broken_tbx_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "terms.tbx"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        Glossary.read(path, ("en", "de"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("house\n", r"terms\.tsv:1: 1 column, expected"),
+        ("house\tHaus\t\tsure\n", r"terms\.tsv:1: 4 columns"),
+        ("a\tb\nhouse\t\n", r"terms\.tsv:2: an empty translation of 'house'"),
+        ("house\tHaus||Heim\n", "an empty translation"),
+        ("\tHaus\n", r":1: the term is empty"),
+        ("house\tHaus\tcase\n", "no flag 'case'; flags there are: case-sensitive"),
+        ("house\tHaus\n\nHOUSE\tHeim\n", r"terms\.tsv:3: 'HOUSE' is 'Heim', but 'Haus' in line 1"),
+        ("house\tHaus\tdo-not-translate\n", "has the translation 'Haus'"),
+        ("house\t\tdo-not-translate\nHouse\tHaus\nhouse\tHeim\tcase-sensitive\n", "in line 1"),
+        ("", "the file is empty"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Glossary.read(table(tmp_path, text))
+
+
+def test_what_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_bytes(b"house\tHaus\nyear\tJ\xe4hr\n")
+    with pytest.raises(DataError, match=r"terms\.tsv:2: not UTF-8"):
+        Glossary.read(path)
+    with pytest.raises(DataError, match="no such file"):
+        Glossary.read(tmp_path / "none.tsv")
+
+
+def test_the_same_twice_is_no_contradiction(tmp_path: Path) -> None:
+    text = "house\tHaus|Heim\nHouse\tHeim|Haus\nHouse\tFirma\tcase-sensitive\n"
+    glossary = Glossary.read(table(tmp_path, text))
+    assert len(glossary) == 2
+    # As it is written counts before as it is read.
+    assert found(glossary, "House house HOUSE") == [
+        ("House", "Firma"),
+        ("house", "Haus"),
+        ("HOUSE", "Haus"),
+    ]
+
+
+def test_text_is_normalised_on_both_sides() -> None:
+    glossary = Glossary([Term("cafe\u0301  noir", ("schwarzer\u00a0Kaffee",))])
+    assert len(glossary.matches("un caf\u00e9 noir")) == 1
+    assert not glossary.missing("caf\u00e9  noir", "ein schwarzer  Kaffee")
+
+
+def test_terms_need_no_spaces_where_there_are_none() -> None:
+    glossary = Glossary.of({"设置": "settings", "스마트홈": "smart home"})
+    assert found(glossary, "打开设置页面") == [("设置", "settings")]
+    assert found(glossary, "스마트홈을 켜기") == [("스마트홈", "smart home")]
+
+
+def test_what_is_missing() -> None:
+    glossary = Glossary.of({"house": ["Haus", "Hauses"], "set up": "einrichten"})
+    assert glossary.missing("House", "Das Haus") == []
+    assert glossary.missing("Set up the house", "Einrichten des Hauses") == []
+    (match,) = glossary.missing("the house beside the house", "das Haus neben dem Haushalt")
+    assert (match.term.source, match.start) == ("house", 21)
+
+
+def test_a_word_counts_for_one_term() -> None:
+    assert unmet([["Haus"], ["Haus Nummer"]], "die Haus Nummer") == [0]
+    assert unmet([["Haus", "Heim"], ["Haus"]], "Haus und Heim") == []
+    assert unmet([["%d"], ["%d"]], "%dpx %dpx", whole=[False, False]) == []
+
+
+def test_kept_terms_come_from_a_list(tmp_path: Path) -> None:
+    path = table(tmp_path, "Home Assistant\n\n ESPHome \n")
+    glossary = Glossary(read_kept(path), str(path))
+    assert [term.targets for term in glossary.terms] == [("Home Assistant",), ("ESPHome",)]
+    assert found(glossary, "esphome ESPHome") == [("ESPHome", "ESPHome")]
+    assert glossary.place(glossary.terms[1]) == f"{path}:3"
+
+
+@given(
+    st.lists(st.text("ab ", min_size=1, max_size=4).filter(str.strip), max_size=6),
+    st.text("abAB .", max_size=20),
+)
+def test_matching_finds_what_looking_everywhere_finds(sources: list[str], text: str) -> None:
+    """Every candidate is what a plain search for each term finds."""
+    glossary = Glossary(Term(source, ("x",)) for source in sources)
+    expected = {
+        (term.source, start)
+        for term in glossary.terms
+        for start in range(len(text))
+        if text[start:].lower().startswith(term.source.lower())
+        and not (start and text[start - 1].isalpha() and text[start].isalpha())
+        and not text[start + len(term.source) :][:1].isalpha()
+    }
+    candidates = {(match.term.source, match.start) for match in glossary.candidates(text)}
+    assert candidates == expected

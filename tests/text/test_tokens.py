@@ -1,0 +1,44 @@
+"""Words of a line with their places."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.text.tokens import words_of
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Don't re-open it, please.", ["Don't", "re-open", "it", ",", "please", "."]),
+        ("Größe in μm", ["Größe", "in", "μm"]),
+        ("设置 Wi-Fi", ["设", "置", "Wi-Fi"]),
+        ("설정을 엽니다", ["설정을", "엽니다"]),
+        ("Hi {name}, %1$s <b>x</b>", ["Hi", "{name}", ",", "%1$s", "<b>", "x", "</b>"]),
+        ("see https://a.b/c d", ["see", "https://a.b/c", "d"]),
+        ("- 'quoted' -", ["-", "'", "quoted", "'", "-"]),
+    ],
+)
+def test_words_are_told_from_what_is_between_them(line: str, words: list[str]) -> None:
+    assert [word.text for word in words_of(line)] == words
+
+
+@given(st.text(max_size=40))
+def test_words_are_all_of_a_line_but_its_spaces(line: str) -> None:
+    found = words_of(line)
+    assert all(line[word.start : word.end] == word.text for word in found)
+    assert "".join("".join(word.text.split()) for word in found) == "".join(line.split())
+
+
+def test_what_has_no_letter_or_is_a_placeholder_is_no_word() -> None:
+    found = {word.text: word.is_word for word in words_of("Wi-Fi 5 {name} $host L3 !")}
+    assert found == {
+        "Wi-Fi": True,
+        "5": False,
+        "{name}": False,
+        "$host": False,
+        "L3": True,
+        "!": False,
+    }

@@ -1,0 +1,85 @@
+"""Word alignments from attention."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_model import LINES, TINY_LM, save_tiny_model
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.tokens import words_of
+from dragoman.translation import aligning
+from dragoman.translation.aligning import attention_links, linked
+from dragoman.translation.forced import mean_attention
+from dragoman.translation.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return Translator.load(save_tiny_model(tmp_path_factory.mktemp("model")))
+
+
+def places(line: str) -> list[tuple[int, int]]:
+    return [(word.start, word.end) for word in words_of(line)]
+
+
+def test_words_that_look_at_each_other_are_linked() -> None:
+    # Two source words of two pieces and one, two target words of one piece and two.
+    weights = torch.tensor(
+        [
+            [0.1, 0.1, 0.7, 0.1],
+            [0.3, 0.4, 0.2, 0.1],
+            [0.1, 0.2, 0.2, 0.5],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+    found = linked(weights, [0, 0, 1], [0, 1, 1], 2, 2)
+    assert found.sure == {(1, 0), (0, 1)}
+    # A word that looks at the end symbol most is linked to nothing of its own.
+    weights[0] = torch.tensor([0.0, 0.1, 0.0, 0.9])
+    assert (1, 0) not in linked(weights, [0, 0, 1], [0, 1, 1], 2, 2).sure
+    assert linked(weights[:1, :1], [], [], 0, 0).all == frozenset()
+
+
+def test_attention_is_that_which_is_shown(translator: Translator) -> None:
+    lines = ["a b c d e", "e d c", "b a"]
+    ids = translator.vocabularies.source.encode_batch(lines)
+    found = dict(mean_attention(translator.local_engine, ids, ids[::-1], 10))
+    for number, (source, target) in enumerate(zip(lines, lines[::-1], strict=True)):
+        shown = translator.attention(source, target).weights
+        torch.testing.assert_close(found[number], shown[0].mean(0))
+
+
+def test_the_last_layer_but_one_is_read(tmp_path: Path) -> None:
+    from dragoman.models.families.transformer import TransformerConfig
+
+    config = TransformerConfig(encoder_layers=1, decoder_layers=3, d_model=8, d_ff=8, heads=2)
+    translator = Translator.load(save_tiny_model(tmp_path / "deep", config=config))
+    (ids,) = translator.vocabularies.source.encode_batch(["a b c"])
+    ((_, found),) = mean_attention(translator.local_engine, [ids], [ids], 10)
+    torch.testing.assert_close(found, translator.attention("a b c", "a b c").weights[1].mean(0))
+
+
+def test_links_do_not_depend_on_the_pairs_around(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(line, line[::-1]) for line in dict.fromkeys(LINES)] + [("a a b", "b")]
+    words = [(places(one), places(other)) for one, other in pairs]
+    told: list[int] = []
+    whole = list(attention_links(translator, pairs, words, progress=told.append))
+    assert told == [len(pairs)]
+    monkeypatch.setattr(aligning, "_CHUNK_LINES", 1)
+    assert list(attention_links(translator, pairs, words)) == whole
+    for one, (source, target) in zip(whole, words, strict=True):
+        assert all(i < len(source) and j < len(target) for i, j in one.all)
+
+
+def test_what_cannot_be_aligned_is_an_error(translator: Translator, tmp_path: Path) -> None:
+    long = "a " * 1100
+    with pytest.raises(DataError, match=r"pair 2: 1100 pieces"):
+        list(attention_links(translator, [("a", "a"), ("a", long.strip())], [([], [])] * 2))
+    reader = Translator.load(save_tiny_model(tmp_path / "lm", config=TINY_LM))
+    with pytest.raises(ConfigError, match="no attention over the source"):
+        list(attention_links(reader, [("a", "b")], [([], [])]))

@@ -1,0 +1,126 @@
+"""Unknown pieces of translations, replaced by what they attend to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_model import TINY_LM, save_tiny_model
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError
+from dragoman.models.interface import Memory, State
+from dragoman.search.scorer import ModelScorer
+from dragoman.text.vocabulary import UNK, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.translation import unknowns
+from dragoman.translation.outputs import Translation
+from dragoman.translation.translator import Translator
+from dragoman.translation.unknowns import UnknownCopier, check_copies
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("model"), tags=("<2de>",))
+
+
+class Unsure(ModelScorer):
+    """A model that finds the unknown piece likely."""
+
+    def step(self, target: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        scores, state = super().step(target, memory, state)
+        scores[..., UNK] += 2.5
+        return torch.log_softmax(scores, -1), state
+
+
+def looking(monkeypatch: pytest.MonkeyPatch, places: list[int]) -> None:
+    """Let the target piece n look at the source piece ``places[n]``."""
+
+    def weights(
+        _engine: object, source: list[list[int]], target: list[list[int]], _: int
+    ) -> object:
+        for number, (read, written) in enumerate(zip(source, target, strict=True)):
+            found = torch.full((len(written) + 1, len(read) + 1), 0.01)
+            for row, place in enumerate(places[: len(written)]):
+                found[row, place] = 1.0
+            yield number, found
+
+    monkeypatch.setattr(unknowns, "mean_attention", weights)
+
+
+@pytest.mark.parametrize(
+    ("line", "tags", "pieces", "places", "text"),
+    [
+        # The characters of an unknown piece, the whole word of a known one.
+        ("a ☃☃b c", "", ["▁d", "▁", "<unk>"], [0, 0, 2], "d ☃☃"),
+        ("a bcd e", "", ["▁d", "▁", "<unk>"], [0, 0, 2], "d bcd"),
+        ("a bcd e", "", ["<unk>", "▁d"], [2, 0], "bcd d"),
+        # Tags, and pieces without characters, are not copied.
+        ("a b", "<2de> ", ["▁", "<unk>"], [0, 1], "a"),
+        ("☃ a", "", ["▁", "<unk>", "▁", "<unk>"], [0, 1, 0, 2], "☃ a"),
+    ],
+)
+def test_an_unknown_piece_becomes_what_it_looks_at(
+    line: str,
+    tags: str,
+    pieces: list[str],
+    places: list[int],
+    text: str,
+    model: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    translator = Translator.load(model)
+    looking(monkeypatch, places)
+    copy = UnknownCopier(translator.local_engine, translator.vocabularies, 100)
+    known = Translation("d", -1.0, -1.0, ["▁d"], ended=True)
+    marked = Translation("⁇", -1.0, -2.0, pieces, ended=True)
+    assert [one.text for one in copy(line, tags + line, [known, marked])] == ["d", text]
+
+
+def test_nothing_else_changes_and_nothing_stays_unknown(model: Path) -> None:
+    plain = Translator.load(model)
+    lines = ["a b c d e", "", "☃☃ a b", "e d c"]
+    scorer = Unsure(plain.models[0])
+    translator = Translator(plain.models, plain.vocabularies, plain.search, scorer=scorer)
+    marked = translator.translate_nbest(lines, allow_unknown=True, nbest=2)
+    copied = translator.translate_nbest(lines, unknown="copy", nbest=2)
+    assert any("<unk>" in one.pieces for found in marked for one in found)
+    for before, after in zip(marked, copied, strict=True):
+        for one, other in zip(before, after, strict=True):
+            assert one.pieces == other.pieces and one.score == other.score
+            assert "⁇" not in other.text
+            assert one.text == other.text or "<unk>" in one.pieces
+    assert translator.translate(lines, unknown="copy", buffer_lines=1) == [
+        found[0].text for found in copied
+    ]
+
+
+def test_attention_decides_as_it_is_shown(model: Path) -> None:
+    translator = Translator.load(model)
+    copy = UnknownCopier(translator.local_engine, translator.vocabularies, 100)
+    line = "a ☃ b c"
+    marked = Translation("⁇", 0.0, 0.0, ["▁c", "▁", "<unk>", "▁d"], ended=True)
+    (found,) = copy(line, line, [marked])
+    # One layer: the weights that are shown, but for the target's own spelling of what is unknown.
+    shown = translator.attention(line, "c ☃ d")
+    assert shown.target[:4] == marked.pieces
+    best = int(shown.weights[0].mean(0)[2, :-1].argmax())
+    words = {"▁a": "a", "<unk>": "☃", "▁b": "b", "▁c": "c"}
+    if shown.source[best] in words:
+        assert found.text == f"c {words[shown.source[best]]} d"
+
+
+def test_models_that_cannot_copy_are_refused(model: Path, tmp_path: Path) -> None:
+    plain = Translator.load(model)
+    lines = ["a b c d e"] * 9
+    bytewise = train_vocabularies(
+        zip(lines, lines, strict=True), VocabularyConfig(size=270, byte_fallback=True), seed=1
+    )
+    with pytest.raises(ConfigError, match="byte_fallback"):
+        check_copies(plain.models, bytewise)
+    reader = Translator.load(save_tiny_model(tmp_path / "lm", config=TINY_LM))
+    with pytest.raises(ConfigError, match="TransformerLM lacks"):
+        reader.translate(["a b"], unknown="copy")
+    with pytest.raises(ConfigError, match="unknown"):
+        plain.translate(["a"], unknown="guess")
