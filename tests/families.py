@@ -11,6 +11,7 @@ from torch import Tensor
 from dragoman.models import (
     FAMILIES,
     ByteNetConfig,
+    ClassifierConfig,
     ConvS2SConfig,
     DeepFusionConfig,
     ModelConfig,
@@ -218,6 +219,27 @@ VARIATIONS: dict[str, ModelConfig] = {
         translation=TransformerConfig(**_SMALL),
         language_model=RecurrentLMConfig(**_RECURRENT_LM),
         dropout=0.0,
+    ),
+    "classifier": ClassifierConfig(encoder=TransformerConfig(**_SMALL), dropout=0.0),
+    "classifier, attention over experts": ClassifierConfig(
+        encoder=TransformerConfig(
+            **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2), embeddings="target"
+        ),
+        pooling="attention",
+        dropout=0.0,
+    ),
+    "classifier, first piece": ClassifierConfig(
+        encoder=TransformerConfig(**_SMALL, norm="pre"), pooling="first", dropout=0.0
+    ),
+    "classifier, recurrent": ClassifierConfig(
+        encoder=RecurrentConfig(**{**_RECURRENT, "bidirectional": "all"}), dropout=0.0
+    ),
+    "classifier, convs2s": ClassifierConfig(
+        encoder=ConvS2SConfig(**_SMALL_CONVS2S), pooling="attention", dropout=0.0
+    ),
+    "classifier, bytenet": ClassifierConfig(encoder=ByteNetConfig(**_SMALL_BYTENET), dropout=0.0),
+    "classifier, the head learns": ClassifierConfig(
+        encoder=TransformerConfig(**_SMALL), pooling="attention", train="head", dropout=0.0
     ),
 }
 

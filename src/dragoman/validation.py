@@ -16,6 +16,7 @@ from typing import Any
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import read_json, write_json
 from dragoman.evaluation.metrics import (
+    OF_LABELS,
     EvaluationConfig,
     check_installed,
     perplexity,
@@ -24,6 +25,7 @@ from dragoman.evaluation.metrics import (
 from dragoman.models.interface import TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
+from dragoman.text.labels import unknown_label
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.distributed import World
 from dragoman.training.health import output_is_constant
@@ -86,6 +88,16 @@ class Validation:
         if reason is not None:
             raise DataError(f"{self._name}: {reason}")
 
+    def check_labels(self) -> None:
+        """Check that a classifier can give all labels.
+
+        Raises:
+            DataError: it cannot give one.
+        """
+        for pair in self._pairs:
+            if reason := unknown_label(pair.target, self._vocabularies.target):
+                raise DataError(f"{self._name}: line {pair.line}: {reason}")
+
     def __call__(self, model: TranslationModel) -> dict[str, float]:
         """Loss in nats per token, perplexity, and each metric by name."""
         return figures(self.report(model))
@@ -136,7 +148,8 @@ class Validation:
 
     def _score(self, hypotheses: list[str]) -> Report:
         """Metrics of the translations."""
-        if self._world.is_leader and (warning := output_is_constant(hypotheses)):
+        labels = set(self._evaluation.metrics) <= set(OF_LABELS)  # few differ by their nature
+        if self._world.is_leader and not labels and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
         scores = score_corpus(hypotheses, [self.references], self._evaluation)
         return {

@@ -16,6 +16,7 @@ from families import VARIATIONS, VOCABULARY, build
 
 from dragoman.models import (
     ByteNetConfig,
+    ClassifierConfig,
     ConvS2SConfig,
     DeepFusionConfig,
     ModelConfig,
@@ -221,6 +222,39 @@ def deep_fusion(config: DeepFusionConfig) -> Products:
     return Products(forward, spared + 2 * (beside.forward - unread) + gate)
 
 
+def encoder_alone(config: Any) -> Products:
+    """What is left of a model whose decoder is gone."""
+    d = config.d_model
+    if isinstance(config, TransformerConfig):
+        reading = MIXING[config.mixing.encoder_mixing](config, SOURCE, False)
+        return Products(config.encoder_layers * (reading.forward + SOURCE * feed_forward(config)))
+    if isinstance(config, RecurrentConfig):
+        widths = [d, *(directions * d for directions in config.encoder_directions)]
+        layers = zip(config.encoder_directions, widths, strict=False)
+        forward = sum(n * SOURCE * gates(config) * (width + d) for n, width in layers)
+        return Products(forward, sum(config.encoder_directions) * gates(config) * d)
+    if isinstance(config, ConvS2SConfig):
+        h = config.d_hidden
+        layer = config.encoder_kernel_width * h * 2 * h
+        return Products(SOURCE * (2 * d * h + config.encoder_layers * layer))
+    half = d // 2
+    block = 2 * d * half + config.encoder_kernel_width * half * half
+    return Products(config.columns(SOURCE) * config.encoder_layers * block)
+
+
+def classifier(config: ClassifierConfig) -> Products:
+    """The encoder, and a head that pools once however long the target."""
+    d, attends = config.d_model, config.pooling == "attention"
+    encoder = encoder_alone(config.encoder)
+    pooling = SOURCE * d
+    scoring = SOURCE * (d * d + d) if attends else 0
+    forward = encoder.forward + scoring + pooling + TARGET * d * VOCABULARY
+    spared = 0 if attends else pooling  # fixed weights have no gradient
+    if config.train == "head":
+        return Products(forward, spared + 2 * encoder.forward + pooling + SOURCE * d * d)
+    return Products(forward, spared + encoder.spared)
+
+
 FORMULAS: dict[str, Callable[[Any], Products]] = {
     "transformer": transformer,
     "recurrent": recurrent,
@@ -229,6 +263,7 @@ FORMULAS: dict[str, Callable[[Any], Products]] = {
     "transformer_lm": transformer_lm,
     "recurrent_lm": recurrent_lm,
     "deep_fusion": deep_fusion,
+    "classifier": classifier,
 }
 
 

@@ -140,9 +140,8 @@ def conclude_run(
     if report is not None:
         click.echo(f"\nReport: {report}")
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
-    reads_source = experiment.config.model.reads_source
-    directions = experiment.config.directions()
-    click.echo(f"Use it: {usage(experiment.run, directions, reads_source=reads_source)}")
+    config = experiment.config
+    click.echo(f"Use it: {usage(experiment.run, config.directions(), config.model)}")
 
 
 def run_values(experiment: Experiment, report: Path | None) -> dict[str, Any]:

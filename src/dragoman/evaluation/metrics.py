@@ -17,6 +17,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, install_command
+from dragoman.evaluation.label_metrics import label_metric
 from dragoman.evaluation.languages import (
     ExpectedLanguage,
     check_identifier,
@@ -26,7 +27,7 @@ from dragoman.evaluation.languages import (
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-MetricName = Literal["bleu", "chrf", "ter", "wrong_language"]
+MetricName = Literal["bleu", "chrf", "ter", "wrong_language", "accuracy", "macro_f1"]
 BleuTokenizer = Literal["13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab"]
 
 HIGHER_IS_BETTER = {
@@ -34,9 +35,15 @@ HIGHER_IS_BETTER = {
     "chrf": True,
     "ter": False,
     "wrong_language": False,
+    "accuracy": True,
+    "macro_f1": True,
     "loss": False,
 }
 """Whether higher is better, for every metric and the loss."""
+
+
+OF_LABELS: tuple[MetricName, ...] = ("accuracy", "macro_f1")
+"""The metrics of labels instead of text."""
 
 
 def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> bool:
@@ -190,6 +197,8 @@ def build_metric(name: MetricName, config: EvaluationConfig) -> Metric:
         return wrong_language_metric(
             ExpectedLanguage.of(config.language, config.candidate_languages)
         )
+    if name in OF_LABELS:
+        return label_metric(name)
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER

@@ -13,6 +13,7 @@ from dragoman.text.tags import language_tag
 from dragoman.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from dragoman.models.interface import FamilyConfig
     from dragoman.saved.model import SavedConfig
 
 
@@ -139,15 +140,17 @@ def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str,
     return found if all(found) else []
 
 
-def usage(model: str | Path, directions: Iterable[Direction], *, reads_source: bool) -> str:
+def usage(model: str | Path, directions: Iterable[Direction], config: FamilyConfig) -> str:
     """A command that uses a model.
 
     Args:
         model: its path, as the command names it.
         directions: those that it was trained for.
-        reads_source: whether it translates; False for a language model.
+        config: its family, which says whether it translates.
     """
-    if not reads_source:
+    if config.writes_labels:
+        return f"dragoman classify {model} < input.txt"
+    if not config.reads_source:
         return f"dragoman score {model} text.txt"
     translated = [one for one in directions if one.source_language != one.target_language]
     targets = list(dict.fromkeys(one.target_language for one in translated))

@@ -266,9 +266,11 @@ def model_card(
     sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
     targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
     title, kind = f"{', '.join(sources)} to {', '.join(targets)}", "translation"
-    use = usage("MODEL", config.directions, reads_source=config.model.reads_source)
+    use = usage("MODEL", config.directions, config.model)
     if not config.model.reads_source:
         title, kind = config.target_language, "language"
+    if config.model.writes_labels:
+        title, kind = "Classifier", "classification"
     return (
         f"# {title}\n\n"
         f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "

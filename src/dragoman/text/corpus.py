@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
+from dragoman.text.label_form import label_problem
 from dragoman.text.lines import decode_lines, read_lines, stream_lines
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import check_tags
@@ -67,6 +68,10 @@ class CorpusPart(Config):
     """The format of the file; by default, the one of its suffix. Installed packages may add
     others."""
 
+    label: str | None = None
+    """Label of all its sources, such as de, in place of a target, for `model.family: classifier`;
+    without it, `target` names the column or file of their labels."""
+
     alignments: str | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
     whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
@@ -87,6 +92,13 @@ class CorpusPart(Config):
     @classmethod
     def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
         return check_tags(tags)
+
+    @field_validator("label")
+    @classmethod
+    def _check_label(cls, label: str | None) -> str | None:
+        if label is not None and (problem := label_problem(label)):
+            raise ValueError(problem)
+        return label
 
     @field_validator("format")
     @classmethod
@@ -109,6 +121,8 @@ class CorpusPart(Config):
             )
         elif form.sides is None and (self.source is not None or self.target is not None):
             yield f"{form.name} files have just two sides; leave source and target out"
+        elif self.label is not None:
+            yield from self._label_conflicts(form)
         elif form.sides is not None and self.target is None:
             yield f"name both source and target: the {form.sides} to read{self._alone}"
         if self.alignments is not None and not self.has_source:
@@ -120,6 +134,16 @@ class CorpusPart(Config):
                 "change; leave one of them out"
             )
         yield from self._transform_conflicts()
+
+    def _label_conflicts(self, form: Format) -> Iterator[str]:
+        """A label beside targets, or without sources."""
+        if self.target is not None:
+            yield "label is the target of every pair; leave target out, or label"
+        if form.sides is not None and self.source is None:
+            where = "the file of its lines" if not form.one_file else f"one of the {form.sides}"
+            yield f"label needs text to label; name it as source, {where}"
+        if self.alignments is not None:
+            yield "alignments link two texts, and label is none; leave one of them out"
 
     @property
     def _alone(self) -> str:
@@ -286,9 +310,19 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
         DataError: a file is missing, empty, damaged, not UTF-8, not of its format, lacks the
             column or language asked for, or two plain files differ in length.
     """
+    if part.label is not None:
+        return _labelled(part, part.label)
     sides = part.source or part.target or "", part.target or ""
     pairs = part.file_format.read(part.files(), sides)
     return pairs if part.has_source else (pair._replace(source="") for pair in pairs)
+
+
+def _labelled(part: CorpusPart, label: str) -> Iterator[Pair]:
+    """The texts of a part, each with its label; an empty text stays without."""
+    form, name = part.file_format, part.source or ""
+    for pair in form.read(part.files(), (name, name)):
+        text = pair.source if form.one_file else pair.target  # one plain file is a target's
+        yield Pair(text, label if text.strip() else "", pair.line)
 
 
 def kept_pairs(part: CorpusPart) -> Iterator[Pair]:

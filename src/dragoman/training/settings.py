@@ -62,7 +62,7 @@ class TrainingConfig(Config):
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
     validated and becomes the model, instead of the mean of checkpoints. `null` for no average."""
-    best_metric: Literal["bleu", "chrf", "ter", "loss"] = "bleu"
+    best_metric: Literal["bleu", "chrf", "ter", "accuracy", "macro_f1", "loss"] = "bleu"
     """What selects the best checkpoint: a metric on the dev set, or its loss per token."""
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without improvement; `null` for no such limit."""

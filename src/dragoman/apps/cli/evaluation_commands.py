@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dragoman.evaluation.significance import SignificanceTest
 
 # As in EvaluationConfig, which --help must not import; a test checks that they are equal.
-METRICS = ("bleu", "chrf", "ter", "wrong_language")
+METRICS = ("bleu", "chrf", "ter", "wrong_language", "accuracy", "macro_f1")
 TOKENIZERS = ("13a", "intl", "char", "zh", "none", "ja-mecab", "ko-mecab")
 TESTS = ("bootstrap", "randomization")
 

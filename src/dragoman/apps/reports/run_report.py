@@ -22,6 +22,7 @@ from dragoman.evaluation.metrics import EvaluationConfig, sentence_chrf
 from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import usage
+from dragoman.saved.model import load_for_search
 from dragoman.text.cleaning_report import CleaningReport, PartReport
 from dragoman.text.corpus import Pair, evaluation_pairs
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
@@ -77,7 +78,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         StorageError: the disk refuses.
     """
     run, config = experiment.run, experiment.config
-    translator = Translator.load(run)
+    translator = _opened(run, config)
     name, part = next(iter({**config.test_sets(), **config.dev_sets()}.items()))
     samples = None
     if config.model.reads_source:
@@ -89,7 +90,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         settings=list(flatten(config.model_dump(mode="json"))),
         version=dragoman.__version__,
         run=run,
-        usage=usage(run, config.directions(), reads_source=config.model.reads_source),
+        usage=usage(run, config.directions(), config.model),
         facts=_facts(translator, progress),
         scores=read_scores(run),
         more_scores=more_scores or {},
@@ -102,6 +103,14 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
     with atomic_write(path) as stream:
         stream.write(page)
     return path
+
+
+def _opened(run: Path, config: ExperimentConfig) -> Translator:
+    """The model of a run; a classifier's labels are shown as if they were translations."""
+    if not config.model.writes_labels:
+        return Translator.load(run)
+    saved = load_for_search(run)
+    return Translator([saved.model], saved.vocabularies, config.decoding)
 
 
 def draw_samples(

@@ -84,6 +84,11 @@ class ConvS2SConfig(FamilyConfig):
         """Number of learned positions."""
         return self.max_positions
 
+    @property
+    def encoder_width(self) -> int:
+        """That of all layers."""
+        return self.d_model
+
 
 @dataclass(frozen=True)
 class ConvS2SMemory(Memory):
@@ -269,6 +274,15 @@ class ConvS2S(TranslationModel):
         output = nn.Linear(width, vocabulary)
         nn.init.zeros_(output.bias)
         return output
+
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """The values of attention, ``z + e``; see :meth:`TranslationModel.encoder_states`.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the model has learned.
+        """
+        _, values = self.encoder(self.source_embedding(source), source_mask)
+        return cast(Tensor, values)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> ConvS2SMemory:
         """Read the source; see :meth:`TranslationModel.encode`.

@@ -351,6 +351,14 @@ class Recurrent(TranslationModel):
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         initialise_uniformly(self, config.d_model, config.initial_range)
 
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """What attention sees of each piece; see :meth:`TranslationModel.encoder_states`.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the averaging encoder has.
+        """
+        return self.encoder.read(self.source_embedding(source), source_mask).seen
+
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
         """Read the source; see :meth:`TranslationModel.encode`.
 

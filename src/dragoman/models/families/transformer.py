@@ -88,6 +88,11 @@ class TransformerConfig(FamilyConfig):
         """All layers of the decoder."""
         return self.decoder_layers
 
+    @property
+    def encoder_width(self) -> int:
+        """That of all layers."""
+        return self.d_model
+
 
 @dataclass(frozen=True)
 class TransformerMemory(Memory):
@@ -224,13 +229,17 @@ class Transformer(TranslationModel):
         self.encoder_norm = final_norm(config.d_model, config.residual)
         self.decoder_norm = final_norm(config.d_model, config.residual)
 
-    def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
-        """Read the source; see :meth:`TranslationModel.encode`."""
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """After the last layer; see :meth:`TranslationModel.encoder_states`."""
         x = self.source_embedding(source)  # (batch, source, d_model)
         shared = cast(EncoderLayer, self.encoder[0]).attention.shared(source_mask, x)
         for layer in self.encoder:
             x = layer(x, shared)
-        x = self.encoder_norm(x)
+        return cast(Tensor, self.encoder_norm(x))
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
+        """Read the source; see :meth:`TranslationModel.encode`."""
+        x = self.encoder_states(source, source_mask)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         return TransformerMemory(x, source_mask, layers, seen)
