@@ -155,8 +155,9 @@ class ExperimentConfig(Config):
         """Labels for a model that writes text, and metrics of the other kind of output."""
         labels = self.model.writes_labels
         for name, part in self.parts():
-            if part.label is not None and not labels:
-                yield f"{name}.label is for model.family: classifier; name a target instead"
+            if part.is_labelled and not labels:
+                key = "label" if part.label is not None else "label_columns"
+                yield f"{name}.{key} is for model.family: classifier; name a target instead"
         unfit = [one for one in self.evaluation.metrics if (one in OF_LABELS) != labels]
         if unfit and labels:
             yield (

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from dragoman.apps.progress import duration
 from dragoman.core.errors import DataError, DragomanError
 from dragoman.core.files import atomic_write, content_digest, write_json
+from dragoman.evaluation.metrics import OF_LABELS
 from dragoman.text.corpus import evaluation_examples
 from studies.tables.plan import expanded
 from studies.tables.running import CommandRunner
@@ -198,10 +199,12 @@ def write_text(place: Workplace, test: str) -> Text:
 
 
 def translation_command(place: Workplace, cell: Cell, text: Text) -> list[str]:
-    """How a cell is translated, as arguments of ``dragoman``."""
+    """How a cell is translated or labelled, as arguments of ``dragoman``."""
     given = [expanded(one, place.places) for one in shlex.split(cell.arguments)]
     output = translations(place, cell)
-    return ["translate", *given, "--input", str(text.source), "--output", str(output)]
+    labels = set(place.table.evaluation.metrics) <= set(OF_LABELS)
+    command = ["classify", "--labels"] if labels else ["translate"]
+    return [*command, *given, "--input", str(text.source), "--output", str(output)]
 
 
 def is_translated(place: Workplace, cell: Cell) -> bool:

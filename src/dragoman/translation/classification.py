@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 
@@ -15,6 +15,7 @@ from dragoman.core.config import parse
 from dragoman.core.device import find_device
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import pad_sources
+from dragoman.evaluation.languages import identified
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.model import load_for_search
 from dragoman.search import SearchConfig
@@ -23,6 +24,8 @@ from dragoman.text.vocabulary import BOS, EOS, Vocabularies
 from dragoman.translation.engine import TorchEngine, evaluating
 from dragoman.translation.opening import build_scorer, check_same_vocabularies
 from dragoman.translation.streaming import group_by_length
+
+_TOLD_EVERY = 1000  # lines between two reports of progress
 
 
 class Labelled(NamedTuple):
@@ -41,6 +44,55 @@ class LineLabels:
     """The likeliest label first; none for an empty line and for a refused one."""
     refused: str | None = None
     """Why the line has no label: its number, how much too long it is, and what to do."""
+
+
+class Labeller(Protocol):
+    """What labels lines of text."""
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that it chooses from."""
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        nbest: int = 1,
+        *,
+        buffer_lines: int | None = None,
+        progress: Callable[[int], object] = lambda count: None,
+    ) -> Iterator[LineLabels]:
+        """See :meth:`Classifier.stream`."""
+
+
+class Identifier:
+    """py3langid in place of a classifier of languages.
+
+    Args:
+        languages: to choose from, by the names to return; by default all that it knows.
+
+    Raises:
+        ConfigError: it does not know one of them, or cannot tell two of them apart.
+        MissingExtraError: it is not installed.
+    """
+
+    def __init__(self, languages: Sequence[str] = ()) -> None:
+        self._among = tuple(languages)
+        self.labels = sorted(name for name, _ in identified("", self._among))
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        nbest: int = 1,
+        *,
+        buffer_lines: int | None = None,
+        progress: Callable[[int], object] = lambda count: None,
+    ) -> Iterator[LineLabels]:
+        """See :meth:`Classifier.stream`; no line is refused."""
+        for number, text in enumerate(check_lines(texts), 1):
+            found = identified(text, self._among)[:nbest] if text.strip() else []
+            yield LineLabels([Labelled(*one) for one in found])
+            if number % _TOLD_EVERY == 0:
+                progress(number)
 
 
 class Classifier:

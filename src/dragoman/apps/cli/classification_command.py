@@ -16,13 +16,19 @@ from dragoman.apps.results import to_json
 from dragoman.core.errors import DataError
 
 if TYPE_CHECKING:
-    from dragoman.translation.classification import LineLabels
+    from dragoman.translation.classification import Labeller, LineLabels
 
 log = logging.getLogger(__name__)
 
 
 @click.command()
-@click.argument("models", metavar="MODEL...", type=PATH, nargs=-1, required=True)
+@click.argument("models", metavar="[MODEL]...", type=PATH, nargs=-1)
+@click.option(
+    "--py3langid",
+    "languages",
+    metavar="LANGUAGE,...",
+    help="Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.",
+)
 @click.option(
     "--input",
     "inputs",
@@ -63,14 +69,13 @@ def classify(
     Examples:
       dragoman classify runs/languages < input.txt
       dragoman classify runs/languages --nbest 3 < input.txt
+      dragoman classify --py3langid de,en,fr < input.txt
       dragoman classify runs/languages --labels --input test.txt --output found.txt
     """
-    from dragoman.translation.classification import Classifier
-
     labels: bool = options["labels"]
     if as_json and labels:
         raise click.UsageError("--json includes the probabilities; leave out --labels")
-    classifier = Classifier.load(*models, device=options["device"])
+    classifier = _labeller(models, options["languages"], options["device"])
     with lines_of(inputs) as (lines, interactive), shown_progress(output, interactive) as progress:
         refused: list[str] = []
         sources = Remembered(lines)
@@ -88,6 +93,24 @@ def classify(
             f"{len(refused):,} lines cannot be labelled and are left empty; the first is "
             f"{refused[0]}"
         )
+
+
+def _labeller(models: tuple[Path, ...], languages: str | None, device: str | None) -> Labeller:
+    """What labels the lines.
+
+    Raises:
+        DragomanError: it cannot be opened.
+    """
+    from dragoman.translation.classification import Classifier, Identifier
+
+    if (languages is None) == (not models):
+        raise click.UsageError("name a MODEL, or languages with --py3langid")
+    if languages is None:
+        return Classifier.load(*models, device=device)
+    names = [name.strip() for name in languages.split(",") if name.strip()]
+    if len(names) < 2:
+        raise click.UsageError(f"--py3langid {languages!r}: name at least two, such as de,en")
+    return Identifier(names)
 
 
 def _watched(found: Iterable[LineLabels], refused: list[str]) -> Iterator[LineLabels]:
