@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from dragoman.api import TrainedRun, evaluate, load, load_classifier, read_recipe, train
     from dragoman.translation.classification import Classifier, Labelled
     from dragoman.translation.outputs import Translation
+    from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = [
     "Classifier",
     "Labelled",
+    "Router",
     "TrainedRun",
     "Translation",
     "Translator",
@@ -39,6 +41,7 @@ __all__ = [
 _HOMES = {
     "Classifier": "dragoman.translation.classification",
     "Labelled": "dragoman.translation.classification",
+    "Router": "dragoman.translation.routing",
     "TrainedRun": "dragoman.api",
     "Translation": "dragoman.translation.outputs",
     "Translator": "dragoman.translation.translator",

@@ -60,12 +60,13 @@ def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_it_learns(run: Path) -> None:
+def test_it_learns(run: Path, folder: Path) -> None:
     scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
     assert scores["mixed"]["accuracy"]["value"] > 90
     assert scores["mixed"]["macro_f1"]["value"] > 90
     assert "dragoman classify" in (run / "model" / "README.md").read_text(encoding="utf-8")
-    assert "ein haus" in (run / "report.html").read_text(encoding="utf-8")
+    text = (folder / "test.tsv").read_text(encoding="utf-8").splitlines()[1].partition("\t")[0]
+    assert text in (run / "report.html").read_text(encoding="utf-8")
 
 
 def test_lines_with_their_labels(run: Path, dragoman: CommandLine) -> None:

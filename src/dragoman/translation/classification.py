@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -23,7 +22,7 @@ from dragoman.text.labels import labels_of
 from dragoman.text.vocabulary import BOS, EOS, Vocabularies
 from dragoman.translation.engine import TorchEngine, evaluating
 from dragoman.translation.opening import build_scorer, check_same_vocabularies
-from dragoman.translation.streaming import group_by_length
+from dragoman.translation.streaming import buffered, group_by_length
 
 _TOLD_EVERY = 1000  # lines between two reports of progress
 
@@ -180,7 +179,7 @@ class Classifier:
         if nbest < 1:
             raise ConfigError(f"nbest: at least 1 label, not {nbest}")
         lines, done = check_lines(texts), 0
-        while buffer := list(islice(lines, buffer_lines or self._search.buffer_lines)):
+        for buffer in buffered(lines, buffer_lines or self._search.buffer_lines):
             yield from self._labelled(buffer, done, nbest)
             done += len(buffer)
             progress(done)
