@@ -10,7 +10,7 @@
 # make bench  speed beside other toolkits, in an environment of their own; two hours
 # make results-multilingual  the tables of docs/results.md: trains, translates and scores what is
 # make results-monolingual   missing, row by row; MINUTES=60 stops each table after an hour, and
-#             the next call goes on
+# make results-classification  the next call goes on
 
 PYTHON ?= python3
 VENV := .venv
@@ -40,7 +40,7 @@ COVERED := data models search text training
 KERNELS := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
 .PHONY: demo test corpus test-kernels check coverage mutants dist bench format clean
-.PHONY: results-multilingual results-monolingual
+.PHONY: results-multilingual results-monolingual results-classification
 
 demo: $(VENV)/installed
 	$(BIN)/dragoman demo
@@ -79,7 +79,8 @@ bench: $(VENV)/installed $(PEERS)/installed
 # Each of its tables is a folder of recipes.
 results-multilingual: TABLES := multilingual domains homeassistant
 results-monolingual: TABLES := monolingual
-results-multilingual results-monolingual: $(VENV)/studies
+results-classification: TABLES := classification
+results-multilingual results-monolingual results-classification: $(VENV)/studies
 	for table in $(TABLES); do \
 		$(BIN)/python -m studies.tables recipes/$$table/table.yaml --output runs/$$table \
 			$(MINUTES:%=--minutes %) || exit; done

@@ -220,26 +220,26 @@ VARIATIONS: dict[str, ModelConfig] = {
         language_model=RecurrentLMConfig(**_RECURRENT_LM),
         dropout=0.0,
     ),
-    "classifier": ClassifierConfig(encoder=TransformerConfig(**_SMALL), dropout=0.0),
+    "classifier": ClassifierConfig(backbone=TransformerConfig(**_SMALL), dropout=0.0),
     "classifier, attention over experts": ClassifierConfig(
-        encoder=TransformerConfig(
+        backbone=TransformerConfig(
             **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2), embeddings="target"
         ),
         pooling="attention",
         dropout=0.0,
     ),
     "classifier, first piece": ClassifierConfig(
-        encoder=TransformerConfig(**_SMALL, norm="pre"), pooling="first", dropout=0.0
+        backbone=TransformerConfig(**_SMALL, norm="pre"), pooling="first", dropout=0.0
     ),
     "classifier, recurrent": ClassifierConfig(
-        encoder=RecurrentConfig(**{**_RECURRENT, "bidirectional": "all"}), dropout=0.0
+        backbone=RecurrentConfig(**{**_RECURRENT, "bidirectional": "all"}), dropout=0.0
     ),
     "classifier, convs2s": ClassifierConfig(
-        encoder=ConvS2SConfig(**_SMALL_CONVS2S), pooling="attention", dropout=0.0
+        backbone=ConvS2SConfig(**_SMALL_CONVS2S), pooling="attention", dropout=0.0
     ),
-    "classifier, bytenet": ClassifierConfig(encoder=ByteNetConfig(**_SMALL_BYTENET), dropout=0.0),
+    "classifier, bytenet": ClassifierConfig(backbone=ByteNetConfig(**_SMALL_BYTENET), dropout=0.0),
     "classifier, the head learns": ClassifierConfig(
-        encoder=TransformerConfig(**_SMALL), pooling="attention", train="head", dropout=0.0
+        backbone=TransformerConfig(**_SMALL), pooling="attention", train="head", dropout=0.0
     ),
 }
 

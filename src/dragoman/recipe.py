@@ -362,7 +362,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         path,
         _relocate,
         replaced=("data.dev", "data.test", "training.objective"),
-        families={"model": "transformer"},
+        families={"model": "transformer", "model.backbone": "transformer"},
     )
     # The file's own models are absolute by now; --set is relative to the current directory.
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))

@@ -43,7 +43,7 @@ def classifier(folder: Path) -> dict[str, Any]:
         "test": {"mixed": {"path": str(folder / "test.tsv"), "source": "text", "target": "label"}},
     }
     values["vocabulary"] = {"size": 40}
-    values["model"] = {"family": "classifier", "encoder": values["model"], "pooling": "attention"}
+    values["model"] = {"family": "classifier", "backbone": values["model"], "pooling": "attention"}
     values["training"] |= {"best_metric": "accuracy", "label_smoothing": 0.0, "max_steps": 30}
     values["training"]["schedule"] = {"peak_learning_rate": 0.01, "warmup_steps": 5}
     values["evaluation"] = {"metrics": ["accuracy", "macro_f1"]}
@@ -133,13 +133,13 @@ def test_an_encoder_that_was_trained_before(
     assert dragoman("train", recipe, "--run", translator).code == 0
     values = classifier(folder)
     del values["vocabulary"]
-    values["model"] |= {"encoder": str(translator), "train": train}
+    values["model"] |= {"backbone": str(translator), "train": train}
     values["training"] |= {"max_steps": 2, "best_metric": "loss"}
     outcome = dragoman("train", write_experiment(tmp_path, values), "--run", tmp_path / "run")
     assert outcome.code == 0, outcome.err
     before, after = load_model(translator, "cpu"), load_model(tmp_path / "run", "cpu")
     assert after.vocabularies.source.fingerprint == before.vocabularies.source.fingerprint
-    own = dict(after.model.get_submodule("encoder").named_parameters())
+    own = dict(after.model.get_submodule("backbone").named_parameters())
     old = dict(before.model.named_parameters(remove_duplicate=False))
     assert {name.partition(".")[0] for name in own} == {"encoder", "source_embedding"}
     changed = {name for name, weight in own.items() if not weight.equal(old[name])}
@@ -153,7 +153,7 @@ def test_an_encoder_that_was_trained_before(
         ({"data.train.0.label_columns": ["de"]}, "at least two labels, and there is only 'de'"),
         ({"evaluation.metrics": ["bleu"]}, "bleu are of text, and a classifier writes labels"),
         ({"model": {"d_model": 16}}, "label_columns is for model.family: classifier"),
-        ({"model.encoder": {"family": "recurrent_lm"}}, "recurrent_lm has no encoder"),
+        ({"model.backbone": {"family": "recurrent_lm"}}, "recurrent_lm has no encoder"),
     ],
 )
 def test_what_cannot_be_classified(

@@ -59,19 +59,19 @@ def test_scores_are_those_of_the_formula(name: str) -> None:
 def test_the_encoder_is_that_of_its_model(name: str) -> None:
     """With the model's weights it gives what the model's own memory has of each piece."""
     whole = build(VARIATIONS[name])
-    config = ClassifierConfig(encoder=whole.config, dropout=0.0)  # type: ignore[arg-type]
+    config = ClassifierConfig(backbone=whole.config, dropout=0.0)  # type: ignore[arg-type]
     model = build(config)
     assert isinstance(model, ClassifierModel)
     given = dict(whole.named_parameters(remove_duplicate=False))
     with torch.no_grad():
-        for own, parameter in model.encoder.named_parameters():
+        for own, parameter in model.backbone.named_parameters():
             parameter.copy_(given[own])
     mask = padded()
     found = model.encoder_states(SOURCE, mask)[mask]
     memory = whole.encode(SOURCE, mask)
     expected = getattr(memory, "values", memory.hidden)[:, :5][mask]  # ConvS2S attends to others
     torch.testing.assert_close(found, expected)
-    idle = {n.partition(".")[0] for n, _ in model.encoder.named_parameters()}
+    idle = {n.partition(".")[0] for n, _ in model.backbone.named_parameters()}
     assert not idle & {"decoder", "output", "target_embedding"}
 
 
@@ -100,7 +100,7 @@ def test_only_the_head_learns() -> None:
     model = build(VARIATIONS["classifier, the head learns"])
     learning = {n.partition(".")[0] for n, p in model.named_parameters() if p.requires_grad}
     assert learning == {"pooling", "end", "output"}
-    assert not model.train().encoder.training
+    assert not model.train().backbone.training
 
 
 @pytest.mark.parametrize(
@@ -112,19 +112,19 @@ def test_only_the_head_learns() -> None:
     ],
 )
 def test_its_width_is_that_of_the_states(encoder: FamilyConfig, width: int) -> None:
-    assert ClassifierConfig(encoder=encoder).d_model == width
+    assert ClassifierConfig(backbone=encoder).d_model == width
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"encoder": {"family": "transformer_lm"}}, "transformer_lm has no encoder; name a model"),
-        ({"encoder": {"family": "bytenet", "d_model": 6}, "d_model": 7}, "7 is not the 6 of"),
+        ({"backbone": {"family": "transformer_lm"}}, "transformer_lm has no encoder; name a model"),
+        ({"backbone": {"family": "bytenet", "d_model": 6}, "d_model": 7}, "7 is not the 6 of"),
         (
-            {"encoder": {"family": "classifier", "encoder": {"family": "bytenet"}}},
+            {"backbone": {"family": "classifier", "backbone": {"family": "bytenet"}}},
             "family classifier has no encoder",
         ),
-        ({}, "encoder"),
+        ({}, "backbone"),
     ],
 )
 def test_models_without_an_encoder_are_refused(values: dict[str, object], message: str) -> None:

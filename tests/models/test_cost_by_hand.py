@@ -245,7 +245,7 @@ def encoder_alone(config: Any) -> Products:
 def classifier(config: ClassifierConfig) -> Products:
     """The encoder, and a head that pools once however long the target."""
     d, attends = config.d_model, config.pooling == "attention"
-    encoder = encoder_alone(config.encoder)
+    encoder = encoder_alone(config.backbone)
     pooling = SOURCE * d
     scoring = SOURCE * (d * d + d) if attends else 0
     forward = encoder.forward + scoring + pooling + TARGET * d * VOCABULARY

@@ -201,7 +201,7 @@ def test_a_family_of_this_package_is_nobody_elses(tmp_path: Path) -> None:
 
 COMPONENTS = {
     "deep_fusion": {"translation": "recurrent", "language_model": "recurrent_lm"},
-    "classifier": {"encoder": "recurrent"},
+    "classifier": {"backbone": "recurrent"},
 }
 
 

@@ -27,7 +27,7 @@ def save_classifier(directory: Path, seed: int = 1, labels: list[str] = LABELS) 
     pairs = [(line, line) for line in LINES]
     source = train_vocabularies(pairs, VocabularyConfig(size=14), seed=1).source
     vocabularies = Vocabularies(source, label_vocabulary(labels))
-    config = ClassifierConfig(encoder=ENCODER)
+    config = ClassifierConfig(backbone=ENCODER)
     torch.manual_seed(seed)
     model = build_model(config, vocabularies)
     saved = SavedConfig(model=config, search={"max_source_pieces": 9, "batch_tokens": 20})

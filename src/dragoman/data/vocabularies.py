@@ -116,7 +116,7 @@ def prepare_vocabularies(
         raise nothing_left(parts, report)
     whole = chain([first], pairs)
     if labels:
-        vocabularies = _of_labels(whole, config, seed, parent)
+        vocabularies = label_vocabularies(whole, config, seed, parent)
     elif parent is None:
         vocabularies = train_weighted_vocabularies(whole, config, seed=seed)
     else:
@@ -125,13 +125,24 @@ def prepare_vocabularies(
     return vocabularies
 
 
-def _of_labels(
+def label_vocabularies(
     pairs: Iterable[tuple[Example, float]],
     config: VocabularyConfig,
     seed: int,
     parent: Parent | None,
 ) -> Vocabularies:
-    """A vocabulary of the sources, or that of ``parent`` or more, and one of all labels."""
+    """A vocabulary of the sources, or that of ``parent`` or more, and one of all labels.
+
+    Args:
+        pairs: texts with their labels, and weights; read once.
+        config: for the vocabulary of the sources.
+        seed: seed of the sample drawn from a larger corpus.
+        parent: model whose source vocabulary is kept or extended.
+
+    Raises:
+        ConfigError: the vocabulary does not fit the text.
+        DataError: there is no text, or there are not two labels.
+    """
     found: set[str] = set()
 
     def watched() -> Iterator[tuple[Example, float]]:

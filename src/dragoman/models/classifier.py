@@ -42,13 +42,13 @@ from dragoman.models.registry import COMPONENTS, FAMILIES, ComponentConfig
 class ClassifierConfig(FamilyConfig):
     """The encoder of a model, pooled, and a projection to labels."""
 
-    components: ClassVar[tuple[str, ...]] = ("encoder",)
+    components: ClassVar[tuple[str, ...]] = ("backbone",)
 
     family: Literal["classifier"] = "classifier"
     """Which family of models this is."""
     d_model: int = Field(512, ge=1)
     """Width of the encoder's states; no need to set it."""
-    encoder: ComponentConfig
+    backbone: ComponentConfig
     """The model whose encoder is used, of any family that has one: the model or run that it starts
     from, or its family and sizes if it learns from scratch. Settings of its decoder are not
     read."""
@@ -69,22 +69,22 @@ class ClassifierConfig(FamilyConfig):
         if not isinstance(values, dict) or "d_model" in values:
             return values
         try:
-            encoder = COMPONENTS.validate(values.get("encoder"))
+            backbone = COMPONENTS.validate(values.get("backbone"))
         except (ValidationError, PydanticCustomError, PydanticKnownError):
             return values
-        assert isinstance(encoder, FamilyConfig)
-        return {**values, "d_model": encoder.encoder_width or encoder.d_model}
+        assert isinstance(backbone, FamilyConfig)
+        return {**values, "d_model": backbone.encoder_width or backbone.d_model}
 
     def conflicts(self) -> Iterator[str]:
         """A model without an encoder, and another width than its."""
-        width = self.encoder.encoder_width
+        width = self.backbone.encoder_width
         if width is None:
             yield (
-                f"encoder: the family {self.encoder.family} has no encoder; name a model that "
+                f"backbone: the family {self.backbone.family} has no encoder; name a model that "
                 "translates, of another family"
             )
         elif self.d_model != width:
-            yield f"d_model: {self.d_model} is not the {width} of encoder; leave it out"
+            yield f"d_model: {self.d_model} is not the {width} of backbone; leave it out"
 
     @property
     def writes_labels(self) -> bool:
@@ -104,7 +104,7 @@ class ClassifierConfig(FamilyConfig):
     @property
     def position_limit(self) -> int | None:
         """The encoder's."""
-        return self.encoder.position_limit
+        return self.backbone.position_limit
 
 
 @dataclass(frozen=True)
@@ -199,10 +199,10 @@ class ClassifierModel(TranslationModel):
         super().__init__()
         self.config = config
         self.position_limit = config.position_limit
-        inner = config.encoder
+        inner = config.backbone
         # It never sees a target, so that one embedding matrix may serve its two sides.
         whole = FAMILIES[inner.family](inner, source_vocabulary, source_vocabulary)
-        self.encoder = _without_decoder(whole)
+        self.backbone = _without_decoder(whole)
         self.pooling = _pooling(config)
         self.dropout = Dropout(config.dropout)
         self.end = nn.Parameter(torch.empty(config.d_model))
@@ -214,7 +214,7 @@ class ClassifierModel(TranslationModel):
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """Those of the encoder; see :meth:`TranslationModel.encoder_states`."""
-        return self.encoder.encoder_states(source, source_mask)
+        return self.backbone.encoder_states(source, source_mask)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> ClassifierMemory:
         """Read the source and pool it; see :meth:`TranslationModel.encode`."""
@@ -262,20 +262,20 @@ class ClassifierModel(TranslationModel):
     def part_of(self, name: str) -> Part:
         """What the encoder's model says of its weights; see :meth:`TranslationModel.part_of`."""
         component, _, rest = name.partition(".")
-        return self.encoder.part_of(rest) if component == "encoder" else super().part_of(name)
+        return self.backbone.part_of(rest) if component == "backbone" else super().part_of(name)
 
     def side_of(self, name: str) -> Side | None:
         """What the encoder's model says of its weights; see :meth:`TranslationModel.side_of`."""
         component, _, rest = name.partition(".")
-        return self.encoder.side_of(rest) if component == "encoder" else super().side_of(name)
+        return self.backbone.side_of(rest) if component == "backbone" else super().side_of(name)
 
     def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
         """That of the encoder; see :meth:`TranslationModel.auxiliary_loss`."""
-        return self.encoder.auxiliary_loss(source_mask, target_mask)
+        return self.backbone.auxiliary_loss(source_mask, target_mask)
 
     def figures(self) -> dict[str, float]:
         """Those of the encoder; see :meth:`TranslationModel.figures`."""
-        return self.encoder.figures()
+        return self.backbone.figures()
 
 
 def _without_decoder(model: TranslationModel) -> TranslationModel:
