@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import call, one_error
 from tiny_model import save_tiny_model
 
 import dragoman
@@ -197,3 +199,23 @@ def test_a_description_keeps_its_routes(tmp_path: Path) -> None:
     assert (german.models, german.search) == ((tmp_path / "a",), {"beam": 2})
     assert german.source_language == "de"
     assert system.route("fr").models == (tmp_path / "x",)
+
+
+@pytest.mark.usefixtures("identifier")
+def test_routes_on_the_command_line(models: dict[str, Path], tmp_path: Path) -> None:
+    text = b"a a a a\nDas Haus ist noch nicht gebaut worden.\n"
+    given = ("translate", models["x"], "--from", "auto", "--device", "cpu")
+    routes = ("--route", f"de={models['a']}", "--route", f"fr={models['b']}")
+    description = tmp_path / "system.yaml"
+    found = call(*given, *routes, "--write-system", description, "--json", stdin=text)
+    assert found.code == 0, found.err
+    _, german = [json.loads(line) for line in found.out.splitlines()]
+    own = call("translate", models["a"], "--device", "cpu", "--json", stdin=text)
+    expected = json.loads(own.out.splitlines()[1])
+    assert german["log_probability"] == pytest.approx(expected["log_probability"], rel=1e-4)
+    again = call("translate", "--system", description, "--json", stdin=text)
+    assert [json.loads(line)["translation"] for line in again.out.splitlines()] == [
+        json.loads(line)["translation"] for line in found.out.splitlines()
+    ]
+    assert "write it like de=" in one_error(call(*given, "--route", "de"), 2)
+    assert "there is neither" in one_error(call(*given), 2)
