@@ -28,6 +28,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = ["\t".join(sentence(one, rng) for one in WORDS) for _ in range(count)]
         text = "\n".join(["\t".join(WORDS), *rows, ""])
         (directory / f"{name}.tsv").write_text(text, encoding="utf-8")
+    with (directory / "train.tsv").open("a", encoding="utf-8") as table:  # far longer than labels
+        table.write(
+            "\t".join(f"{words} {words} {words} {words}" for words in WORDS.values()) + "\n"
+        )
     rows = [f"{sentence(one, rng)}\t{one}" for one in WORDS for _ in range(5)]
     (directory / "test.tsv").write_text("\n".join(["text\tlabel", *rows, ""]), encoding="utf-8")
     return directory
@@ -57,6 +61,7 @@ def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert outcome.code == 0, outcome.err
     assert f"Use it: dragoman classify {directory} < input.txt" in outcome.out
     assert "constant" not in outcome.err
+    assert "length ratio" not in outcome.err + outcome.out
     return directory
 
 

@@ -103,7 +103,7 @@ def test_lines_before_a_failure_come_first(translators: dict[str, Translator]) -
 
 def test_errors_count_lines_of_the_whole_input(translators: dict[str, Translator]) -> None:
     lines = ["a b c", "b a c", "a " * 2000]
-    found = routed(translators).translate_nbest(lines)
+    found = routed(translators).translate_nbest(lines, buffer_lines=2)
     assert str(found[2][0].refused).startswith("line 3: ")
 
 
