@@ -28,12 +28,15 @@ def parts(folder: Path, *labels: str) -> list[CorpusPart]:
 
 
 def prepared(
-    run: Path, text: list[CorpusPart], config: VocabularyConfig = CONFIG, **options: Parent
+    run: Path,
+    text: list[CorpusPart],
+    config: VocabularyConfig = CONFIG,
+    parent: Parent | None = None,
 ) -> Vocabularies:
     cleaning = CleaningConfig(max_length_ratio=None, drop_duplicates=False)
     inputs = describe([file for part in text for file in part.files()], [])
     return prepare_vocabularies(
-        run, text, config, cleaning, seed=1, inputs=inputs, labels=True, **options
+        run, text, config, cleaning, seed=1, inputs=inputs, labels=True, parent=parent
     )
 
 

@@ -59,7 +59,7 @@ def test_scores_are_those_of_the_formula(name: str) -> None:
 def test_the_encoder_is_that_of_its_model(name: str) -> None:
     """With the model's weights it gives what the model's own memory has of each piece."""
     whole = build(VARIATIONS[name])
-    config = ClassifierConfig(backbone=whole.config, dropout=0.0)  # type: ignore[arg-type]
+    config = ClassifierConfig(backbone=whole.config, dropout=0.0)
     model = build(config)
     assert isinstance(model, ClassifierModel)
     given = dict(whole.named_parameters(remove_duplicate=False))
@@ -100,7 +100,7 @@ def test_only_the_head_learns() -> None:
     model = build(VARIATIONS["classifier, the head learns"])
     learning = {n.partition(".")[0] for n, p in model.named_parameters() if p.requires_grad}
     assert learning == {"pooling", "end", "output"}
-    assert not model.train().backbone.training
+    assert not model.train().get_submodule("backbone").training
 
 
 @pytest.mark.parametrize(
