@@ -11,6 +11,7 @@ from torch import Tensor
 from dragoman.models import (
     FAMILIES,
     ByteNetConfig,
+    ClassifierConfig,
     ConvS2SConfig,
     DeepFusionConfig,
     ModelConfig,
@@ -263,6 +264,27 @@ VARIATIONS: dict[str, ModelConfig] = {
         translation=TransformerConfig(**_SMALL),
         language_model=RecurrentLMConfig(**_RECURRENT_LM),
         dropout=0.0,
+    ),
+    "classifier": ClassifierConfig(backbone=TransformerConfig(**_SMALL), dropout=0.0),
+    "classifier, attention over experts": ClassifierConfig(
+        backbone=TransformerConfig(
+            **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2), embeddings="target"
+        ),
+        pooling="attention",
+        dropout=0.0,
+    ),
+    "classifier, first piece": ClassifierConfig(
+        backbone=TransformerConfig(**_SMALL, norm="pre"), pooling="first", dropout=0.0
+    ),
+    "classifier, recurrent": ClassifierConfig(
+        backbone=RecurrentConfig(**{**_RECURRENT, "bidirectional": "all"}), dropout=0.0
+    ),
+    "classifier, convs2s": ClassifierConfig(
+        backbone=ConvS2SConfig(**_SMALL_CONVS2S), pooling="attention", dropout=0.0
+    ),
+    "classifier, bytenet": ClassifierConfig(backbone=ByteNetConfig(**_SMALL_BYTENET), dropout=0.0),
+    "classifier, the head learns": ClassifierConfig(
+        backbone=TransformerConfig(**_SMALL), pooling="attention", train="head", dropout=0.0
     ),
 }
 

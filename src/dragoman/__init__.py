@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dragoman import errors
-    from dragoman.api import TrainedRun, evaluate, load, read_recipe, train
+    from dragoman.api import TrainedRun, evaluate, load, load_classifier, read_recipe, train
+    from dragoman.translation.classification import Classifier, Labelled
     from dragoman.translation.outputs import Translation
+    from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = [
+    "Classifier",
+    "Labelled",
+    "Router",
     "TrainedRun",
     "Translation",
     "Translator",
@@ -28,16 +33,21 @@ __all__ = [
     "errors",
     "evaluate",
     "load",
+    "load_classifier",
     "read_recipe",
     "train",
 ]
 
 _HOMES = {
+    "Classifier": "dragoman.translation.classification",
+    "Labelled": "dragoman.translation.classification",
+    "Router": "dragoman.translation.routing",
     "TrainedRun": "dragoman.api",
     "Translation": "dragoman.translation.outputs",
     "Translator": "dragoman.translation.translator",
     "evaluate": "dragoman.api",
     "load": "dragoman.api",
+    "load_classifier": "dragoman.api",
     "read_recipe": "dragoman.api",
     "train": "dragoman.api",
 }

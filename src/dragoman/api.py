@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dragoman.evaluation.metrics import Score
     from dragoman.recipe import ExperimentConfig
     from dragoman.training.observers import Observer, Record
+    from dragoman.translation.classification import Classifier
     from dragoman.translation.translator import Translator
     from dragoman.validation import Report
 
@@ -32,6 +33,22 @@ def load(*paths: Path | str, **options: Any) -> Translator:
     from dragoman.translation.translator import Translator
 
     return Translator.load(*paths, **options)
+
+
+def load_classifier(*paths: Path | str, device: str | None = None) -> Classifier:
+    """Open a classifier; several make an ensemble, the mean of their probabilities.
+
+    Args:
+        paths: directories of models, runs or checkpoints.
+        device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
+
+    Raises:
+        SavedError: one is missing or damaged, or their vocabularies differ.
+        ConfigError: no path, a model that does not classify, or a device that does not exist.
+    """
+    from dragoman.translation.classification import Classifier
+
+    return Classifier.load(*paths, device=device)
 
 
 def read_recipe(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:

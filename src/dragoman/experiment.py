@@ -50,8 +50,8 @@ from dragoman.saved.model import (
     load_weights,
     save_model,
 )
-from dragoman.text.cleaning import CleaningReport, held_out_keys
-from dragoman.text.corpus import CorpusPart, kept_pairs
+from dragoman.text.cleaning import CleaningReport
+from dragoman.text.corpus import CorpusPart
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
@@ -168,10 +168,7 @@ class Experiment:
         with begin(self.run):
             parts = self.config.train_parts()
             evaluation = [*data.dev_sets.values(), *data.test.values(), *data.held_out]
-            held_out = held_out_keys(
-                (pair for part in evaluation for pair in kept_pairs(part)),
-                either_side=self.config.has_opposite_directions,
-            )
+            held_out = self.config.held_out(evaluation)
             paths = [path for part in parts for path in part.inputs()]
             inputs = describe(paths, known_inputs(directory))
             vocabularies = self._vocabularies(inputs, held_out)
@@ -179,7 +176,7 @@ class Experiment:
                 directory,
                 parts,
                 vocabularies,
-                data.cleaning,
+                self.config.cleaning,
                 max_pieces=data.max_pieces,
                 held_out=held_out,
                 inputs=inputs,
@@ -193,7 +190,7 @@ class Experiment:
                     store,
                     data.train,
                     vocabularies,
-                    data.cleaning,
+                    self.config.cleaning,
                     held_out=held_out,
                 )
         return Prepared(vocabularies, store, report, alignments)
@@ -218,12 +215,13 @@ class Experiment:
             self.run,
             self.config.train_parts(),
             self.config.full_vocabulary(),
-            self.config.data.cleaning,
+            self.config.cleaning,
             seed=self.config.seed,
             inputs=inputs,
             held_out=held_out,
             parent=parent_of(self.config),
             sets=self.config.sets_by_key(),
+            labels=self.config.model.writes_labels,
         )
 
     def train(
@@ -284,6 +282,8 @@ class Experiment:
         ]
         for one in (*dev_sets.values(), *test_sets):
             one.check_lengths(model)
+            if config.model.writes_labels:
+                one.check_labels()
         trainer = Trainer(
             model,
             self.tasks(prepared, world),
@@ -354,7 +354,7 @@ class Experiment:
         )
 
     def _validation(self, part: CorpusPart, vocabularies: Vocabularies, world: World) -> Validation:
-        search, evaluation = self.config.search, self.config.evaluation_of(part)
+        search, evaluation = self.config.decoding, self.config.evaluation_of(part)
         objective = self.config.training.objective
         if not objective.translates:
             return ObjectiveValidation(
@@ -443,7 +443,7 @@ class Experiment:
             source_language=self.config.source_language,
             target_language=self.config.target_language,
             model=self.config.model,
-            search=self.config.search.model_dump(),
+            search=self.config.decoding.model_dump(),
             directions=tuple(self.config.directions()),
             translates=self.config.training.objective.translates,
             term_annotation=term_annotation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,13 +15,13 @@ from dragoman.core.config import Config, on_base, override, parse, read_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.problems import listed
 from dragoman.core.recipe_library import found_recipe
-from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.evaluation.metrics import OF_LABELS, EvaluationConfig
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.back_translated import asking_tags, back_translation_problems
-from dragoman.text.cleaning import CleaningConfig
-from dragoman.text.corpus import TRANSLATION, CorpusPart, Direction, relocate_part
+from dragoman.text.cleaning import CleaningConfig, held_out_keys
+from dragoman.text.corpus import TRANSLATION, CorpusPart, Direction, kept_pairs, relocate_part
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import missing_tags
@@ -124,6 +124,7 @@ class ExperimentConfig(Config):
         for name in self.data.test.keys() & {"dev", *self.data.dev_sets}:
             yield f"data.test: {name} is the name of the scores of data.dev; choose another"
         yield from self._unfit_scores()
+        yield from self._labels_that_do_not_fit()
         for problem in self.training.objective.unfit(self.model):
             yield f"training.objective: {problem}"
         if self.training.embeddings is not None:
@@ -232,6 +233,53 @@ class ExperimentConfig(Config):
                 "search.grammar: trees are written in symbols that are one piece each; set "
                 "vocabulary: {joint: false, target_kind: word}"
             )
+
+    def _labels_that_do_not_fit(self) -> Iterator[str]:
+        """Labels for a model that writes text, and metrics of the other kind of output."""
+        labels = self.model.writes_labels
+        for name, part in self.parts():
+            if part.is_labelled and not labels:
+                key = "label" if part.label is not None else "label_columns"
+                yield f"{name}.{key} is for model.family: classifier; name a target instead"
+        unfit = [one for one in self.evaluation.metrics if (one in OF_LABELS) != labels]
+        if unfit and labels:
+            yield (
+                f"evaluation.metrics: {', '.join(unfit)} are of text, and a classifier writes "
+                f"labels; set them to [{', '.join(OF_LABELS)}]"
+            )
+        elif unfit:
+            yield (
+                f"evaluation.metrics: {', '.join(unfit)} are of labels, for model.family: "
+                "classifier; remove them"
+            )
+
+    @property
+    def cleaning(self) -> CleaningConfig:
+        """Which pairs are dropped: a text and its label are not compared in length."""
+        if not self.model.writes_labels:
+            return self.data.cleaning
+        return self.data.cleaning.model_copy(
+            update={"max_length_ratio": None, "min_identical_words": None, "target_scripts": ()}
+        )
+
+    @property
+    def decoding(self) -> SearchConfig:
+        """Settings of search; a classifier's output is one label, whatever they say."""
+        if not self.model.writes_labels:
+            return self.search
+        one = {"beam": 1, "nbest": 1, "minimum_length": 1, "maximum_length": 1, "sampling": None}
+        return self.search.model_copy(update=one)
+
+    def held_out(self, parts: Iterable[CorpusPart]) -> frozenset[int]:
+        """Keys of the pairs of dev and test sets, for cleaning to recognise; no label is one.
+
+        Raises:
+            DataError: a set cannot be read.
+        """
+        pairs = (pair for part in parts for pair in kept_pairs(part))
+        if self.model.writes_labels:
+            pairs = (pair._replace(target="") for pair in pairs)
+        return held_out_keys(pairs, either_side=self.has_opposite_directions)
 
     def _unread_alignments(self) -> Iterator[str]:
         """Alignments that no objective reads, and an objective that lacks them."""
@@ -411,7 +459,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         path,
         _relocate,
         replaced=("data.dev", "data.test", "training.objective", "training.tasks"),
-        families={"model": "transformer"},
+        families={"model": "transformer", "model.backbone": "transformer"},
     )
     # The file's own models are absolute by now; --set is relative to the current directory.
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))

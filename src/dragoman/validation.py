@@ -22,6 +22,7 @@ from dragoman.core.files import read_json, write_json
 from dragoman.data.batches import Batch, make_batch
 from dragoman.data.grouping import group_by_length
 from dragoman.evaluation.metrics import (
+    OF_LABELS,
     EvaluationConfig,
     SourceSide,
     check_installed,
@@ -31,6 +32,7 @@ from dragoman.evaluation.metrics import (
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
+from dragoman.text.labels import unknown_label
 from dragoman.text.tags import tagged
 from dragoman.text.term_rate import counters
 from dragoman.text.vocabulary import Vocabularies
@@ -119,6 +121,16 @@ class Validation:
         if reason is not None:
             raise DataError(f"{self._name}: {reason}")
 
+    def check_labels(self) -> None:
+        """Check that a classifier can give all labels.
+
+        Raises:
+            DataError: it cannot give one.
+        """
+        for pair in self._pairs:
+            if reason := unknown_label(pair.target, self._vocabularies.target):
+                raise DataError(f"{self._name}: line {pair.line}: {reason}")
+
     def __call__(self, model: TranslationModel) -> dict[str, float]:
         """Loss in nats per token, perplexity, and each metric by name."""
         return figures(self.report(model))
@@ -186,7 +198,8 @@ class Validation:
 
     def _score(self, hypotheses: list[str]) -> Report:
         """Metrics of the translations."""
-        if self._world.is_leader and (warning := output_is_constant(hypotheses)):
+        labels = set(self._evaluation.metrics) <= set(OF_LABELS)  # few differ by their nature
+        if self._world.is_leader and not labels and (warning := output_is_constant(hypotheses)):
             log.warning(warning)
         scores = score_corpus(
             hypotheses, [self._scored_references], self._evaluation, self._source_side

@@ -95,7 +95,8 @@ class Row(Config):
     """What it is, in words."""
     translate: str | dict[str, str] = Field(default_factory=dict)
     """Arguments of `dragoman translate` for every test of the section, or for each by name; none
-    for figures from elsewhere. Those that begin with `embed translate` are of that command."""
+    for figures from elsewhere. Those that begin with `embed translate` are of that command. Where
+    `evaluation.metrics` are of labels, of `dragoman classify`."""
     published: str | dict[str, str] = ""
     """What was published beside it and where, for every test or by name."""
     baseline: str | None = None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from dragoman.apps.progress import duration
 from dragoman.core.errors import DataError, DragomanError
 from dragoman.core.files import atomic_write, content_digest, write_json
+from dragoman.evaluation.metrics import OF_LABELS
 from dragoman.text.corpus import evaluation_examples
 from studies.tables.plan import expanded
 from studies.tables.running import CommandRunner
@@ -201,11 +202,17 @@ def write_text(place: Workplace, test: str) -> Text:
 
 
 def translation_command(place: Workplace, cell: Cell, text: Text) -> list[str]:
-    """How a cell is translated, as arguments of ``dragoman``."""
+    """How a cell is translated or labelled, as arguments of ``dragoman``."""
     given = [expanded(one, place.places) for one in shlex.split(cell.arguments)]
     output = translations(place, cell)
-    command = [] if given[:2] == WORD_BY_WORD else ["translate"]
-    return [*command, *given, "--input", str(text.source), "--output", str(output)]
+    return [*_command(place, given), *given, "--input", str(text.source), "--output", str(output)]
+
+
+def _command(place: Workplace, given: list[str]) -> list[str]:
+    """What the arguments of a cell are of."""
+    if set(place.table.evaluation.metrics) <= set(OF_LABELS):
+        return ["classify", "--labels"]
+    return [] if given[:2] == WORD_BY_WORD else ["translate"]
 
 
 def is_translated(place: Workplace, cell: Cell) -> bool:

@@ -8,6 +8,7 @@ from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.evaluation import languages
 from dragoman.evaluation.languages import (
     ExpectedLanguage,
+    identified,
     why_not_judged,
     wrong_language_share,
 )
@@ -223,3 +224,21 @@ def test_a_rate_needs_a_language_that_is_known() -> None:
 def test_a_rate_without_the_identifier(language: str | None) -> None:
     with pytest.raises(MissingExtraError, match="py3langid is not installed"):
         check_installed(rate_of(language=language))
+
+
+def test_languages_of_a_line_by_their_probability() -> None:
+    found = identified("Das Licht in der Küche ist noch an.", ["en", "zh-Hans", "de"])
+    assert found[0][0] == "de"
+    assert sum(share for _, share in found) == pytest.approx(1)
+    assert dict(found)["de"] > 0.9
+    assert identified("打开厨房的灯", ["en", "zh-Hans", "de"])[0][0] == "zh-Hans"
+    assert identified("Das Licht in der Küche ist noch an.")[0][0] == "de"
+
+
+@pytest.mark.parametrize(
+    ("among", "message"),
+    [(["de", "xx"], "does not know it"), (["zh-Hans", "zh-TW"], "cannot tell it from zh-Hans")],
+)
+def test_languages_that_cannot_be_told_apart(among: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        identified("a", among)

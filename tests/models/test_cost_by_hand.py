@@ -16,6 +16,7 @@ from families import VARIATIONS, VOCABULARY, build
 
 from dragoman.models import (
     ByteNetConfig,
+    ClassifierConfig,
     ConvS2SConfig,
     DeepFusionConfig,
     ModelConfig,
@@ -200,8 +201,9 @@ def of_zeros(config: RecurrentConfig | RecurrentLMConfig) -> int:
     return cell(config, d) // 2
 
 
-def recurrent(config: RecurrentConfig) -> Products:
-    d, width, encoder, starting = config.d_model, config.d_model, 0, 0
+def recurrent_encoder(config: RecurrentConfig) -> tuple[int, int]:
+    """Multiplications, and layers and directions that start from zeros."""
+    d, encoder, starting = config.d_model, 0, 0
     averaging = config.encoder == "averaging"  # which has no products, and gives no first state
     for column in [] if averaging else config.encoder_columns:
         width = d
@@ -211,8 +213,13 @@ def recurrent(config: RecurrentConfig) -> Products:
             encoder += SOURCE * (directions * cell(config, width) + halves)
             width = directions * d + (2 * d if config.fast_forward else 0)
             starting += directions
-    width = config.encoder_width
-    first = 0 if config.copies_state or averaging else config.decoder_layers * d * d
+    return encoder, starting
+
+
+def recurrent(config: RecurrentConfig) -> Products:
+    d, width = config.d_model, config.encoder_width
+    encoder, starting = recurrent_encoder(config)
+    first = 0 if config.copies_state or not starting else config.decoder_layers * d * d
     keys = 0 if config.attention == "dot" else SOURCE * width * d
     queries = TARGET * d * d if config.attention == "additive" else 0
     attention = keys + queries + TARGET * SOURCE * (d + width)
@@ -271,6 +278,37 @@ def deep_fusion(config: DeepFusionConfig) -> Products:
     return Products(forward, spared + 2 * (beside.forward - unread) + gate)
 
 
+def encoder_alone(config: Any) -> Products:
+    """What is left of a model whose decoder is gone."""
+    d = config.d_model
+    if isinstance(config, TransformerConfig):
+        reading = MIXING[config.mixing.encoder_mixing](config, SOURCE, False)
+        return Products(config.encoder_layers * (reading.forward + SOURCE * feed_forward(config)))
+    if isinstance(config, RecurrentConfig):
+        forward, starting = recurrent_encoder(config)
+        return Products(forward, starting * of_zeros(config))
+    if isinstance(config, ConvS2SConfig):
+        h = config.d_hidden
+        layer = config.encoder_kernel_width * h * 2 * h
+        return Products(SOURCE * (2 * d * h + config.encoder_layers * layer))
+    half = d // 2
+    block = 2 * d * half + config.encoder_kernel_width * half * half
+    return Products(config.columns(SOURCE) * config.encoder_layers * block)
+
+
+def classifier(config: ClassifierConfig) -> Products:
+    """The encoder, and a head that pools once however long the target."""
+    d, attends = config.d_model, config.pooling == "attention"
+    encoder = encoder_alone(config.backbone)
+    pooling = SOURCE * d
+    scoring = SOURCE * (d * d + d) if attends else 0
+    forward = encoder.forward + scoring + pooling + TARGET * d * VOCABULARY
+    spared = 0 if attends else pooling  # fixed weights have no gradient
+    if config.train == "head":
+        return Products(forward, spared + 2 * encoder.forward + pooling + SOURCE * d * d)
+    return Products(forward, spared + encoder.spared)
+
+
 FORMULAS: dict[str, Callable[[Any], Products]] = {
     "transformer": transformer,
     "recurrent": recurrent,
@@ -279,6 +317,7 @@ FORMULAS: dict[str, Callable[[Any], Products]] = {
     "transformer_lm": transformer_lm,
     "recurrent_lm": recurrent_lm,
     "deep_fusion": deep_fusion,
+    "classifier": classifier,
 }
 
 

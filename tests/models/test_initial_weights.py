@@ -1,7 +1,8 @@
 """How every parameter of every family begins: zero, one, or of which deviation.
 
 Glorot and Bengio 2010 unless a rule says otherwise; recurrent families draw from one range, and
-ConvS2S normalises its weights, and deep fusion is composed of others, see their own tests.
+ConvS2S normalises its weights, and deep fusion and classifiers are composed of others, see their
+own tests.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ RULES: list[tuple[str, Callable[[torch.Size], float]]] = [
 ]
 
 
-ELSEWHERE = ("recurrent", "deep_fusion")
+ELSEWHERE = ("recurrent", "deep_fusion", "classifier")
 
 
 @pytest.mark.parametrize("name", [n for n in VARIATIONS if not n.startswith(ELSEWHERE)])

@@ -199,7 +199,10 @@ def test_a_family_of_this_package_is_nobody_elses(tmp_path: Path) -> None:
         assert len(FAMILIES) == len(registry._BUILT_IN)
 
 
-COMPONENTS = {"deep_fusion": {"translation": "recurrent", "language_model": "recurrent_lm"}}
+COMPONENTS = {
+    "deep_fusion": {"translation": "recurrent", "language_model": "recurrent_lm"},
+    "classifier": {"backbone": "recurrent"},
+}
 
 
 @pytest.mark.parametrize("name", registry._BUILT_IN)

@@ -193,9 +193,9 @@ def test_a_language_model_is_told_nothing(vocabulary: Vocabulary) -> None:
     ],
 )
 def test_how_a_model_is_used(directions: list[str], expected: str) -> None:
-    assert usage("runs/many", saved(*directions).directions, reads_source=True) == expected
+    assert usage("runs/many", saved(*directions).directions, TransformerConfig()) == expected
 
 
 def test_how_a_language_model_is_used() -> None:
     directions = saved("de-de").directions
-    assert usage("lm", directions, reads_source=False) == "dragoman score lm text.txt"
+    assert usage("lm", directions, TransformerLMConfig()) == "dragoman score lm text.txt"

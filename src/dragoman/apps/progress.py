@@ -27,6 +27,8 @@ _FIGURES = {
     "bleu": "BLEU {:.2f}",
     "chrf": "chrF {:.2f}",
     "ter": "TER {:.2f}",
+    "accuracy": "accuracy {:.2f} %",
+    "macro_f1": "macro-F1 {:.2f} %",
     "wrong_language": "wrong language {:.2f} %",
     "bracketing_f1": "bracketing F1 {:.2f}",
     "malformed_trees": "malformed {:.2f} %",

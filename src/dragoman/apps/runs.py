@@ -163,10 +163,9 @@ def conclude_run(
     if report is not None:
         click.echo(f"\nReport: {report}")
     click.echo(f"Model:  {experiment.run / MODEL_DIRECTORY}")
-    reads_source = experiment.config.model.reads_source
-    directions = experiment.config.directions()
-    translates = experiment.config.training.objective.translates
-    use = usage(experiment.run, directions, reads_source=reads_source, translates=translates)
+    config = experiment.config
+    translates = config.training.objective.translates
+    use = usage(experiment.run, config.directions(), config.model, translates=translates)
     click.echo(f"Use it: {use}")
 
 

@@ -209,7 +209,8 @@ def on_base(
         path: a base is looked up beside it, and otherwise among the installed recipes.
         relocate: makes the paths in values absolute, given the folder of their file.
         replaced: sections that only make sense as a whole, such as ``data.dev``.
-        families: sections with a ``family``, and the default family of each.
+        families: sections with a ``family``, such as ``model`` or ``model.backbone``, and the
+            default family of each.
 
     Raises:
         ConfigError: a base is missing, invalid, or part of a circle.
@@ -238,11 +239,15 @@ def _drop_other_family(
     below: dict[str, Any], above: dict[str, Any], section: str, default: str
 ) -> None:
     """Drop a section whose family differs from that of the section merged onto it."""
-    present, new = below.get(section), above.get(section)
+    outer, _, inner = section.partition(".")
+    present, new = below.get(outer), above.get(outer)
+    if inner and isinstance(present, dict) and isinstance(new, dict):
+        _drop_other_family(present, new, inner, default)
+        return
     if isinstance(present, dict) and isinstance(new, dict):
         family = present.get("family", default)
         if new.get("family", family) != family:
-            del below[section]
+            del below[outer]
 
 
 def _laid_over(

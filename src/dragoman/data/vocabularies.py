@@ -6,7 +6,7 @@ A run that starts from another model keeps the vocabularies of that model, or ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,10 +20,15 @@ from dragoman.data.origin import InputFile, clean_text_settings, digest, same_co
 from dragoman.data.prepare import nothing_left
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.corpus import CorpusPart, Example
-from dragoman.text.extension import extend_vocabularies
+from dragoman.text.extension import extend, extend_vocabularies
+from dragoman.text.labels import label_vocabulary
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import FILE_NAMES, Vocabularies, VocabularyConfig
-from dragoman.text.vocabulary_training import train_weighted_vocabularies
+from dragoman.text.vocabulary_training import (
+    counted_lines,
+    train_vocabulary,
+    train_weighted_vocabularies,
+)
 
 ORIGIN_FILE = "vocabulary.json"
 
@@ -63,6 +68,7 @@ def prepare_vocabularies(
     held_out: frozenset[int] = frozenset(),
     parent: Parent | None = None,
     sets: Mapping[str, CorpusPart] = MappingProxyType({}),
+    labels: bool = False,
 ) -> Vocabularies:
     """The vocabularies in ``directory``; trained if missing, or if what they depend on has changed.
 
@@ -79,6 +85,8 @@ def prepare_vocabularies(
         held_out: keys of pairs that are not trained on.
         parent: model whose vocabularies are kept or extended.
         sets: dev and test sets by their key in the configuration.
+        labels: whether targets are labels: each is then a piece of the target vocabulary, and the
+            settings and ``parent`` are for the source alone.
 
     Raises:
         ConfigError: the vocabulary does not fit the text, lacks a tag of it or of a set, or is not
@@ -90,14 +98,16 @@ def prepare_vocabularies(
     text = clean_text_settings(parts, cleaning, held_out)
     if config.balance is not None:
         text["directions"] = [part.direction.name for part in parts]
+    if labels:
+        text["labels"] = True
     settings = _settings(config, seed, parent, text)
     tagged = {**{f"data.train.{number}": part for number, part in enumerate(parts)}, **sets}
     if (found := _usable(directory, settings, inputs)) is not None:
-        _check_descent(found, parent, directory)
+        _check_descent(found, parent, directory, sides=1 if labels else 2)
         _check_known(_tags_of(found), tagged, config, parent, f"{directory}: the vocabulary here")
         return found
     check_tags(config, parent, tagged)
-    if parent is not None and not parent.extended:
+    if parent is not None and not parent.extended and not labels:
         _replace(directory, parent.vocabularies, settings, inputs)
         return parent.vocabularies
     report = CleaningReport()
@@ -105,12 +115,52 @@ def prepare_vocabularies(
     if (first := next(pairs, None)) is None:
         raise nothing_left(parts, report)
     whole = chain([first], pairs)
-    if parent is None:
+    if labels:
+        vocabularies = label_vocabularies(whole, config, seed, parent)
+    elif parent is None:
         vocabularies = train_weighted_vocabularies(whole, config, seed=seed)
     else:
         vocabularies = extend_vocabularies(parent.vocabularies, whole, config, seed=seed)
     _replace(directory, vocabularies, settings, inputs)
     return vocabularies
+
+
+def label_vocabularies(
+    pairs: Iterable[tuple[Example, float]],
+    config: VocabularyConfig,
+    seed: int,
+    parent: Parent | None,
+) -> Vocabularies:
+    """A vocabulary of the sources, or that of ``parent`` or more, and one of all labels.
+
+    Args:
+        pairs: texts with their labels, and weights; read once.
+        config: for the vocabulary of the sources.
+        seed: seed of the sample drawn from a larger corpus.
+        parent: model whose source vocabulary is kept or extended.
+
+    Raises:
+        ConfigError: the vocabulary does not fit the text.
+        DataError: there is no text, or there are not two labels.
+    """
+    found: set[str] = set()
+
+    def watched() -> Iterator[tuple[Example, float]]:
+        for example, weight in pairs:
+            found.add(example.target)
+            yield example, weight
+
+    if parent is not None and not parent.extended:
+        source = parent.vocabularies.source
+        for _ in watched():
+            pass
+    else:
+        lines, _ = counted_lines(watched(), config, seed, joint=False)
+        if parent is None:
+            source = train_vocabulary(lines, config, "source ")
+        else:
+            source = extend(parent.vocabularies.source, lines, config, "source ")
+    return Vocabularies(source, label_vocabulary(found))
 
 
 def _settings(
@@ -184,15 +234,17 @@ def _check_known(
     )
 
 
-def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path) -> None:
+def _check_descent(found: Vocabularies, parent: Parent | None, directory: Path, sides: int) -> None:
     """Check that vocabularies that the user put there match the model that the run starts from.
+
+    Only the first of ``sides`` are compared.
 
     Raises:
         ConfigError: they do not.
     """
     if parent is None:
         return
-    for ours, theirs in zip(found, parent.vocabularies, strict=True):
+    for ours, theirs in list(zip(found, parent.vocabularies, strict=True))[:sides]:
         pieces = theirs.pieces(range(len(theirs)))
         same = ours.fingerprint == theirs.fingerprint
         if not (

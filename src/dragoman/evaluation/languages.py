@@ -90,6 +90,53 @@ class ExpectedLanguage:
         return bool(lead > margin * math.sqrt(len(line.encode("utf-8", "surrogatepass"))))
 
 
+def identified(line: str, among: Sequence[str] = ()) -> list[tuple[str, float]]:
+    """The languages that a line may be in, the likeliest first, with probabilities that sum to 1.
+
+    Args:
+        line: the text.
+        among: the languages to choose from, by the names to return, such as ``zh-Hans``; by
+            default all that the identifier knows, by its codes.
+
+    Raises:
+        ConfigError: it does not know one of them, or two of them are one to it.
+        MissingExtraError: the identifier is not installed.
+    """
+    names = _names(tuple(among))
+    scores = {names[code]: float(s) for code, s in _identifier().rank(line) if code in names}
+    most = max(scores.values())
+    shares = {name: math.exp(score - most) for name, score in scores.items()}
+    total = sum(shares.values())
+    return sorted(
+        ((name, share / total) for name, share in shares.items()), key=lambda one: -one[1]
+    )
+
+
+@cache
+def _names(among: tuple[str, ...]) -> dict[str, str]:
+    """The identifier's codes with the names that were given.
+
+    Raises:
+        ConfigError: it does not know one of them, or two of them are one to it.
+        MissingExtraError: the identifier is not installed.
+    """
+    known = set(_identifier().labels) - {_NO_LANGUAGE}
+    names: dict[str, str] = {}
+    for name in among or known:
+        if (code := _code(name)) not in known:
+            raise ConfigError(
+                f"language {name}: the identifier {_PACKAGE} does not know it; it knows "
+                f"{', '.join(sorted(known))}"
+            )
+        if code in names:
+            raise ConfigError(
+                f"language {name}: the identifier {_PACKAGE} cannot tell it from {names[code]}; "
+                "leave one of them out"
+            )
+        names[code] = name
+    return names
+
+
 def wrong_language_share(
     lines: Iterable[str], language: str, among: Sequence[str] = ()
 ) -> float | None:

@@ -20,6 +20,7 @@ from pydantic import Field
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, install_command
 from dragoman.evaluation.kept_items import Counter, kept_items_metric
+from dragoman.evaluation.label_metrics import label_metric
 from dragoman.evaluation.languages import (
     ExpectedLanguage,
     check_identifier,
@@ -38,6 +39,8 @@ MetricName = Literal[
     "terms",
     "placeholders",
     "numbers",
+    "accuracy",
+    "macro_f1",
     "bracketing_f1",
     "bracketing_recall",
     "bracketing_precision",
@@ -59,10 +62,16 @@ HIGHER_IS_BETTER: dict[str, bool] = {
     "numbers": True,
     **dict.fromkeys(TREE_METRICS, True),
     "malformed_trees": False,
+    "accuracy": True,
+    "macro_f1": True,
     "loss": False,
     "round_trip": True,
 }
 """Whether higher is better, for every metric, the loss and the BLEU of round trips."""
+
+
+OF_LABELS: tuple[MetricName, ...] = ("accuracy", "macro_f1")
+"""The metrics of labels instead of text."""
 
 
 def is_better(metric: str, value: float, other: float, margin: float = 0.0) -> bool:
@@ -258,6 +267,17 @@ def build_metric(
         )
     if name in READS_SOURCE:
         return _kept_items(name, config, source)
+    if name == "accuracy" or name == "macro_f1":  # noqa: PLR1714 - mypy narrows it so
+        return label_metric(name)
+    return _sacrebleu_metric(name, config)
+
+
+def _sacrebleu_metric(name: MetricName, config: EvaluationConfig) -> Metric:
+    """One of sacrebleu's own.
+
+    Raises:
+        MissingExtraError: the tokenizer for Japanese or Korean is not installed.
+    """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER

@@ -1,5 +1,6 @@
 """Tensors to scores: the families of translation models, under one interface."""
 
+from dragoman.models.classifier import ClassifierConfig
 from dragoman.models.deep_fusion import DeepFusionConfig
 from dragoman.models.families.bytenet import ByteNetConfig
 from dragoman.models.families.convs2s import ConvS2SConfig
@@ -12,6 +13,7 @@ from dragoman.models.registry import FAMILIES, ModelConfig
 __all__ = [
     "FAMILIES",
     "ByteNetConfig",
+    "ClassifierConfig",
     "ConvS2SConfig",
     "DeepFusionConfig",
     "ModelConfig",

@@ -51,6 +51,11 @@ class FamilyConfig(ComposedConfig):
         return True
 
     @property
+    def writes_labels(self) -> bool:
+        """Whether its target is one of a set of labels instead of a text: a classifier's is."""
+        return False
+
+    @property
     def architecture(self) -> str:
         """Families of one architecture can start from one another's weights, part by part.
 
@@ -104,10 +109,7 @@ class FamilyConfig(ComposedConfig):
 
     @property
     def encoder_width(self) -> int | None:
-        """Width of the encoder's vectors, if ``Memory.hidden`` begins with one for each piece.
-
-        None for a family without an encoder, or whose encoder gives something else.
-        """
+        """Width of :meth:`TranslationModel.encoder_states`; None without an encoder of its own."""
         return None
 
     @property
@@ -207,6 +209,21 @@ class TranslationModel(nn.Module, ABC):
             source: ids ``(batch, source)``, each sentence closed by the end symbol, then padding.
             source_mask: ``(batch, source)``, True is a real token.
         """
+
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """What the encoder makes of each piece, without anything that serves a decoder.
+
+        Args:
+            source: as for :meth:`encode`.
+            source_mask: as for :meth:`encode`.
+
+        Returns:
+            ``(batch, source, encoder_width)``; what stands in padding means nothing.
+
+        Raises:
+            TypeError: this family has no encoder of its own.
+        """
+        raise TypeError(f"{type(self).__name__} has no encoder")
 
     @abstractmethod
     def start(self, memory: Memory, beam: int = 1) -> State:

@@ -29,6 +29,7 @@ _BUILT_IN = {
     "transformer_lm": "dragoman.models.families.transformer_lm:TransformerLM",
     "recurrent_lm": "dragoman.models.families.recurrent_lm:RecurrentLM",
     "deep_fusion": "dragoman.models.deep_fusion:DeepFusion",
+    "classifier": "dragoman.models.classifier:ClassifierModel",
 }
 
 
@@ -116,6 +117,11 @@ class NamedModelConfig(FamilyConfig):
     def attention_layers(self) -> int:
         """More than any model has."""
         return MAX_LAYERS + 1
+
+    @property
+    def encoder_width(self) -> int:
+        """Some width: whether there is an encoder is yet to be read."""
+        return self.d_model
 
 
 class Components(Families):

@@ -13,6 +13,7 @@ from dragoman.text.tags import language_tag
 from dragoman.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from dragoman.models.interface import FamilyConfig
     from dragoman.saved.model import SavedConfig
 
 
@@ -142,8 +143,8 @@ def telling_tags(config: SavedConfig, vocabulary: Vocabulary) -> list[tuple[str,
 def usage(
     model: str | Path,
     directions: Iterable[Direction],
+    config: FamilyConfig,
     *,
-    reads_source: bool,
     translates: bool = True,
 ) -> str:
     """A command that uses a model, or the setting of a recipe that does.
@@ -151,12 +152,14 @@ def usage(
     Args:
         model: its path, as the command names it.
         directions: those that it was trained for.
-        reads_source: False for a language model.
+        config: its family, which says what it reads and writes.
         translates: False for an encoder alone, which other models can start from.
     """
     if not translates:
         return start_from(model)
-    if not reads_source:
+    if config.writes_labels:
+        return f"dragoman classify {model} < input.txt"
+    if not config.reads_source:
         return f"dragoman score {model} text.txt"
     translated = [one for one in directions if one.source_language != one.target_language]
     targets = list(dict.fromkeys(one.target_language for one in translated))

@@ -278,14 +278,11 @@ def model_card(
     sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
     targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
     title, kind = f"{', '.join(sources)} to {', '.join(targets)}", "translation"
-    use = usage(
-        "MODEL",
-        config.directions,
-        reads_source=config.model.reads_source,
-        translates=config.translates,
-    )
+    use = usage("MODEL", config.directions, config.model, translates=config.translates)
     if not config.model.reads_source:
         title, kind = config.target_language, "language"
+    if config.model.writes_labels:
+        title, kind = "Classifier", "classification"
     if not config.translates:
         read = dict.fromkeys(one.source_language for one in config.directions)
         title, kind = ", ".join(read or [config.source_language]), "masked language"

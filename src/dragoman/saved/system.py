@@ -23,10 +23,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from dragoman.core.config import Config, parse, read_yaml, to_yaml
+from dragoman.core.errors import ConfigError
 from dragoman.core.files import absolute, atomic_write
 from dragoman.text.terminology import ProtectedKind
 
 GlossaryMode = Literal["hard", "learned", "both"]
+AUTO = "auto"
+"""In place of a source language: it is decided line by line."""
+
 EngineName = Literal["pytorch", "ctranslate2"]
 Weight = Annotated[float, Field(ge=1e-9, le=1e9)]
 
@@ -96,6 +100,28 @@ class TermsConfig(Config):
         return hard or bool(self.keep or self.keep_patterns or self.protect)
 
 
+class IdentifierConfig(Config):
+    """What decides the language of each line, with `source_language: auto`."""
+
+    classifier: Path | None = None
+    """A classifier whose labels are languages; by default py3langid."""
+    languages: tuple[str, ...] = ()
+    """Languages that py3langid chooses from; by default those of `routes`, the pivot language, and
+    those that the first of the models was trained to translate from."""
+    least_probability: float = Field(0.5, ge=0, le=1)
+    """Probability below which the language of a line is uncertain."""
+    least_letters: int = Field(4, ge=0)
+    """A line with fewer letters is uncertain in any case."""
+    fallback: str | None = None
+    """Language of uncertain lines; by default they take no route, as lines in a language without
+    one."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Languages beside a classifier, which has its own."""
+        if self.classifier is not None and self.languages:
+            yield "languages are for py3langid; a classifier has labels of its own; remove them"
+
+
 class TranslationSystem(Config):
     """Everything that decides how a line is translated."""
 
@@ -111,7 +137,13 @@ class TranslationSystem(Config):
     """Third language to translate through; by default, models translate the lines themselves."""
     source_language: str | None = None
     """Language of the lines, such as `de`; only checked against what the first model was trained
-    to translate from."""
+    to translate from. `auto` decides it line by line, see `routes`."""
+    routes: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """With `source_language: auto`: by language, which values of this description are others for
+    lines in it, such as `{fr: {models: [models/fr-en]}}`. A line in the pivot language needs no
+    route: it is not translated into the pivot."""
+    identifier: IdentifierConfig | None = None
+    """With `source_language: auto`: what decides; by default, py3langid."""
     target_language: str | None = None
     """Target language, such as `de`, of a model that was trained on several: its tags are put in
     front of each line."""
@@ -138,6 +170,7 @@ class TranslationSystem(Config):
         """Settings that do not fit the models or the engine, and a pivot that leads nowhere."""
         found = list(self._conflicts())
         yield from found
+        yield from self._route_conflicts()
         if self.pivot is not None:
             yield from self._pivot_conflicts(self.pivot)
             for problem in self._first_leg(self.pivot)._conflicts():
@@ -172,6 +205,60 @@ class TranslationSystem(Config):
             yield f"precision {self.precision} needs engine pytorch; ctranslate2 has float32, int8"
         if self.search.get("early_end") == "exact":
             yield "early_end exact needs engine pytorch; ctranslate2 ends by its own rule"
+
+    @property
+    def chooses_route(self) -> bool:
+        """Whether the language of each line decides what translates it."""
+        return self.source_language == AUTO
+
+    def _route_conflicts(self) -> Iterator[str]:
+        """Routes that nothing chooses, that are no descriptions, or lead on to others."""
+        if not self.chooses_route:
+            for name in ("routes", "identifier"):
+                if getattr(self, name):
+                    yield f"{name} is read with source_language: {AUTO}; set that, or remove it"
+            return
+        if not self.routes and self.pivot is None:
+            yield (
+                f"source_language {AUTO} chooses among routes, or skips a pivot; there is neither, "
+                "and a model of several source languages needs no choice: leave it out"
+            )
+        for language, values in self.routes.items():
+            if wrong := {"routes", "identifier", "source_language"} & values.keys():
+                yield f"routes.{language}: {sorted(wrong)[0]} is that of the system; remove it"
+                continue
+            try:
+                self.route(language)
+            except ConfigError as error:
+                yield str(error)
+        fallback = None if self.identifier is None else self.identifier.fallback
+        if fallback is not None and fallback not in self.routed():
+            yield (
+                f"identifier.fallback {fallback} has no route; routes: "
+                f"{', '.join(self.routed()) or 'none'}"
+            )
+
+    def routed(self) -> list[str]:
+        """The languages whose lines are not translated as all others."""
+        pivot = [] if self.pivot is None else [self.pivot.language]
+        return list(dict.fromkeys([*self.routes, *pivot]))
+
+    def route(self, language: str | None) -> TranslationSystem:
+        """What translates lines in a language; None and languages without a route are the others.
+
+        Raises:
+            ConfigError: the values of the route are no such description.
+        """
+        common: dict[str, Any] = {"source_language": None, "routes": {}, "identifier": None}
+        if language is None or language not in self.routed():
+            return self.model_copy(update=common)
+        if language not in self.routes:
+            return self.model_copy(update={**common, "pivot": None, "source_language": language})
+        values = {**self.model_dump(exclude_defaults=True), **self.routes[language]}
+        for name in common:
+            values.pop(name, None)
+        values["source_language"] = language
+        return parse(TranslationSystem, values, f"routes.{language}")
 
     def _pivot_conflicts(self, pivot: PivotConfig) -> Iterator[str]:
         """Languages that make no path of two legs."""
@@ -293,6 +380,14 @@ def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict
         }
     if isinstance(values.get("pivot"), dict):  # has paths by the same names
         changed["pivot"] = _with_paths(values["pivot"], change)
+    if isinstance(routes := values.get("routes"), dict):
+        changed["routes"] = {
+            name: _with_paths(one, change) if isinstance(one, dict) else one
+            for name, one in routes.items()
+        }
+    identifier = values.get("identifier")
+    if isinstance(identifier, dict) and isinstance(identifier.get("classifier"), str):
+        changed["identifier"] = {**identifier, "classifier": change(identifier["classifier"])}
     return changed
 
 

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 from dragoman.core.config import Config
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
+from dragoman.text.label_form import label_problem
 from dragoman.text.lines import decode_lines, read_lines, stream_lines
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import check_tags
@@ -73,6 +74,13 @@ class CorpusPart(Config):
     """The format of the file; by default, the one of its suffix. Installed packages may add
     others."""
 
+    label: str | None = None
+    """Label of all its sources, such as de, in place of a target, for `model.family: classifier`;
+    without it, `target` names the column or file of their labels."""
+    label_columns: tuple[str, ...] = ()
+    """Columns, keys or languages of a file, such as `[en, de]`, whose texts are labelled with the
+    name of their own; in place of `source` and a label."""
+
     alignments: str | None = None
     """Word alignments of its pairs, for `training.objective: {kind: guided_alignment}`: a file
     whose line n belongs to pair n, in Pharaoh format, `0-0 1-2 2-1`. Words are separated by white
@@ -98,6 +106,22 @@ class CorpusPart(Config):
     def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
         return check_tags(tags)
 
+    @field_validator("label")
+    @classmethod
+    def _check_label(cls, label: str | None) -> str | None:
+        if label is not None and (problem := label_problem(label)):
+            raise ValueError(problem)
+        return label
+
+    @field_validator("label_columns")
+    @classmethod
+    def _check_label_columns(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
+        if problem := next(filter(None, map(label_problem, columns)), None):
+            raise ValueError(problem)
+        if len(set(columns)) < len(columns):
+            raise ValueError("a column is named twice")
+        return columns
+
     @field_validator("format")
     @classmethod
     def _is_known(cls, value: str | None) -> str | None:
@@ -119,6 +143,8 @@ class CorpusPart(Config):
             )
         elif form.sides is None and (self.source is not None or self.target is not None):
             yield f"{form.name} files have just two sides; leave source and target out"
+        elif self.is_labelled:
+            yield from self._label_conflicts(form)
         elif form.sides is not None and self.target is None:
             yield f"name both source and target: the {form.sides} to read{self._alone}"
         if self.alignments is not None and not self.has_source:
@@ -130,6 +156,26 @@ class CorpusPart(Config):
                 "change; leave one of them out"
             )
         yield from self._transform_conflicts()
+
+    def _label_conflicts(self, form: Format) -> Iterator[str]:
+        """A label beside targets, or without sources."""
+        if self.target is not None:
+            yield "label is the target of every pair; leave target out, or label"
+        if self.label_columns:
+            if self.label is not None or self.source is not None:
+                yield "label_columns name the texts and their labels; leave source and label out"
+            if not form.names_sides:
+                yield f"label_columns are of one file with named columns, not {form.name}"
+        elif form.sides is not None and self.source is None:
+            where = "the file of its lines" if not form.one_file else f"one of the {form.sides}"
+            yield f"label needs text to label; name it as source, {where}"
+        if self.alignments is not None:
+            yield "alignments link two texts, and label is none; leave one of them out"
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it says itself what the labels of its texts are."""
+        return self.label is not None or bool(self.label_columns)
 
     @property
     def _alone(self) -> str:
@@ -165,7 +211,8 @@ class CorpusPart(Config):
     @property
     def has_source(self) -> bool:
         """Whether its pairs have a source; where they have none, it is an empty string."""
-        return self.source is not None or self.file_format.sides is None
+        own = self.source is not None or bool(self.label_columns)
+        return own or self.file_format.sides is None
 
     @property
     def is_aligned(self) -> bool:
@@ -343,9 +390,21 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
         DataError: a file is missing, empty, damaged, not UTF-8, not of its format, lacks the
             column or language asked for, or two plain files differ in length.
     """
+    if part.is_labelled:
+        return _labelled(part)
     sides = part.source or part.target or "", part.target or ""
     pairs = part.file_format.read(part.files(), sides)
     return pairs if part.has_source else (pair._replace(source="") for pair in pairs)
+
+
+def _labelled(part: CorpusPart) -> Iterator[Pair]:
+    """The texts of a part, each with its label; an empty text stays without."""
+    form = part.file_format
+    named = [(name, name) for name in part.label_columns]
+    for name, label in named or [(part.source or "", part.label or "")]:
+        for pair in form.read(part.files(), (name, name)):
+            text = pair.source if form.one_file else pair.target  # one plain file is a target's
+            yield Pair(text, label if text.strip() else "", pair.line)
 
 
 def kept_pairs(part: CorpusPart) -> Iterator[Pair]:

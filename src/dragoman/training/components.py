@@ -6,7 +6,7 @@ the paths when a run begins, and ``training.components`` keeps the paths for the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -94,7 +94,7 @@ def check_components(
     for name, component in taken.items():
         check_start(component.as_start(), getattr(model, name), f"training.components.{name}")
         if vocabularies is not None:
-            _check_vocabulary(component, getattr(model, name), vocabularies)
+            _check_vocabulary(component, _sides(model, getattr(model, name)), vocabularies)
 
 
 def take_components(
@@ -139,16 +139,22 @@ def story_of_components(taken: TakenComponents) -> str:
     return f"Training began with {' and '.join(told)}." if told else ""
 
 
+def _sides(model: FamilyConfig, component: FamilyConfig) -> tuple[str, ...]:
+    """The sides whose pieces a component of ``model`` reads or writes there."""
+    if model.writes_labels:
+        return ("source",)
+    return ("source", "target") if component.reads_source else ("target",)
+
+
 def _check_vocabulary(
-    component: TakenComponent, config: FamilyConfig, vocabularies: Vocabularies
+    component: TakenComponent, sides: Sequence[str], vocabularies: Vocabularies
 ) -> None:
-    """Check that a component has the vocabularies of the run.
+    """Check that a component has the vocabularies of the run on these sides.
 
     Raises:
         SavedError: it has others.
     """
     own = Vocabularies.load(home_of(model_directory(Path(component.model))))
-    sides = ("source", "target") if config.reads_source else ("target",)
     for side in sides:
         if getattr(own, side).fingerprint != getattr(vocabularies, side).fingerprint:
             raise SavedError(

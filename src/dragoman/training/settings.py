@@ -70,7 +70,9 @@ class TrainingConfig(Config):
     ema_decay: float | None = Field(None, gt=0, lt=1)
     """Decay per step of an exponential moving average of the weights, such as 0.999. The average is
     validated and becomes the model, instead of the mean of checkpoints. `null` for no average."""
-    best_metric: Literal["bleu", "chrf", "ter", "bracketing_f1", "loss", "round_trip"] = "bleu"
+    best_metric: Literal[
+        "bleu", "chrf", "ter", "accuracy", "macro_f1", "bracketing_f1", "loss", "round_trip"
+    ] = "bleu"
     """What selects the best checkpoint: a metric on the dev set, or its loss per token; round_trip
     is the BLEU of dev sets with the transform `back_translation`, which have no source text."""
     patience: int | None = Field(None, ge=1)

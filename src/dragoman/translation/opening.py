@@ -12,7 +12,14 @@ from dragoman.core.device import Precision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.directions import check_source, start_from, tags_for, telling_tags
-from dragoman.saved.model import SavedModel, load_for_search
+from dragoman.saved.model import (
+    CONFIG_FILE,
+    SavedModel,
+    home_of,
+    load_for_search,
+    model_directory,
+    read_config,
+)
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import (
     Ensemble,
@@ -105,6 +112,7 @@ def open_system(
 
     def load(path: Path) -> SavedModel:
         if path not in held:
+            check_translates(path)
             held[path] = load_for_search(path, device, precision)
         return held[path]
 
@@ -116,7 +124,7 @@ def open_system(
                 f"translation model from it by {start_from(one.path)}"
             )
     for other in others:
-        _check_same_vocabularies(first, other)
+        check_same_vocabularies(first, other)
     search = parse(SearchConfig, first.search, f"{first.path}: search")
     models = [part.model for part in saved]
     scorer = build_scorer(models, system.weights, system.ensemble)
@@ -255,7 +263,26 @@ def _check_writable(prefix: str, first: SavedModel) -> None:
         raise ConfigError(reason)
 
 
-def _check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
+def check_translates(path: Path) -> None:
+    """Check that a model writes text, before its weights are read.
+
+    Raises:
+        ConfigError: it is a classifier.
+        SavedError: there is no such model.
+    """
+    if read_config(home_of(model_directory(path)) / CONFIG_FILE).model.writes_labels:
+        raise ConfigError(
+            f"{path}: a classifier, which labels text and cannot translate; use 'dragoman "
+            f"classify {path}' or dragoman.load_classifier"
+        )
+
+
+def check_same_vocabularies(first: SavedModel, other: SavedModel) -> None:
+    """Check that two models of an ensemble read and write the same pieces.
+
+    Raises:
+        SavedError: they do not.
+    """
     for side, one, another in zip(
         ("source", "target"), first.vocabularies, other.vocabularies, strict=True
     ):

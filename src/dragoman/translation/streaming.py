@@ -183,6 +183,23 @@ class LineStream:
             buffer = self._next(lines)
 
 
+def buffered(lines: Iterator[str], size: int) -> Iterator[list[str]]:
+    """Lines in lists of at most ``size``; if reading fails, those before the failure come first."""
+    failure: Exception | None = None
+    while failure is None:
+        buffer: list[str] = []
+        try:
+            for line in islice(lines, size):
+                buffer.append(line)
+        except Exception as error:  # the caller's iterator may raise anything
+            failure = error
+        if buffer:
+            yield buffer
+        elif failure is None:
+            return
+    raise failure
+
+
 def group_by_length(
     numbers: Iterable[int], length: Callable[[int], int], tokens: int
 ) -> Iterator[list[int]]:

@@ -143,6 +143,11 @@ class Translator:
                 something that the engine cannot do.
             MissingExtraError: a package that the engine needs is not installed.
         """
+        if system.chooses_route:
+            raise ConfigError(
+                "source_language: auto: lines of several languages are for 'dragoman translate' "
+                "and dragoman.Router; name one language here"
+            )
         legs = open_legs(system, where)
         terms = open_terms(system, legs)
         engines = build_engines(legs)

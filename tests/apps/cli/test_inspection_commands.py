@@ -426,7 +426,7 @@ def test_a_tokenizer_that_is_not_installed(korean: Patient, dragoman: CommandLin
 @pytest.mark.parametrize("metric", ["blue", "comet"])
 def test_a_metric_that_there_is_not(metric: str, patient: Patient) -> None:
     line = one_error(patient.examine("--set", f"evaluation.metrics=[chrf, {metric}]"), 2)
-    names = "'bleu', 'chrf', 'ter' or 'wrong_language'"
+    names = "'bleu', 'chrf', 'ter', 'wrong_language', 'accuracy' or 'macro_f1'"
     assert f"evaluation.metrics.1: Input should be {names}, found '{metric}'" in line
 
 

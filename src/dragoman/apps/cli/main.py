@@ -20,6 +20,7 @@ import click
 
 import dragoman
 from dragoman.apps.cli.backtranslation_command import backtranslate
+from dragoman.apps.cli.classification_command import classify
 from dragoman.apps.cli.comparison_commands import compare
 from dragoman.apps.cli.convert_command import convert
 from dragoman.apps.cli.corpora_command import corpora
@@ -90,8 +91,9 @@ def commands(context: click.Context, debug: bool) -> None:
 
 
 for _command in (
-    *(demo, init, convert, doctor, prepare, train, resume, translate, parse, evaluate, score, tune),
-    *(average, distill, backtranslate, embed, compare, terms, show, cost, recipes, corpora),
+    *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
+    *(score, tune, average, distill, backtranslate, embed, compare, terms, show, cost, recipes),
+    corpora,
 ):
     commands.add_command(_command)
 

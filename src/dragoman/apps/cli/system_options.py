@@ -13,6 +13,7 @@ from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
+    from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
 
 _write_system = click.option(
@@ -67,7 +68,23 @@ _options = (
         "--from",
         "source_language",
         metavar="LANGUAGE",
-        help="Source language; refuse MODEL if it was not trained to translate from it.",
+        help="Source language; refuse MODEL if it was not trained to translate from it.  With auto "
+        "the language of each line decides: see --route and --via.",
+    ),
+    click.option(
+        "--route",
+        "routes",
+        metavar="LANGUAGE=MODEL",
+        multiple=True,
+        help="With --from auto: MODEL for lines in LANGUAGE; may be repeated.  Others, and lines "
+        "whose language is uncertain, are for the first MODEL.",
+    ),
+    click.option(
+        "--identify",
+        "identifier",
+        metavar="MODEL",
+        type=PATH,
+        help="With --from auto: classifier of languages that decides.  [default: py3langid]",
     ),
     click.option(
         "--via",
@@ -185,7 +202,7 @@ def described_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def open_translator(
     models: tuple[Path, ...], options: dict[str, Any], search: dict[str, Any]
-) -> Translator:
+) -> Translator | Router:
     """Build the system that the command line describes; write its description if asked to.
 
     Args:
@@ -198,11 +215,14 @@ def open_translator(
         DragomanError: the options contradict one another, or a model cannot be opened.
     """
     from dragoman.saved.system import write_system
+    from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
 
     system = described(models, options, search)
     file = options["system_file"]
-    translator = Translator.of(system, "search options" if file is None else f"{file}: search")
+    where = "search options" if file is None else f"{file}: search"
+    translator: Translator | Router
+    translator = (Router if system.chooses_route else Translator).of(system, where)
     if options["beam"] and translator.search.sampling is not None:
         translator.close()
         raise ConfigError("--beam: this system samples; leave it out")
@@ -228,6 +248,9 @@ def described(
     values: dict[str, Any] = {"models": models} if file is None else read_values(file)
     values.update({name: options[name] for name in _VALUES if options[name] not in {None, ()}})
     _lay_over_pivot(values, options)
+    if options.get("identifier") is not None:
+        _lay_over(values, "identifier", {"classifier": options["identifier"]})
+    _lay_over(values, "routes", dict(_route(one) for one in options.get("routes") or ()))
     samples = options.get("sample") or _has_sampling(values.get("search"))
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
@@ -274,6 +297,18 @@ def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any]) -> None:
                 given[name] = values.pop(name)
         values |= {"models": onward, "tags": options["onward_tags"]}
     _lay_over(values, "pivot", given)
+
+
+def _route(text: str) -> tuple[str, dict[str, Any]]:
+    """A language and the model of its lines.
+
+    Raises:
+        UsageError: one of them is missing.
+    """
+    language, _, model = text.partition("=")
+    if not language or not model:
+        raise click.UsageError(f"--route {text!r}: write it like de=models/de-en")
+    return language, {"models": [model]}
 
 
 def _has_sampling(search: object) -> bool:

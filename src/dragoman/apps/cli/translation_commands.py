@@ -140,11 +140,11 @@ def translate(
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
     _keep_texts(inputs, output, options["write_system"])
-    with open_translator(models, options, search) as translator, _lines(inputs) as given:
+    with open_translator(models, options, search) as translator, lines_of(inputs) as given:
         lines, interactive = given
         at_once = 1 if interactive and not options["buffer_lines"] else None
         refused, sources = _Refused(), Remembered(lines)
-        with _progress(output, interactive) as progress:
+        with shown_progress(output, interactive) as progress:
             wanted = sources if as_json else lines
             found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
             translated = refused.watch(found)
@@ -297,7 +297,7 @@ def _is_among(path: Path, files: list[os.stat_result]) -> bool:
 
 
 @contextmanager
-def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
+def lines_of(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
     """The lines to translate, and whether a person is typing them."""
     from dragoman.text.corpus import read_lines, stream_lines
 
@@ -309,7 +309,9 @@ def _lines(inputs: tuple[Path, ...]) -> Iterator[tuple[Iterator[str], bool]]:
 
 
 @contextmanager
-def _progress(output: Path | None, interactive: bool) -> Iterator[Callable[[int], None] | None]:
+def shown_progress(
+    output: Path | None, interactive: bool
+) -> Iterator[Callable[[int], None] | None]:
     """A counter of translated lines, unless the user sees them appear."""
     if interactive or (output is None and sys.stdout.isatty()):
         yield None

@@ -36,7 +36,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
     yield from scores.check_scores(config, texts)
     yield from text_checks.check_training(config, texts)
     if config.model.reads_source:
-        yield from text_checks.check_sides(texts)
+        yield from text_checks.check_sides(config, texts)
     yield from declared_languages.check_languages(texts, reads_source=config.model.reads_source)
     yield from _check_schedule(config)
     if not texts.train:

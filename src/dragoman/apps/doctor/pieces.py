@@ -10,8 +10,8 @@ import numpy as np
 
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.apps.doctor.text_checks import SAMPLE_PAIRS, Texts
-from dragoman.core.errors import ConfigError, SavedError
-from dragoman.data.vocabularies import Parent, check_tags
+from dragoman.core.errors import ConfigError, DataError, SavedError
+from dragoman.data.vocabularies import Parent, check_tags, label_vocabularies
 from dragoman.parents import check_parents
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
@@ -44,7 +44,7 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
         return
     try:
         vocabularies = _vocabularies(config, texts, parent)
-    except ConfigError as problem:
+    except (ConfigError, DataError) as problem:
         if texts.kept > SAMPLE_PAIRS:  # may work on the whole text
             yield warning("vocabulary", f"on a sample of {SAMPLE_PAIRS:,} pairs: {problem}")
         else:
@@ -61,6 +61,8 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
 
 def _vocabularies(config: ExperimentConfig, texts: Texts, parent: Parent | None) -> Vocabularies:
     """Vocabularies trained on the sample, or those of the model that training starts from."""
+    if config.model.writes_labels:
+        return label_vocabularies(texts.sample, config.full_vocabulary(), config.seed, parent)
     if parent is None:
         return train_weighted_vocabularies(texts.sample, config.full_vocabulary(), seed=config.seed)
     if parent.extended:

@@ -10,7 +10,7 @@ from statistics import StatisticsError, correlation
 from dragoman.apps.doctor.findings import Finding, error, ok, warning
 from dragoman.core.errors import DataError
 from dragoman.recipe import ExperimentConfig
-from dragoman.text.cleaning import clean_part, held_out_keys
+from dragoman.text.cleaning import clean_part
 from dragoman.text.cleaning_report import CleaningReport
 from dragoman.text.corpus import Example, Pair, evaluation_pairs, kept_pairs
 from dragoman.text.reservoir import Reservoir
@@ -61,7 +61,7 @@ def check_evaluation(config: ExperimentConfig, texts: Texts) -> Iterator[Finding
         except DataError as problem:
             yield error(name, str(problem))
             continue
-        texts.held_out |= held_out_keys(pairs, either_side=config.has_opposite_directions)
+        texts.held_out |= config.held_out([part])
         filled = list(evaluation_pairs(part))
         (texts.dev if name in dev_sets else texts.tests)[name] = filled
         empty = next((pair.line for pair in pairs if not part.fills(pair)), None)
@@ -96,7 +96,7 @@ def check_training(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     sample: Reservoir[tuple[Example, float]] = Reservoir(SAMPLE_PAIRS, config.seed)
     for part in config.train_parts():
         try:
-            for pair in clean_part(part, config.data.cleaning, report, held_out=held_out):
+            for pair in clean_part(part, config.cleaning, report, held_out=held_out):
                 sample.add((pair, part.weight))
         except DataError as problem:
             yield error("train", str(problem))
@@ -143,9 +143,9 @@ def _check_leakage(report: CleaningReport) -> Iterator[Finding]:
         yield ok("leakage", "no training pair repeats a dev or test sentence")
 
 
-def check_sides(texts: Texts) -> Iterator[Finding]:
+def check_sides(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Check that source and target are two languages, the same everywhere, aligned by line."""
-    if len(texts.train) < _ENOUGH_PAIRS:
+    if len(texts.train) < _ENOUGH_PAIRS or config.model.writes_labels:
         return
     identical = sum(pair.source == pair.target for pair in texts.train) / len(texts.train)
     if identical > 0.2:

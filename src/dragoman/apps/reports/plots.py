@@ -28,6 +28,8 @@ _METRICS = {
     "bleu": "BLEU",
     "chrf": "chrF",
     "ter": "TER",
+    "accuracy": "accuracy (%)",
+    "macro_f1": "macro-F1 (%)",
     "wrong_language": "wrong language, %",
     "bracketing_f1": "bracketing F1",
     "round_trip": "BLEU of round trips",

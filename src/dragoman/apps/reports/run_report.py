@@ -23,7 +23,7 @@ from dragoman.experiment import METRICS_FILE, Experiment
 from dragoman.models.interface import TranslationModel
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.directions import usage
-from dragoman.saved.model import load_model
+from dragoman.saved.model import load_for_search, load_model
 from dragoman.text.cleaning_report import CleaningReport, PartReport
 from dragoman.text.corpus import Pair, evaluation_pairs
 from dragoman.training.checkpoint import Progress, checkpoints, read_progress
@@ -79,8 +79,7 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         StorageError: the disk refuses.
     """
     run, config = experiment.run, experiment.config
-    translates = config.training.objective.translates
-    translator = Translator.load(run) if translates else None
+    translator = _opened(run, config)
     models = [load_model(run, "cpu").model] if translator is None else translator.models
     name, part = next(iter({**config.test_sets(), **config.dev_sets()}.items()))
     samples = None
@@ -96,8 +95,8 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
         usage=usage(
             run,
             config.directions(),
-            reads_source=config.model.reads_source,
-            translates=translates,
+            config.model,
+            translates=config.training.objective.translates,
         ),
         facts=_facts(models, progress),
         scores=read_scores(run),
@@ -111,6 +110,16 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
     with atomic_write(path) as stream:
         stream.write(page)
     return path
+
+
+def _opened(run: Path, config: ExperimentConfig) -> Translator | None:
+    """The model of a run; None if it writes nothing.  Labels are shown as translations are."""
+    if not config.training.objective.translates:
+        return None
+    if not config.model.writes_labels:
+        return Translator.load(run)
+    saved = load_for_search(run)
+    return Translator([saved.model], saved.vocabularies, config.decoding)
 
 
 def draw_samples(

@@ -63,14 +63,14 @@ class ByteNetConfig(FamilyConfig):
             raise ValueError("must be even: blocks work on half of it")
         return width
 
-    @property
-    def encoder_width(self) -> int:
-        """That of the columns; a source has more of them than pieces."""
-        return self.d_model
-
     def columns(self, source: int) -> int:
         """``ceil(a |s| + b)``: columns of a source of ``source`` pieces (section 3.2)."""
         return math.ceil(round(self.unfold_ratio * source + self.unfold_extra, 6))
+
+    @property
+    def encoder_width(self) -> int:
+        """That of all layers."""
+        return self.d_model
 
 
 @dataclass(frozen=True)
@@ -180,6 +180,13 @@ class ByteNet(TranslationModel):
         self.last = _linear(config.d_model, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.output = _linear(config.d_model, target_vocabulary)
+
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """The columns of the pieces; see :meth:`TranslationModel.encoder_states`.
+
+        Columns beyond them are for a longer target.
+        """
+        return self.encode(source, source_mask).hidden[:, : source.shape[1]]
 
     def encode(self, source: Tensor, source_mask: Tensor) -> ByteNetMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""

@@ -81,11 +81,6 @@ class ConvS2SConfig(FamilyConfig):
             yield from self.unread("without encoder: averaging", "averaging_window")
 
     @property
-    def encoder_width(self) -> int:
-        """That of the keys."""
-        return self.d_model
-
-    @property
     def attention_layers(self) -> int:
         """All layers of the decoder."""
         return self.decoder_layers
@@ -94,6 +89,11 @@ class ConvS2SConfig(FamilyConfig):
     def position_limit(self) -> int | None:
         """Number of learned positions; None without positions."""
         return self.max_positions if self.positions == "learned" else None
+
+    @property
+    def encoder_width(self) -> int:
+        """That of all layers."""
+        return self.d_model
 
 
 @dataclass(frozen=True)
@@ -286,6 +286,15 @@ class ConvS2S(TranslationModel):
         output = nn.Linear(width, vocabulary)
         nn.init.zeros_(output.bias)
         return output
+
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """The values of attention, ``z + e``; see :meth:`TranslationModel.encoder_states`.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the model has learned.
+        """
+        _, values = self.encoder(self.source_embedding(source), source_mask)
+        return cast(Tensor, values)
 
     def encode(self, source: Tensor, source_mask: Tensor) -> ConvS2SMemory:
         """Read the source; see :meth:`TranslationModel.encode`.

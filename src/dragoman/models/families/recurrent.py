@@ -301,6 +301,16 @@ class Recurrent(TranslationModel):
             above = [layer for stack in stacks for layer in stack.layers[1:]]
             steady_fast_forward([*above, *self.decoder.layers_above()], config.d_model)
 
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """What attention sees of each piece; see :meth:`TranslationModel.encoder_states`.
+
+        Raises:
+            DataError: a sentence is longer than the positions that the averaging encoder has.
+        """
+        if self.language_tags is not None:
+            source, _ = self.language_tags.split(source)
+        return self.encoder.read(self.source_embedding(source), source_mask).seen
+
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
         """Read the source; see :meth:`TranslationModel.encode`.
 

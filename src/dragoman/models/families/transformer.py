@@ -245,11 +245,10 @@ class Transformer(TranslationModel):
         if self.global_tokens is not None:
             self.global_tokens.locate(source_id)
 
-    def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
-        """Read the source; see :meth:`TranslationModel.encode`."""
-        begin = None
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """After the last layer; see :meth:`TranslationModel.encoder_states`."""
         if self.language_tags is not None:
-            source, begin = self.language_tags.split(source)
+            source, _ = self.language_tags.split(source)
         x = self.source_embedding(source)  # (batch, source, d_model)
         marked = None
         if self.global_tokens is not None:
@@ -257,7 +256,12 @@ class Transformer(TranslationModel):
         shared = cast(EncoderLayer, self.encoder[0]).attention.shared(source_mask, x, marked)
         for layer in self.encoder:
             x = layer(x, shared)
-        x = self.encoder_norm(x)
+        return cast(Tensor, self.encoder_norm(x))
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
+        """Read the source; see :meth:`TranslationModel.encode`."""
+        begin = None if self.language_tags is None else self.language_tags.split(source)[1]
+        x = self.encoder_states(source, source_mask)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         return TransformerMemory(x, source_mask, layers, seen, begin)

@@ -112,11 +112,10 @@ class MaskedLM:
     ) -> Mapping[str, Tensor]:
         """Gradients and totals of a batch; see :class:`~dragoman.training.tasks.Objective`."""
         chosen = batch.target_output != PAD  # (batch, source)
-        memory = model.encode(batch.source, batch.source_mask)
-        # ByteNet has further columns after those of the source.
-        hidden = memory.hidden[:, : chosen.shape[1]][chosen]  # (positions, d_model)
+        states = model.encoder_states(batch.source, batch.source_mask)
+        hidden = states[chosen]  # (positions, d_model)
         if not len(hidden):  # sentences of tags alone
-            return dict.fromkeys(self.totals, memory.hidden.new_zeros(()))
+            return dict.fromkeys(self.totals, states.new_zeros(()))
         gold = batch.target_output[chosen]
 
         def loss(part: Tensor, rows: slice) -> tuple[Tensor, Tensor]:

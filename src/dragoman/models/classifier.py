@@ -1,0 +1,287 @@
+"""Classifiers: an encoder of any family, pooled over its pieces, and one projection to labels.
+
+With ``h_j`` the encoder's state of piece ``j``, the end symbol's included, a sentence is
+
+    mean:       s = (1/n) sum_j h_j
+    attention:  s = sum_j a_j h_j,  a = softmax_j(v . tanh(W h_j + b))
+    first:      s = h_1
+
+and ``p = softmax(W_o s + b_o)``.  Attention is that of Yang et al. 2016, "Hierarchical Attention
+Networks for Document Classification", section 2.2, equations 5 to 7; the first piece is that of
+Devlin et al. 2019, "BERT" (arXiv:1810.04805), section 3, who put a symbol there for this purpose.
+
+To the rest of the program it is a translation model whose target vocabulary are the labels and
+whose target is one of them (docs/decisions/043-classifiers.md): the first position scores labels,
+and every later one scores the same learned vector, which says that the output has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
+
+import torch
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError, PydanticKnownError
+from torch import Tensor, nn
+
+from dragoman.models.interface import (
+    FamilyConfig,
+    Memory,
+    Part,
+    Side,
+    State,
+    TranslationModel,
+)
+from dragoman.models.layers.attention import mask_bias
+from dragoman.models.layers.dropout import Dropout
+from dragoman.models.registry import COMPONENTS, FAMILIES, ComponentConfig
+
+
+class ClassifierConfig(FamilyConfig):
+    """The encoder of a model, pooled, and a projection to labels."""
+
+    components: ClassVar[tuple[str, ...]] = ("backbone",)
+
+    family: Literal["classifier"] = "classifier"
+    """Which family of models this is."""
+    d_model: int = Field(512, ge=1)
+    """Width of the encoder's states; no need to set it."""
+    backbone: ComponentConfig
+    """The model whose encoder is used, of any family that has one: the model or run that it starts
+    from, or its family and sizes if it learns from scratch. Settings of its decoder are not
+    read."""
+    pooling: Literal["mean", "attention", "first"] = "mean"
+    """What stands for the sentence: the mean of the encoder's states; their mean weighted by
+    learned attention (Yang et al. 2016); or the state of the first piece (Devlin et al. 2019),
+    which may be a tag."""
+    train: Literal["all", "head"] = "all"
+    """What learns: everything, or only what follows the encoder (head), which then needs trained
+    weights."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout on the pooled state. An encoder that does not learn has none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_width(cls, values: Any) -> Any:
+        """The width is that of the encoder's states; the encoder reports its own problems."""
+        if not isinstance(values, dict) or "d_model" in values:
+            return values
+        try:
+            backbone = COMPONENTS.validate(values.get("backbone"))
+        except (ValidationError, PydanticCustomError, PydanticKnownError):
+            return values
+        assert isinstance(backbone, FamilyConfig)
+        return {**values, "d_model": backbone.encoder_width or backbone.d_model}
+
+    def conflicts(self) -> Iterator[str]:
+        """A model without an encoder, and another width than its."""
+        width = self.backbone.encoder_width
+        if width is None:
+            yield (
+                f"backbone: the family {self.backbone.family} has no encoder; name a model that "
+                "translates, of another family"
+            )
+        elif self.d_model != width:
+            yield f"d_model: {self.d_model} is not the {width} of backbone; leave it out"
+
+    @property
+    def writes_labels(self) -> bool:
+        """Yes: each target is a label."""
+        return True
+
+    @property
+    def frozen_components(self) -> tuple[str, ...]:
+        """The encoder, unless it learns."""
+        return self.components if self.train == "head" else ()
+
+    @property
+    def attention_layers(self) -> int:
+        """One if pooling attends."""
+        return int(self.pooling == "attention")
+
+    @property
+    def position_limit(self) -> int | None:
+        """The encoder's."""
+        return self.backbone.position_limit
+
+
+@dataclass(frozen=True)
+class ClassifierMemory(Memory):
+    """The encoder's states, and what is made of them."""
+
+    pooled: Tensor  # (batch, d_model)
+    weights: Tensor  # (batch, source): each piece's share of ``pooled``
+
+
+@dataclass(frozen=True)
+class ClassifierState(State):
+    """Whether the label was read."""
+
+    length: int  # target positions read so far
+
+
+class Pooling(nn.Module):
+    """States of pieces to one for the sentence: the weighted mean that ``weights`` says."""
+
+    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+        """``(batch, source)``, 0 in padding: the share of each of ``(batch, source, d_model)``."""
+        raise NotImplementedError
+
+    def forward(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Pool ``(batch, source, d_model)``; True in ``mask`` is a real token.
+
+        Returns:
+            ``(batch, d_model)``, and the weights ``(batch, source)``.
+        """
+        weights = self.weights(states, mask)
+        # What stands in padding may be infinite, and 0 times infinity is no number.
+        kept = states.masked_fill(~mask.unsqueeze(2), 0)
+        return (weights.unsqueeze(1) @ kept).squeeze(1), weights
+
+
+class MeanPooling(Pooling):
+    """All pieces count the same."""
+
+    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+        """``1 / n``; see :meth:`Pooling.weights`."""
+        return mask.to(states.dtype) / mask.sum(1, keepdim=True)
+
+
+class FirstPooling(Pooling):
+    """The first piece alone counts."""
+
+    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+        """1 and zeros; see :meth:`Pooling.weights`."""
+        return torch.zeros_like(states[..., 0]).index_fill_(1, mask.new_zeros(1).long(), 1)
+
+
+class AttentionPooling(Pooling):
+    """``softmax_j(v . tanh(W h_j + b))`` (Yang et al. 2016, equations 5 and 6)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(width, width)
+        self.query = nn.Linear(width, 1, bias=False)
+        nn.init.xavier_uniform_(self.hidden.weight)
+        nn.init.zeros_(self.hidden.bias)
+        nn.init.xavier_uniform_(self.query.weight)
+
+    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+        """See :meth:`Pooling.weights`."""
+        scores = self.query(self.hidden(states).tanh()).squeeze(2)  # (batch, source)
+        return (scores + mask_bias(mask, scores.dtype)).softmax(-1)
+
+
+def _pooling(config: ClassifierConfig) -> Pooling:
+    if config.pooling == "attention":
+        return AttentionPooling(config.d_model)
+    return MeanPooling() if config.pooling == "mean" else FirstPooling()
+
+
+class ClassifierModel(TranslationModel):
+    """The encoder of a model, a pooling of its states, and a projection to labels.
+
+    Labels are the pieces of the target vocabulary, which also has the usual special symbols.
+    """
+
+    Config = ClassifierConfig
+    parts: ClassVar[Mapping[str, Part]] = {
+        **TranslationModel.parts,
+        "pooling": "decoder",
+        "end": "decoder",
+    }
+
+    def __init__(
+        self, config: ClassifierConfig, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.position_limit = config.position_limit
+        inner = config.backbone
+        # It never sees a target, so that one embedding matrix may serve its two sides.
+        whole = FAMILIES[inner.family](inner, source_vocabulary, source_vocabulary)
+        self.backbone = _without_decoder(whole)
+        self.pooling = _pooling(config)
+        self.dropout = Dropout(config.dropout)
+        self.end = nn.Parameter(torch.empty(config.d_model))
+        self.output = nn.Linear(config.d_model, target_vocabulary)
+        nn.init.normal_(self.end)
+        nn.init.xavier_uniform_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+        self.freeze(*config.frozen_components)
+
+    def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """Those of the encoder; see :meth:`TranslationModel.encoder_states`."""
+        return self.backbone.encoder_states(source, source_mask)
+
+    def encode(self, source: Tensor, source_mask: Tensor) -> ClassifierMemory:
+        """Read the source and pool it; see :meth:`TranslationModel.encode`."""
+        states = self.encoder_states(source, source_mask)
+        pooled, weights = self.pooling(states, source_mask)
+        return ClassifierMemory(states, source_mask, self.dropout(pooled), weights)
+
+    def start(self, memory: Memory, beam: int = 1) -> ClassifierState:
+        """No label yet."""
+        return ClassifierState(0)
+
+    def decode(
+        self, target: Tensor, memory: Memory, state: State
+    ) -> tuple[Tensor, ClassifierState]:
+        """The pooled state at the first position, the end's vector at all others."""
+        assert isinstance(memory, ClassifierMemory)
+        assert isinstance(state, ClassifierState)
+        rows, length = target.shape
+        ends = self.end.expand(rows, length, -1)
+        hidden = ends
+        if state.length == 0:
+            pooled = memory.pooled.repeat_interleave(rows // len(memory.pooled), 0)
+            hidden = torch.cat([pooled.unsqueeze(1), ends[:, 1:]], dim=1)
+        return hidden, ClassifierState(state.length + length)
+
+    def has_attention(self) -> bool:
+        """Whether pooling attends."""
+        return self.config.pooling == "attention"
+
+    def decode_attending(
+        self, target: Tensor, memory: Memory, layer: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The weights of pooling, for every position; there is one layer with one head."""
+        if not self.has_attention():
+            raise TypeError(f"{type(self).__name__} with pooling: {self.config.pooling} has none")
+        assert isinstance(memory, ClassifierMemory)
+        hidden, _ = self.decode(target, memory, self.start(memory))
+        weights = memory.weights[:, None, None, None]  # (batch, 1, 1, 1, source)
+        return hidden, weights.expand(-1, 1, 1, target.shape[1], -1)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """``(..., d_model)`` to ``(..., target_vocabulary)``."""
+        return cast(Tensor, self.output(hidden))
+
+    def part_of(self, name: str) -> Part:
+        """What the encoder's model says of its weights; see :meth:`TranslationModel.part_of`."""
+        component, _, rest = name.partition(".")
+        return self.backbone.part_of(rest) if component == "backbone" else super().part_of(name)
+
+    def side_of(self, name: str) -> Side | None:
+        """What the encoder's model says of its weights; see :meth:`TranslationModel.side_of`."""
+        component, _, rest = name.partition(".")
+        return self.backbone.side_of(rest) if component == "backbone" else super().side_of(name)
+
+    def auxiliary_loss(self, source_mask: Tensor, target_mask: Tensor) -> Tensor | None:
+        """That of the encoder; see :meth:`TranslationModel.auxiliary_loss`."""
+        return self.backbone.auxiliary_loss(source_mask, target_mask)
+
+    def figures(self) -> dict[str, float]:
+        """Those of the encoder; see :meth:`TranslationModel.figures`."""
+        return self.backbone.figures()
+
+
+def _without_decoder(model: TranslationModel) -> TranslationModel:
+    """``model`` with nothing in place of what only a target reaches, so that no weight is idle."""
+    for name, _ in list(model.named_children()):
+        reads_target = name in {"target_embedding", "output"}
+        if reads_target or model.parts.get(name) == "decoder":
+            setattr(model, name, nn.ModuleList())
+    return model

@@ -1,0 +1,224 @@
+"""Text in, labels out: what a classifier says about lines, with probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import torch
+
+from dragoman.core.arguments import check_lines, check_path
+from dragoman.core.config import parse
+from dragoman.core.device import find_device
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.data.batches import pad_sources
+from dragoman.evaluation.languages import identified
+from dragoman.models.interface import TranslationModel
+from dragoman.saved.model import load_for_search
+from dragoman.search import SearchConfig
+from dragoman.text.labels import labels_of
+from dragoman.text.vocabulary import BOS, EOS, Vocabularies
+from dragoman.translation.engine import TorchEngine, evaluating
+from dragoman.translation.opening import build_scorer, check_same_vocabularies
+from dragoman.translation.streaming import buffered, group_by_length
+
+_TOLD_EVERY = 1000  # lines between two reports of progress
+
+
+class Labelled(NamedTuple):
+    """A label and how likely it is."""
+
+    label: str
+    probability: float
+    """Between 0 and 1; those of all labels of a line sum to 1."""
+
+
+@dataclass(frozen=True)
+class LineLabels:
+    """What a classifier says about a line."""
+
+    best: list[Labelled]
+    """The likeliest label first; none for an empty line and for a refused one."""
+    refused: str | None = None
+    """Why the line has no label: its number, how much too long it is, and what to do."""
+
+
+class Labeller(Protocol):
+    """What labels lines of text."""
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that it chooses from."""
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        nbest: int = 1,
+        *,
+        buffer_lines: int | None = None,
+        progress: Callable[[int], object] = lambda count: None,
+    ) -> Iterator[LineLabels]:
+        """See :meth:`Classifier.stream`."""
+
+
+class Identifier:
+    """py3langid in place of a classifier of languages.
+
+    Args:
+        languages: to choose from, by the names to return; by default all that it knows.
+
+    Raises:
+        ConfigError: it does not know one of them, or cannot tell two of them apart.
+        MissingExtraError: it is not installed.
+    """
+
+    def __init__(self, languages: Sequence[str] = ()) -> None:
+        self._among = tuple(languages)
+        self.labels = sorted(name for name, _ in identified("", self._among))
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        nbest: int = 1,
+        *,
+        buffer_lines: int | None = None,
+        progress: Callable[[int], object] = lambda count: None,
+    ) -> Iterator[LineLabels]:
+        """See :meth:`Classifier.stream`; no line is refused."""
+        for number, text in enumerate(check_lines(texts), 1):
+            found = identified(text, self._among)[:nbest] if text.strip() else []
+            yield LineLabels([Labelled(*one) for one in found])
+            if number % _TOLD_EVERY == 0:
+                progress(number)
+
+
+class Classifier:
+    """Models that label lines of text.
+
+    Args:
+        models: classifiers; the mean of the probabilities of several is taken.
+        vocabularies: of all models.
+        search: limits the length of lines, the size of batches and the lines read ahead.
+
+    A model in training may be given: it is in evaluation mode only while it is in use.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[TranslationModel],
+        vocabularies: Vocabularies,
+        search: SearchConfig | None = None,
+    ) -> None:
+        self.labels = labels_of(vocabularies.target)
+        """The labels that it chooses from."""
+        self._engine = TorchEngine(build_scorer(models), models)
+        self._vocabulary, self._search = vocabularies.source, search or SearchConfig()
+
+    @classmethod
+    def load(cls, *paths: Path | str, device: torch.device | str | None = None) -> Classifier:
+        """Open a classifier; several make an ensemble.
+
+        Args:
+            paths: directories of models, runs or checkpoints.
+            device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
+
+        Raises:
+            SavedError: one is missing or damaged, or their vocabularies differ.
+            ConfigError: no path, a model that does not classify, or a device that does not exist.
+            UsageError: a path or device of the wrong type.
+        """
+        if not paths:
+            raise ConfigError("name at least one classifier to load")
+        where = find_device(device)
+        first, *others = saved = [load_for_search(check_path(p), where, "float32") for p in paths]
+        for one in saved:
+            if not one.config.model.writes_labels:
+                raise ConfigError(
+                    f"{one.path}: no classifier but a model of the family "
+                    f"{one.config.model.family}; train one with model.family: classifier"
+                )
+        for other in others:
+            check_same_vocabularies(first, other)
+        search = parse(SearchConfig, first.search, f"{first.path}: search")
+        return cls([one.model for one in saved], first.vocabularies, search)
+
+    def classify(self, texts: Iterable[str]) -> list[Labelled | None]:
+        """The likeliest label of each text; None for an empty one.
+
+        Raises:
+            DataError: a text is too long.
+            UsageError: a text is not a string.
+        """
+        found = list(self.stream(texts))
+        if refused := next((one.refused for one in found if one.refused is not None), None):
+            raise DataError(refused)
+        return [one.best[0] if one.best else None for one in found]
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        nbest: int = 1,
+        *,
+        buffer_lines: int | None = None,
+        progress: Callable[[int], object] = lambda count: None,
+    ) -> Iterator[LineLabels]:
+        """The likeliest labels of each text, in order, as texts come.
+
+        Args:
+            texts: lines of text.
+            nbest: maximum number of labels.
+            buffer_lines: lines to read ahead, so that those of similar length share a batch; by
+                default as saved with the model.
+            progress: called with the number of lines labelled so far.
+
+        Raises:
+            UsageError: a text is not a string.
+        """
+        if nbest < 1:
+            raise ConfigError(f"nbest: at least 1 label, not {nbest}")
+        lines, done = check_lines(texts), 0
+        for buffer in buffered(lines, buffer_lines or self._search.buffer_lines):
+            yield from self._labelled(buffer, done, nbest)
+            done += len(buffer)
+            progress(done)
+
+    def _labelled(self, texts: list[str], before: int, nbest: int) -> list[LineLabels]:
+        """The labels of some lines, of which ``before`` came before."""
+        limit = self._engine.scorer.position_limit
+        found = [LineLabels([]) for _ in texts]
+        sources = self._vocabulary.encode_batch(texts)
+        wanted = []
+        for place, source in enumerate(sources):
+            if not source:
+                continue
+            if reason := self._search.refusal(len(source), limit):
+                found[place] = LineLabels([], f"line {before + place + 1}: {reason}")
+            else:
+                wanted.append(place)
+
+        def length(place: int) -> int:
+            return len(sources[place]) + 1
+
+        for group in group_by_length(wanted, length, self._search.batch_tokens):
+            most = self._likeliest([sources[place] for place in group], nbest)
+            for place, best in zip(group, most, strict=True):
+                found[place] = LineLabels(best)
+        return found
+
+    @torch.inference_mode()
+    def _likeliest(self, sources: Sequence[list[int]], nbest: int) -> list[list[Labelled]]:
+        """The labels of a batch: the first position's probabilities, special symbols left out."""
+        scorer, device = self._engine.scorer, self._engine.device
+        source, mask = (tensor.to(device) for tensor in pad_sources(sources))
+        with evaluating(self._engine.models):
+            memory = scorer.encode(source, mask)
+            begin = source.new_full((len(source), 1), BOS)
+            scores, _ = scorer.step(begin, memory, scorer.start(memory))  # (batch, 1, vocabulary)
+        probabilities = scores[:, 0, EOS + 1 :].double().softmax(-1)  # (batch, labels)
+        values, places = probabilities.topk(min(nbest, len(self.labels)))
+        return [
+            [Labelled(self.labels[place], value) for place, value in zip(*row, strict=True)]
+            for row in zip(places.tolist(), values.tolist(), strict=True)
+        ]

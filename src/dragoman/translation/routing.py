@@ -1,0 +1,188 @@
+"""Lines of several languages: each is translated by what the system has for its language."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.arguments import check_lines
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
+from dragoman.saved.system import IdentifierConfig, TranslationSystem
+from dragoman.search import SearchConfig
+from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
+from dragoman.translation.outputs import Translation
+from dragoman.translation.streaming import buffered
+from dragoman.translation.translator import Translator
+
+log = logging.getLogger(__name__)
+
+
+class Router:
+    """A translator for each of some languages, and one for all other lines.
+
+    Args:
+        labeller: says which language a line is in.
+        config: when that is uncertain, and what happens then.
+        routes: translators by language.
+        others: for lines in other languages.
+
+    A ``with`` block closes all of them at its end.
+    """
+
+    def __init__(
+        self,
+        labeller: Labeller,
+        config: IdentifierConfig,
+        routes: dict[str, Translator],
+        others: Translator,
+    ) -> None:
+        self._labeller, self._config = labeller, config
+        self._routes, self._others = routes, others
+        self._told = False
+
+    @classmethod
+    def of(cls, system: TranslationSystem, where: str = "search options") -> Router:
+        """Build what a description with ``source_language: auto`` specifies.
+
+        Args:
+            system: the description.
+            where: what errors call its section ``search``.
+
+        Raises:
+            DragomanError: the errors of :meth:`Translator.of` for one of the translators; or what
+                decides the languages cannot be opened, or knows none of the routes.
+        """
+        config = system.identifier or IdentifierConfig()
+        labeller = _labeller(system, config)
+        languages = system.routed()
+        if unknown := [one for one in languages if one not in labeller.labels]:
+            raise ConfigError(
+                f"routes: {unknown[0]} is no language of the identifier; it knows "
+                f"{', '.join(labeller.labels)}"
+            )
+        opened: list[Translator] = []
+        try:
+            for one in (None, *languages):
+                opened.append(Translator.of(system.route(one), where))
+        except BaseException:
+            for translator in opened:
+                translator.close()
+            raise
+        others, *routes = opened
+        return cls(labeller, config, dict(zip(languages, routes, strict=True)), others)
+
+    @classmethod
+    def load(cls, *paths: Path | str, **options: Any) -> Router:
+        """Open a system by its values, as :meth:`Translator.load` does.
+
+        Args:
+            paths: models for lines in languages without a route; several form an ensemble.
+            options: such as ``routes={"fr": {"models": ["models/fr-en"]}}`` and
+                ``identifier={"classifier": "runs/languages"}``.
+
+        Raises:
+            DragomanError: see :meth:`of`.
+        """
+        values = {"source_language": "auto", **options, "models": [str(path) for path in paths]}
+        return cls.of(parse(TranslationSystem, values, "load options"))
+
+    @property
+    def search(self) -> SearchConfig:
+        """Settings of the translator of other lines."""
+        return self._others.search
+
+    def close(self) -> None:
+        """Close all translators."""
+        for translator in (self._others, *self._routes.values()):
+            translator.close()
+
+    def __enter__(self) -> Router:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+        """See :meth:`Translator.translate_nbest`."""
+        return list(self.stream_nbest(lines, **options))
+
+    def stream_nbest(
+        self,
+        lines: Iterable[str],
+        *,
+        progress: Callable[[int], object] | None = None,
+        buffer_lines: int | None = None,
+        **options: Any,
+    ) -> Iterator[list[Translation]]:
+        """Translations in the order of the lines, of which ``buffer_lines`` are read ahead.
+
+        Args:
+            lines: source sentences.
+            progress: called with the number of lines translated so far.
+            buffer_lines: by default as in the settings of search.
+            options: values of :class:`~dragoman.search.SearchConfig`.
+
+        Raises:
+            DragomanError: the errors of :meth:`Translator.stream_nbest`.
+        """
+        texts, done = check_lines(lines), 0
+        for buffer in buffered(texts, buffer_lines or self.search.buffer_lines):
+            yield from self._translated(buffer, done, options)
+            done += len(buffer)
+            if progress is not None:
+                progress(done)
+
+    def _translated(
+        self, texts: list[str], before: int, options: dict[str, Any]
+    ) -> list[list[Translation]]:
+        """Translations of some lines, of which ``before`` came before."""
+        places: dict[str | None, list[int]] = defaultdict(list)
+        for place, found in enumerate(self._labeller.stream(texts)):
+            places[self._language(texts[place], found, before + place)].append(place)
+        translations: list[list[Translation]] = [[] for _ in texts]
+        for language, mine in places.items():
+            translator = self._others if language is None else self._routes[language]
+            numbers = [before + place for place in mine]
+            given = [texts[place] for place in mine]
+            translated = translator.translate_nbest(given, numbers=numbers, **options)
+            for place, one in zip(mine, translated, strict=True):
+                translations[place] = one
+        return translations
+
+    def _language(self, text: str, found: LineLabels, number: int) -> str | None:
+        """The route of a line; None for the others."""
+        config = self._config
+        letters = sum(map(str.isalpha, text))
+        if found.best and letters >= config.least_letters:
+            label, probability = found.best[0]
+            if probability >= config.least_probability:
+                return label if label in self._routes else None
+        if letters and not self._told:
+            self._told = True
+            log.warning(
+                "line %d: its language is uncertain; such lines are translated as %s",
+                number + 1,
+                config.fallback or "those of languages without a route",
+            )
+        return config.fallback
+
+
+def _labeller(system: TranslationSystem, config: IdentifierConfig) -> Labeller:
+    """The classifier, or py3langid for the languages that lines may be in."""
+    if config.classifier is not None:
+        return Classifier.load(config.classifier, device=system.device)
+    languages = config.languages or dict.fromkeys([*system.routed(), *_source_languages(system)])
+    return Identifier(tuple(languages))
+
+
+def _source_languages(system: TranslationSystem) -> list[str]:
+    """Those that the first model was trained to translate from, by their names."""
+    first = system.route(None).legs()[0].models[0]
+    saved = read_config(home_of(model_directory(first)) / CONFIG_FILE)
+    trained = [one.source_language for one in saved.directions] or [saved.source_language]
+    return [language for language in trained if language != "source"]

@@ -1,0 +1,221 @@
+"""Lines of several languages, each translated by what the system has for its language."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import call, one_error
+from tiny_model import save_tiny_model
+
+import dragoman
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
+from dragoman.saved.system import (
+    IdentifierConfig,
+    TranslationSystem,
+    read_system,
+    write_system,
+)
+from dragoman.text.examples import Direction
+from dragoman.translation.classification import Labelled, LineLabels
+from dragoman.translation.routing import Router
+from dragoman.translation.translator import Translator
+
+
+class ByFirstLetter:
+    """Takes the first letter for the language; capital letters are certain."""
+
+    labels = ["a", "b", "c", "d"]  # noqa: RUF012 - never changed
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        nbest: int = 1,
+        *,
+        buffer_lines: int | None = None,
+        progress: Callable[[int], object] = lambda count: None,
+    ) -> Iterator[LineLabels]:
+        for text in texts:
+            sure = 0.9 if len(text) > 3 else 0.3
+            yield LineLabels([Labelled(text[0], sure)] if text else [])
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Untrained models whose translations differ."""
+    folder = tmp_path_factory.mktemp("models")
+    return {name: save_tiny_model(folder / name, seed=n) for n, name in enumerate("xab", 3)}
+
+
+@pytest.fixture(scope="module")
+def translators(models: dict[str, Path]) -> dict[str, Translator]:
+    return {name: Translator.load(path, device="cpu") for name, path in models.items()}
+
+
+LINES = ["a b c", "b a d", "c d e", "", "a", "b b", "d d d", "a e e"]
+
+
+def routed(translators: dict[str, Translator], **config: Any) -> Router:
+    routes = {name: translators[name] for name in "ab"}
+    return Router(ByFirstLetter(), IdentifierConfig(**config), routes, translators["x"])
+
+
+@pytest.mark.parametrize("buffer_lines", [1, 3, 100])
+@pytest.mark.parametrize("fallback", [None, "b"])
+def test_each_line_is_translated_by_its_route(
+    translators: dict[str, Translator],
+    buffer_lines: int,
+    fallback: str | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """In their order; short lines and uncertain ones take the fallback, others the first model."""
+    router = routed(translators, least_letters=2, fallback=fallback)
+    progress: list[int] = []
+    found = list(router.stream_nbest(LINES, buffer_lines=buffer_lines, progress=progress.append))
+    uncertain = "x" if fallback is None else fallback
+    expected = ["a", "b", "x", "x", uncertain, uncertain, "x", "a"]
+    for name, line, (best,) in zip(expected, LINES, found, strict=True):
+        ((own,),) = translators[name].translate_nbest([line])
+        assert best.text == own.text
+        assert best.log_probability == pytest.approx(own.log_probability, rel=1e-4)
+    scores = [translators[name].translate_nbest(["a b c"])[0][0].score for name in "xab"]
+    assert min(abs(a - b) for a, b in combinations(scores, 2)) > 1e-3
+    assert progress[-1] == len(LINES)
+    (warning,) = caplog.messages
+    assert warning.startswith("line 5: its language is uncertain")
+
+
+def test_lines_before_a_failure_come_first(translators: dict[str, Translator]) -> None:
+    def lines() -> Iterator[str]:
+        yield from LINES[:2]
+        raise OSError("gone")
+
+    found = routed(translators).stream_nbest(lines())
+    assert next(found) and next(found)
+    with pytest.raises(OSError, match="gone"):
+        next(found)
+
+
+def test_errors_count_lines_of_the_whole_input(translators: dict[str, Translator]) -> None:
+    lines = ["a b c", "b a c", "a " * 2000]
+    found = routed(translators).translate_nbest(lines, buffer_lines=2)
+    assert str(found[2][0].refused).startswith("line 3: ")
+
+
+@pytest.mark.usefixtures("identifier")
+class TestWithPy3langid:
+    """Systems by their description."""
+
+    def test_candidates_are_the_routes_and_what_the_model_knows(
+        self, models: dict[str, Path], tmp_path: Path
+    ) -> None:
+        direction = Direction(source_language="de", target_language="en")
+        base = save_tiny_model(tmp_path / "base", directions=(direction,))
+        routes = {"fr": {"models": [str(models["a"])]}}
+        with dragoman.Router.load(base, routes=routes, device="cpu") as router:
+            assert router._labeller.labels == ["de", "fr"]
+
+    def test_a_line_in_the_pivot_language_skips_it(self, tmp_path: Path) -> None:
+        direction = Direction(source_language="de", target_language="en")
+        onward = Direction(source_language="en", target_language="fr")
+        first = save_tiny_model(tmp_path / "first", directions=(direction,), seed=4)
+        second = save_tiny_model(tmp_path / "second", directions=(onward,), seed=5)
+        pivot = {"language": "en", "models": [str(first)]}
+        lines = ["Das Haus ist noch nicht gebaut.", "This house has not been built yet."]
+        with Router.load(second, pivot=pivot, device="cpu") as router:
+            german, english = router.translate_nbest(lines)
+        assert german[0].pivot is not None
+        assert english[0].pivot is None
+        assert english[0].text == Translator.load(second, device="cpu").translate(lines[1:])[0]
+
+    def test_a_route_that_nothing_leads_to(self, models: dict[str, Path]) -> None:
+        routes = {"de": {"models": [str(models["a"])]}, "tlh": {"models": [str(models["b"])]}}
+        with pytest.raises(ConfigError, match="tlh: the identifier py3langid does not know it"):
+            Router.load(models["x"], routes=routes, device="cpu")
+
+
+@pytest.fixture
+def identifier() -> None:
+    pytest.importorskip("py3langid", reason="needs NumPy 2", exc_type=ImportError)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"source_language": "auto"}, "there is neither, and a model of several"),
+        ({"routes": {"de": {}}}, "routes is read with source_language: auto"),
+        ({"identifier": {}}, "identifier is read with source_language: auto"),
+        (
+            {"source_language": "auto", "routes": {"de": {"model": "b"}}},
+            "routes.de: unknown key 'model'; did you mean 'models'",
+        ),
+        (
+            {"source_language": "auto", "routes": {"de": {"source_language": "fr"}}},
+            "source_language is that of the system",
+        ),
+        (
+            {"source_language": "auto", "routes": {"de": {}}, "identifier": {"fallback": "fr"}},
+            "fallback fr has no route; routes: de",
+        ),
+        (
+            {
+                "source_language": "auto",
+                "routes": {"de": {}},
+                "identifier": {"classifier": "a", "languages": ["de"]},
+            },
+            "languages are for py3langid",
+        ),
+    ],
+)
+def test_descriptions_that_lead_nowhere(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse(TranslationSystem, {"models": ["a"], **values}, "system")
+
+
+def test_one_translator_has_one_language(models: dict[str, Path]) -> None:
+    routes = {"de": {"models": [str(models["a"])]}}
+    with pytest.raises(ConfigError, match=r"name one language here"):
+        Translator.load(models["x"], source_language="auto", routes=routes)
+
+
+def test_a_description_keeps_its_routes(tmp_path: Path) -> None:
+    values = {
+        "models": [str(tmp_path / "x")],
+        "source_language": "auto",
+        "routes": {"de": {"models": [str(tmp_path / "a")], "search": {"beam": 2}}},
+        "identifier": {"classifier": str(tmp_path / "languages")},
+    }
+    system = parse(TranslationSystem, values, "system")
+    write_system(tmp_path / "system.yaml", system)
+    text = (tmp_path / "system.yaml").read_text(encoding="utf-8")
+    assert str(tmp_path) not in text
+    assert read_system(tmp_path / "system.yaml") == system
+    german = system.route("de")
+    assert (german.models, german.search) == ((tmp_path / "a",), {"beam": 2})
+    assert german.source_language == "de"
+    assert system.route("fr").models == (tmp_path / "x",)
+
+
+@pytest.mark.usefixtures("identifier")
+def test_routes_on_the_command_line(models: dict[str, Path], tmp_path: Path) -> None:
+    text = b"a a a a\nDas Haus ist noch nicht gebaut worden.\n"
+    given = ("translate", models["x"], "--from", "auto", "--device", "cpu")
+    routes = ("--route", f"de={models['a']}", "--route", f"fr={models['b']}")
+    description = tmp_path / "system.yaml"
+    found = call(*given, *routes, "--write-system", description, "--json", stdin=text)
+    assert found.code == 0, found.err
+    _, german = [json.loads(line) for line in found.out.splitlines()]
+    own = call("translate", models["a"], "--device", "cpu", "--json", stdin=text)
+    expected = json.loads(own.out.splitlines()[1])
+    assert german["log_probability"] == pytest.approx(expected["log_probability"], rel=1e-4)
+    again = call("translate", "--system", description, "--json", stdin=text)
+    assert [json.loads(line)["translation"] for line in again.out.splitlines()] == [
+        json.loads(line)["translation"] for line in found.out.splitlines()
+    ]
+    assert "write it like de=" in one_error(call(*given, "--route", "de"), 2)
+    assert "there is neither" in one_error(call(*given), 2)
