@@ -1,1 +1,1 @@
-"""What runs or prepares several experiments, after a paper."""
+"""What is run or prepared after a paper, beside and around a single experiment."""

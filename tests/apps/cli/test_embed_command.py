@@ -11,7 +11,11 @@ from command_line import call, one_error
 from planted_rotation import named, planted
 from tiny_model import save_tiny_model
 
-from dragoman.apps.embedding.vectors_origin import VectorsOrigin, read_origin, write_with_origin
+from dragoman.techniques.embedding.vectors_origin import (
+    VectorsOrigin,
+    read_origin,
+    write_with_origin,
+)
 from dragoman.text.word_vectors import WordVectors, read_vectors, write_vectors
 
 

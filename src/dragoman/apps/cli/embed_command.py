@@ -155,14 +155,14 @@ def train(
         )
     if side is not None and vocabulary is None:
         raise click.UsageError("--side chooses a vocabulary; add --vocabulary MODEL")
-    from dragoman.apps.embedding.learning import LearningConfig, learn, splitter
-    from dragoman.apps.embedding.vectors_origin import (
+    from dragoman.core.config import parse
+    from dragoman.techniques.embedding.learning import LearningConfig, learn, splitter
+    from dragoman.techniques.embedding.vectors_origin import (
         InputDigest,
         Tokens,
         VectorsOrigin,
         write_with_origin,
     )
-    from dragoman.core.config import parse
 
     config = parse(LearningConfig, options, "embed train")
     pieces = None if vocabulary is None else _vocabulary(vocabulary, side)
@@ -268,9 +268,9 @@ def map_(
     """
     if seed is not None and dictionary is not None:
         raise click.UsageError("--seed and --seed-dictionary are two first dictionaries; name one")
-    from dragoman.apps.embedding.mapping import Mapping
-    from dragoman.apps.embedding.self_learning import SelfLearningConfig
     from dragoman.core.config import parse
+    from dragoman.techniques.embedding.mapping import Mapping
+    from dragoman.techniques.embedding.self_learning import SelfLearningConfig
 
     values = {"seed": random_seed, "words": options.pop("induced_words"), **options}
     learning = None if no_self_learning else parse(SelfLearningConfig, values, "embed map")
@@ -327,7 +327,7 @@ def score(
       dragoman embed score mapped/de.vec.gz mapped/en.vec.gz \\
         --dictionary /usr/share/dictd/freedict-deu-eng.index
     """
-    from dragoman.apps.embedding.accuracy import word_accuracy
+    from dragoman.techniques.embedding.accuracy import word_accuracy
     from dragoman.text.bilingual_dictionary import read_dictionary
     from dragoman.text.word_vectors import read_vectors
 
@@ -383,9 +383,9 @@ def translate(
     Example:
       echo "Zwei Hunde" | dragoman embed translate mapped/de.vec.gz mapped/en.vec.gz
     """
-    from dragoman.apps.embedding.vectors_origin import read_origin
-    from dragoman.apps.embedding.word_by_word import WordByWord
     from dragoman.core.errors import DataError
+    from dragoman.techniques.embedding.vectors_origin import read_origin
+    from dragoman.techniques.embedding.word_by_word import WordByWord
     from dragoman.text.word_vectors import read_vectors
     from dragoman.text.words import space_spans, word_spans
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dragoman.apps.embedding.accuracy import word_accuracy
-from dragoman.apps.embedding.word_by_word import WordByWord
 from dragoman.core.errors import DataError
+from dragoman.techniques.embedding.accuracy import word_accuracy
+from dragoman.techniques.embedding.word_by_word import WordByWord
 from dragoman.text.word_vectors import WordVectors
 from dragoman.text.words import space_spans
 

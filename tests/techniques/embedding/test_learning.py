@@ -9,15 +9,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from dragoman.apps.embedding.learning import LearningConfig, learn, splitter
-from dragoman.apps.embedding.similarity import unit
-from dragoman.apps.embedding.vectors_origin import (
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError, SavedError
+from dragoman.techniques.embedding.learning import LearningConfig, learn, splitter
+from dragoman.techniques.embedding.similarity import unit
+from dragoman.techniques.embedding.vectors_origin import (
     VectorsOrigin,
     origin_file,
     read_origin,
     write_with_origin,
 )
-from dragoman.core.errors import ConfigError, DataError, MissingExtraError, SavedError
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.text.word_vectors import WordVectors

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from dragoman.apps.embedding.linear_maps import WordPairs, orthogonal_map, reweighted
-from dragoman.apps.embedding.similarity import (
+from dragoman.core.config import Config
+from dragoman.techniques.embedding.linear_maps import WordPairs, orthogonal_map, reweighted
+from dragoman.techniques.embedding.similarity import (
     NEIGHBOURS,
     Rows,
     mean_of_largest,
     neighbourhood,
     similarity_blocks,
 )
-from dragoman.core.config import Config
 from dragoman.text.word_vectors import Matrix
 
 _IMPROVEMENT = 1e-6  # of the mean similarity: less is none

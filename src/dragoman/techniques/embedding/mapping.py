@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman.apps.embedding.accuracy import check_dimensions
-from dragoman.apps.embedding.linear_maps import WordPairs, normalised
-from dragoman.apps.embedding.seeds import (
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.techniques.embedding.accuracy import check_dimensions
+from dragoman.techniques.embedding.linear_maps import WordPairs, normalised
+from dragoman.techniques.embedding.seeds import (
     Seed,
     pairs_from_dictionary,
     pairs_from_nothing,
     pairs_from_words,
 )
-from dragoman.apps.embedding.self_learning import (
+from dragoman.techniques.embedding.self_learning import (
     Mapped,
     SelfLearningConfig,
     map_once,
     self_learn,
 )
-from dragoman.apps.embedding.vectors_origin import InputDigest, read_origin, write_with_origin
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.techniques.embedding.vectors_origin import InputDigest, read_origin, write_with_origin
 from dragoman.text.bilingual_dictionary import read_dictionary
 from dragoman.text.word_vectors import Matrix, WordVectors, read_vectors
 

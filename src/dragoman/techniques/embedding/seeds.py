@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from dragoman.apps.embedding.linear_maps import WordPairs, normalised
-from dragoman.apps.embedding.similarity import NEIGHBOURS, neighbourhood
 from dragoman.core.errors import DataError
+from dragoman.techniques.embedding.linear_maps import WordPairs, normalised
+from dragoman.techniques.embedding.similarity import NEIGHBOURS, neighbourhood
 from dragoman.text.word_vectors import Matrix, WordVectors
 
 Seed = Literal["identical", "numerals", "nothing"]
@@ -80,7 +80,7 @@ def pairs_from_nothing(x: Matrix, z: Matrix) -> WordPairs:
     descriptions by CSLS, in both directions, are the dictionary.
 
     Args:
-        x: :func:`~dragoman.apps.embedding.linear_maps.normalised` vectors of the source language.
+        x: :func:`~dragoman.techniques.embedding.linear_maps.normalised` vectors of the source language.
         z: of the target language.
     """
     size = min(len(x), len(z), COMPARED_WORDS)

@@ -23,7 +23,7 @@ from dragoman.text.word_vectors import WordVectors
 from dragoman.text.words import words
 
 if TYPE_CHECKING:
-    from dragoman.apps.embedding.vectors_origin import Tokens
+    from dragoman.techniques.embedding.vectors_origin import Tokens
 
 _PACKAGE = "gensim"
 

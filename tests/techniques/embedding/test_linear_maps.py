@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 from planted_rotation import planted
 
-from dragoman.apps.embedding.linear_maps import WordPairs, normalised, orthogonal_map, reweighted
+from dragoman.techniques.embedding.linear_maps import (
+    WordPairs,
+    normalised,
+    orthogonal_map,
+    reweighted,
+)
 
 
 def test_a_rotation_is_recovered_from_the_pairs() -> None:
