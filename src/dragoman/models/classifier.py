@@ -249,7 +249,10 @@ class ClassifierModel(TranslationModel):
     ) -> tuple[Tensor, Tensor]:
         """The weights of pooling, for every position; there is one layer with one head."""
         if not self.has_attention():
-            raise TypeError(f"{type(self).__name__} with pooling: {self.config.pooling} has none")
+            raise TypeError(
+                f"{type(self).__name__} with pooling: {self.config.pooling} has no attention over "
+                "the source"
+            )
         assert isinstance(memory, ClassifierMemory)
         hidden, _ = self.decode(target, memory, self.start(memory))
         weights = memory.weights[:, None, None, None]  # (batch, 1, 1, 1, source)

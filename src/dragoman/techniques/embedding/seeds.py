@@ -80,7 +80,8 @@ def pairs_from_nothing(x: Matrix, z: Matrix) -> WordPairs:
     descriptions by CSLS, in both directions, are the dictionary.
 
     Args:
-        x: :func:`~dragoman.techniques.embedding.linear_maps.normalised` vectors of the source language.
+        x: vectors of the source language, after
+            :func:`~dragoman.techniques.embedding.linear_maps.normalised`.
         z: of the target language.
     """
     size = min(len(x), len(z), COMPARED_WORDS)
