@@ -97,7 +97,7 @@ def test_it_runs_once_or_in_each_epoch(share: float, tmp_path: Path) -> None:
         ({"kind": "broken"}, r"broken \(no_such_module:X of echo_transform\) cannot be loaded"),
         ({"kind": "other"}, r"other \(json:JSONDecoder of echo_transform\) is not a subclass"),
         ({"kind": "empty"}, r"empty .* is abstract without __call__; update"),
-        ({}, r"transforms\.0\.kind: Input should be one of 'broken', 'case', .*, found ''"),
+        ({}, r"transforms\.0\.kind: Input should be one of 'back_translation', .*, found ''"),
     ],
 )
 def test_mistakes_are_named(transform: dict[str, Any], message: str) -> None:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from command_line import CommandLine, Outcome, call, experiment, one_error, write_experiment
@@ -15,6 +15,7 @@ from dragoman.apps.cli.inspection_commands import LEVELS
 from dragoman.apps.doctor import declared_languages, machine, pieces, text_checks
 from dragoman.core import device
 from dragoman.evaluation import tokenizers
+from dragoman.evaluation.metrics import MetricName
 from dragoman.experiment import Experiment
 from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
@@ -426,8 +427,9 @@ def test_a_tokenizer_that_is_not_installed(korean: Patient, dragoman: CommandLin
 @pytest.mark.parametrize("metric", ["blue", "comet"])
 def test_a_metric_that_there_is_not(metric: str, patient: Patient) -> None:
     line = one_error(patient.examine("--set", f"evaluation.metrics=[chrf, {metric}]"), 2)
-    names = "'bleu', 'chrf', 'ter', 'wrong_language', 'accuracy' or 'macro_f1'"
-    assert f"evaluation.metrics.1: Input should be {names}, found '{metric}'" in line
+    *names, last = map(repr, get_args(MetricName))
+    named = f"{', '.join(names)} or {last}"
+    assert f"evaluation.metrics.1: Input should be {named}, found '{metric}'" in line
 
 
 def test_a_run_directory_that_training_will_refuse(patient: Patient) -> None:

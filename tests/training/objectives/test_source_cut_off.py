@@ -84,8 +84,10 @@ def expected_of_cut_off(
     found = gradients(model)
     for name, one in found.items():
         # A mixture of experts balances their use in the encoder, whoever reads its output.
+        of_source = name.startswith("source_embedding.")
         own = model.part_of(name) == "encoder" or (
-            name.startswith("source_embedding.") and getattr(config, "embeddings", "") == "separate"
+            (of_source and getattr(config, "embeddings", "") == "separate")
+            or name.startswith("backbone.")  # of a classifier, which is an encoder
         )
         if own or reads_source(config, name):
             one.zero_()

@@ -71,7 +71,10 @@ def chunked_backward(
         parts = tuple(part.detach() for part in found)
         sums = parts if sums is None else tuple(map(torch.add, sums, parts))
     assert sums is not None, "a batch has at least one position"
-    others = [] if auxiliary is None else [auxiliary * (scale * len(hidden))]
+    others = []
+    # An encoder that is cut off or frozen adds to the loss, but learns nothing from it.
+    if auxiliary is not None and auxiliary.requires_grad:
+        others = [auxiliary * (scale * len(hidden))]
     if training:
         torch.autograd.backward([hidden, *others], [leaf.grad, *(None for _ in others)])
     if auxiliary is not None:
