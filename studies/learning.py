@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn.functional import cross_entropy
 
 from dragoman.models.families.transformer import Transformer
 
@@ -56,7 +56,7 @@ def learn(
             group["lr"] = schedule.rate_at(step)
         optimizer.zero_grad()
         loss, wrong = batch_loss(step)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), schedule.clip)
         if schedule.noise:
             _add_noise(model, schedule.noise * wrong / step**0.5)
@@ -79,7 +79,7 @@ def answer_loss(logits: Tensor, answers: Tensor) -> tuple[Tensor, float]:
         logits: ``(batch, length, symbols)``.
         answers: ids ``(batch, length)``; all of them count, padding too.
     """
-    loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
+    loss = cross_entropy(logits.flatten(0, 1), answers.flatten())
     wrong = (logits.detach().argmax(-1) != answers).any(-1).float().mean().item()
     return loss, wrong
 

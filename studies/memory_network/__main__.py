@@ -35,14 +35,15 @@ _MODELS = click.Choice(["memory-network", "transformer"])
 )
 @click.option("--steps", type=click.IntRange(1), default=10000, help="Steps of training.")
 @click.option("--batch", type=click.IntRange(1), default=32, help="Questions per step.")
-@click.option(
-    "--rate", type=Number(0, min_open=True), default=0.01, help="Learning rate."
-)
+@click.option("--rate", type=Number(0, min_open=True), default=0.01, help="Learning rate.")
 @click.option(
     "--linear",
     type=Number(0, 1),
     default=0.1,
     help="Share of the steps at the beginning without softmax.",
+)
+@click.option(
+    "--questions", type=click.IntRange(1), default=1000, help="Test questions of each sort."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, help="Seed.")
 @click.option("--output", metavar="FILE", type=PATH, help="Write the result there, as JSON.")
@@ -56,6 +57,7 @@ def memory_network(
     batch: int,
     rate: float,
     linear: float,
+    questions: int,
     seed: int,
     output: Path | None,
     as_json: bool,
@@ -63,8 +65,8 @@ def memory_network(
     """Teach a model to answer questions about stories, and test it on longer stories, too.
 
     The end-to-end memory network (Sukhbaatar et al. 2015) or Dragoman's Transformer: error rates
-    by kind of question on 1,000 stories of each length, those of training and two and four times
-    as long.  Runs on one thread of the CPU; the same seed gives the same numbers.
+    by kind of question and length of story, that of training and two and four times that.  Runs on
+    one thread of the CPU; the same seed gives the same numbers.
 
     \b
     Example:
@@ -76,7 +78,7 @@ def memory_network(
     from studies.memory_network.trial import CLIP, Trial, run
 
     schedule = Schedule(steps, rate, clip=CLIP[model])
-    trial = Trial(model, hops, sentences, batch, seed, schedule, linear)
+    trial = Trial(model, hops, sentences, batch, seed, schedule, linear, questions)
     torch.set_num_threads(1)
     with counting("training", "steps", steps) as show:
         result = run(trial, show)

@@ -40,29 +40,23 @@ class MemoryNetwork(nn.Module):
         sentences: maximum number of sentences; only the last ones of a longer story are read.
     """
 
-    def __init__(
-        self, symbols: int, width: int = 32, hops: int = 3, sentences: int = 50
-    ) -> None:
+    def __init__(self, symbols: int, width: int = 32, hops: int = 3, sentences: int = 50) -> None:
         super().__init__()
         self.hops, self.sentences = hops, sentences
         self.linear = False
         """Whether the softmax over sentences is left out, as at first (section 4.2)."""
-        self.embeddings = nn.ModuleList(
-            nn.Embedding(symbols, width, padding_idx=PAD) for _ in range(hops + 1)
-        )
+        self.matrices = nn.ParameterList(torch.empty(symbols, width) for _ in range(hops + 1))
         self.times = nn.ParameterList(torch.empty(sentences, width) for _ in range(hops + 1))
         for weights in self.parameters():
             nn.init.normal_(weights, std=0.1)
-        with torch.no_grad():
-            for embedding in self.embeddings:
-                embedding.weight[PAD] = 0
 
     def embed(self, which: int, words: Tensor) -> Tensor:
         """Sentences by one of the matrices: ids ``(..., words)`` to ``(..., width)``."""
-        embedded = self.embeddings[which](words)  # (..., words, width), padding is zero
-        weights = position_encoding((words != PAD).sum(-1), *embedded.shape[-2:])
-        weighted: Tensor = (weights * embedded).sum(-2)
-        return weighted
+        embedded = self.matrices[which][words]  # (..., words, width)
+        there = words != PAD
+        weights = position_encoding(there.sum(-1), *embedded.shape[-2:])
+        # The output layer trains the row of padding, too, so that it does not stay zero.
+        return (weights * embedded * there[..., None]).sum(-2)
 
     def forward(self, story: Tensor, question: Tensor) -> Tensor:
         """Logits of the answer.
@@ -81,8 +75,7 @@ class MemoryNetwork(nn.Module):
             memory = self.embed(hop, story) + times[hop]  # m, (batch, sentences, width)
             output = self.embed(hop + 1, story) + times[hop + 1]  # c, the same
             state = self.hop(state, memory, output)
-        logits: Tensor = state @ self.embeddings[-1].weight.T
-        return logits
+        return state @ self.matrices[-1].T
 
     def hop(self, state: Tensor, memory: Tensor, output: Tensor) -> Tensor:
         """``u + o`` with ``o = sum_i p_i c_i`` and ``p = softmax(u m_i)``; equations (1) and (2).

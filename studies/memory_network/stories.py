@@ -90,7 +90,8 @@ def _two_facts(sentences: int, rng: Random) -> Question:
         # The last sentence is about an object if none was yet, so that there is a question.
         last = len(world.story) == sentences - 1 and not (world.holder or _dropped(world))
         if last or rng.random() < 0.5:
-            world.handle(rng) or world.go(rng)
+            if not world.handle(rng):
+                world.go(rng)
         else:
             world.go(rng)
     thing = rng.choice(sorted([*world.holder, *_dropped(world)]))

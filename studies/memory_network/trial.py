@@ -22,7 +22,7 @@ _ID = {word: number for number, word in enumerate(WORDS, PAD + 1)}
 _EMPTY = 0.1
 """Probability of an empty sentence before each one in training, as noise in the times at which
 they were said (section 4.1)."""
-_TESTED, _TEST_BATCH = 1000, 100
+_TEST_BATCH = 100
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,13 @@ class Trial:
     schedule: Schedule
     linear_share: float = 0.0
     """Share of the steps in which the memory network has no softmax over sentences."""
+    questions: int = 1000
+    """Number of test questions of each kind and length."""
 
 
 @dataclass(frozen=True)
 class ErrorRate:
-    """Wrong answers to 1,000 questions of one kind about stories of one length, in per cent."""
+    """Wrong answers to questions of one kind about stories of one length, in per cent."""
 
     task: str
     sentences: int
@@ -85,8 +87,8 @@ def story_tensor(
     words = max(len(sentence) for story in stories for sentence in story)
     ids = torch.full((len(stories), sentences, words), PAD)
     for row, story in enumerate(stories):
-        for back, sentence in enumerate(reversed(story), 1):
-            ids[row, sentences - back, : len(sentence)] = torch.tensor(sentence, dtype=torch.long)
+        for back, line in enumerate(reversed(story), 1):
+            ids[row, sentences - back, : len(line)] = torch.tensor(line, dtype=torch.long)
     return ids
 
 
@@ -130,22 +132,25 @@ def run(trial: Trial, advance: Callable[[int], object]) -> Result:
 
     minutes = learn(model, batch_loss, trial.schedule, advance)
     errors = tuple(
-        ErrorRate(task, sentences, 100 * _wrong(model, task, sentences, trial.seed))
+        ErrorRate(task, sentences, _wrong(model, task, sentences, trial))
         for sentences in lengths
         for task in TASKS
     )
     return Result(trial, sum(p.numel() for p in model.parameters()), minutes, errors)
 
 
-def _wrong(model: MemoryNetwork | SmallTransformer, task: str, sentences: int, seed: int) -> float:
-    """Share of wrong answers to new questions."""
-    rng, wrong = Random(f"{seed} {task} {sentences}"), 0
-    for _ in range(_TESTED // _TEST_BATCH):
-        questions = [TASKS[task](sentences, rng) for _ in range(_TEST_BATCH)]
+def _wrong(
+    model: MemoryNetwork | SmallTransformer, task: str, sentences: int, trial: Trial
+) -> float:
+    """Wrong answers to new questions, in per cent."""
+    rng, wrong, left = Random(f"{trial.seed} {task} {sentences}"), 0, trial.questions
+    while left:
+        questions = [TASKS[task](sentences, rng) for _ in range(min(left, _TEST_BATCH))]
         if isinstance(model, SmallTransformer):
             given = model.answer(_as_text(questions), 1)[:, 0]
         else:
             asked = word_tensor([question.question for question in questions])
             given = model.answer(story_tensor(questions), asked)
         wrong += int((given != answer_tensor(questions)).sum())
-    return wrong / _TESTED
+        left -= len(questions)
+    return 100 * wrong / trial.questions

@@ -34,20 +34,17 @@ _TASKS = click.Choice(["addition", "multiplication"])
 @click.option("--bits", type=click.IntRange(1, 64), default=10, help="Maximum bits in training.")
 @click.option("--steps", type=click.IntRange(1), default=4000, help="Steps of training.")
 @click.option("--batch", type=click.IntRange(1), default=32, help="Questions per step.")
-@click.option(
-    "--rate", type=Number(0, min_open=True), default=0.005, help="Learning rate."
-)
-@click.option(
-    "--noise", type=Number(0), default=0.0, help="Noise of gradients at the first step."
-)
+@click.option("--rate", type=Number(0, min_open=True), default=0.005, help="Learning rate.")
+@click.option("--noise", type=Number(0), default=0.0, help="Noise of gradients at the first step.")
 @click.option("--maps", type=click.IntRange(1), default=24, help="Maps of a Neural GPU's memory.")
 @click.option("--width", type=click.IntRange(1), default=4, help="Width of its memory.")
 @click.option("--layers", type=click.IntRange(1), default=1, help="CGRUs per step.")
 @click.option(
     "--relaxed", type=click.IntRange(1), default=1, help="Sets of weights until they are joined."
 )
+@click.option("--dropout", type=Number(0, 1), default=0.1, help="Dropout of the memory, in all.")
 @click.option(
-    "--dropout", type=Number(0, 1), default=0.1, help="Dropout of the memory, in all."
+    "--questions", type=click.IntRange(1), default=256, help="Test questions of each sort."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, help="Seed.")
 @click.option("--output", metavar="FILE", type=PATH, help="Write the result there, as JSON.")
@@ -66,6 +63,7 @@ def neural_gpu(
     layers: int,
     relaxed: int,
     dropout: float,
+    questions: int,
     seed: int,
     output: Path | None,
     as_json: bool,
@@ -73,8 +71,8 @@ def neural_gpu(
     """Teach a model binary arithmetic and test it on numbers two and four times as long.
 
     The Neural GPU (Kaiser & Sutskever 2015), the Extended Neural GPU (Kaiser & Bengio 2016) or
-    Dragoman's Transformer: accuracy of whole answers and of their bits on 256 questions of each
-    length.  Runs on one thread of the CPU; the same seed gives the same numbers.
+    Dragoman's Transformer: accuracy of whole answers and of their bits by length.  Runs on one
+    thread of the CPU; the same seed gives the same numbers.
 
     \b
     Example:
@@ -87,7 +85,9 @@ def neural_gpu(
     from studies.neural_gpu.trial import Trial, run
 
     sizes = Sizes(maps, width, layers, relaxed, dropout)
-    trial = Trial(model, task, bits, batch, seed, Schedule(steps, rate, noise=noise), sizes)
+    trial = Trial(
+        model, task, bits, batch, seed, Schedule(steps, rate, noise=noise), sizes, questions
+    )
     torch.set_num_threads(1)
     with counting("training", "steps", steps) as show:
         result = run(trial, show)

@@ -1,7 +1,7 @@
 """Binary addition and multiplication as sequences of symbols, least significant bit first.
 
-The tasks of Kaiser & Sutskever 2015 (arXiv:1511.08228), section 3: ``1+2`` of two bits is ``10+01``,
-and its answer ``110``.
+The tasks of Kaiser & Sutskever 2015 (arXiv:1511.08228): ``1+2`` of two bits is ``10+01``, and its
+answer ``110``.
 """
 
 from __future__ import annotations

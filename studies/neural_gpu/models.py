@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn.functional import conv2d, dropout, one_hot, pad
 
 from studies.learning import answer_loss
 from studies.neural_gpu.arithmetic import padded
@@ -66,11 +66,11 @@ class CGRU(nn.Module):
         """One step; ``turn`` counts steps and chooses among the sets of weights."""
         which, around = turn % len(self.gates), self.kernel // 2
         seen = state if tape is None else torch.cat([state, tape], 1)
-        gates = F.conv2d(seen, self.gates[which], self.gates_bias[which], padding=around)
+        gates = conv2d(seen, self.gates[which], self.gates_bias[which], padding=around)
         update, reset = hard_sigmoid(gates).chunk(2, 1)
         kept = reset * state
         kept = kept if tape is None else torch.cat([kept, tape], 1)
-        new = F.conv2d(kept, self.candidate[which], self.candidate_bias[which], padding=around)
+        new = conv2d(kept, self.candidate[which], self.candidate_bias[which], padding=around)
         return update * state + (1 - update) * new.tanh()
 
     def distance(self) -> Tensor:
@@ -110,11 +110,10 @@ class NeuralGPU(nn.Module):
         """
         steps = source.shape[1]
         first = self.embedding(source).transpose(1, 2).unsqueeze(2)  # (batch, m, 1, n)
-        state = F.pad(first, (0, 0, 0, self.sizes.width - 1))
-        dropout = self.sizes.dropout / steps
+        state = pad(first, (0, 0, 0, self.sizes.width - 1))
         for turn in range(steps):
             for unit in self.units:
-                state = F.dropout(unit(state, turn), dropout, self.training)
+                state = dropout(unit(state, turn), self.sizes.dropout / steps, self.training)
         return state
 
     def read(self, state: Tensor) -> Tensor:
@@ -164,9 +163,9 @@ class ExtendedNeuralGPU(NeuralGPU):
             symbols.append(logits[-1].argmax(-1))
             read = symbols[-1] if answers is None else answers[:, place]
             # Added out of place, as the tape of each step is needed for the gradient.
-            here = F.one_hot(torch.tensor(place), tape.shape[3]).to(tape)
+            here = one_hot(torch.tensor(place), tape.shape[3]).to(tape)
             row = self.written(read)[:, :, None, None] * here  # (batch, m, 1, n)
-            tape = tape + F.pad(row, (0, 0, 0, self.sizes.width - 1))
+            tape = tape + pad(row, (0, 0, 0, self.sizes.width - 1))
         return torch.stack(logits, 1), torch.stack(symbols, 1)
 
     def loss(self, source: Tensor, answers: Tensor) -> tuple[Tensor, float]:

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from studies.learning import Schedule, SmallTransformer, learn
-from studies.neural_gpu.arithmetic import SYMBOLS, TASKS, Arithmetic, Curriculum
+from studies.neural_gpu.arithmetic import SYMBOLS, TASKS, Curriculum
 from studies.neural_gpu.models import ExtendedNeuralGPU, NeuralGPU, Sizes
 
 JOINED_AFTER = 0.6
 """Share of the steps after which relaxed weights are joined."""
 _PULL = 0.01
 """What draws relaxed weights together grows to this with the steps."""
-_TESTED, _TEST_BATCH = 256, 64
+_TEST_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,13 @@ class Trial:
     seed: int
     schedule: Schedule
     sizes: Sizes
+    questions: int = 256
+    """Number of test questions of each length."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracy on 256 questions of one length, in per cent."""
+    """Accuracy on questions of one length, in per cent."""
 
     bits: int
     whole: float
@@ -85,7 +87,7 @@ def run(trial: Trial, advance: Callable[[int], object]) -> Result:
     if isinstance(model, NeuralGPU):
         model.join()
     lengths = (trial.bits, 2 * trial.bits, 4 * trial.bits)
-    tests = tuple(measure(model, task, bits, Random(f"{trial.seed} {bits}")) for bits in lengths)
+    tests = tuple(_measure(model, trial, bits) for bits in lengths)
     parameters = sum(p.numel() for p in model.parameters())
     return Result(trial, parameters, curriculum.current, minutes, tests)
 
@@ -97,15 +99,14 @@ def _build(trial: Trial) -> NeuralGPU | SmallTransformer:
     return kind(SYMBOLS, trial.sizes)
 
 
-def measure(
-    model: NeuralGPU | SmallTransformer, task: Arithmetic, bits: int, rng: Random
-) -> Accuracy:
+def _measure(model: NeuralGPU | SmallTransformer, trial: Trial, bits: int) -> Accuracy:
     """Accuracy on new questions of this many bits."""
-    whole, digits = 0.0, 0.0
-    for _ in range(_TESTED // _TEST_BATCH):
-        source, answers = task.draw(bits, _TEST_BATCH, rng)
+    rng, task = Random(f"{trial.seed} {bits}"), TASKS[trial.task]
+    whole, digits, left = 0, 0.0, trial.questions
+    while left:
+        source, answers = task.draw(bits, min(left, _TEST_BATCH), rng)
         right = model.answer(source, answers.shape[1]) == answers
-        whole += right.all(-1).float().mean().item()
-        digits += right.float().mean().item()
-    share = 100 * _TEST_BATCH / _TESTED
-    return Accuracy(bits, whole * share, digits * share)
+        whole += int(right.all(-1).sum())
+        digits += float(right.double().mean(-1).sum())
+        left -= len(right)
+    return Accuracy(bits, 100 * whole / trial.questions, 100 * digits / trial.questions)

@@ -11,7 +11,9 @@ from studies.learning import PAD, Schedule, SmallTransformer, answer_loss, learn
 
 def test_the_rate_rises_then_halves_four_times() -> None:
     schedule = Schedule(100, 0.8)
-    assert [schedule.rate_at(step) for step in (1, 5, 10, 50)] == pytest.approx([0.08, 0.4, 0.8, 0.8])
+    assert [schedule.rate_at(step) for step in (1, 5, 10, 50)] == pytest.approx(
+        [0.08, 0.4, 0.8, 0.8]
+    )
     assert schedule.rate_at(61) == pytest.approx(0.4)
     assert schedule.rate_at(99) == pytest.approx(0.05)
 

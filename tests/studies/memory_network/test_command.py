@@ -14,7 +14,19 @@ from studies.memory_network.stories import CHANCE, TASKS
 
 def test_one_fact_is_found_better_than_by_chance(tmp_path: Path) -> None:
     output = tmp_path / "result.json"
-    options = ["--sentences", "2", "--hops", "1", "--steps", "150", "--rate", "0.02", "-q"]
+    options = [
+        "--sentences",
+        "2",
+        "--hops",
+        "1",
+        "--steps",
+        "150",
+        "--rate",
+        "0.02",
+        "--questions",
+        "60",
+        "-q",
+    ]
     said = CliRunner().invoke(memory_network, [*options, "--output", str(output)])
     assert said.exit_code == 0, said.output
     assert "sentences   one fact" in said.stdout
@@ -27,7 +39,18 @@ def test_one_fact_is_found_better_than_by_chance(tmp_path: Path) -> None:
 
 
 def test_the_transformer_runs() -> None:
-    options = ["--model", "transformer", "--sentences", "2", "--steps", "2", "--json", "-q"]
+    options = [
+        "--model",
+        "transformer",
+        "--sentences",
+        "2",
+        "--steps",
+        "2",
+        "--questions",
+        "3",
+        "--json",
+        "-q",
+    ]
     said = CliRunner().invoke(memory_network, options)
     assert said.exit_code == 0, said.output
     assert all(0 <= one["wrong"] <= 100 for one in json.loads(said.stdout)["errors"])

@@ -49,7 +49,7 @@ def test_the_network_is_its_hops_with_adjacent_matrices() -> None:
     u = model.embed(0, question)
     for hop in range(2):
         u = model.hop(u, embedded[hop], embedded[hop + 1])
-    torch.testing.assert_close(model(story, question), u @ model.embeddings[2].weight.T)
+    torch.testing.assert_close(model(story, question), u @ model.matrices[2].T)
 
 
 def test_padding_changes_nothing_but_the_order_of_words_and_sentences_does() -> None:
@@ -73,7 +73,9 @@ def test_stories_end_at_the_same_place_and_noise_only_adds_empty_sentences() -> 
     plain = story_tensor(questions)
     assert plain.shape[:2] == (2, 5)
     assert plain[0, :2].eq(PAD).all()
-    assert torch.equal(plain[1, -1, : len(questions[1].story[-1])], word_tensor([questions[1].story[-1]])[0])
+    assert torch.equal(
+        plain[1, -1, : len(questions[1].story[-1])], word_tensor([questions[1].story[-1]])[0]
+    )
     noisy = story_tensor(questions, 0.9, Random(1))
     assert noisy.shape[1] > 5
     for row in range(2):

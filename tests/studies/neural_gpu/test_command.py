@@ -10,7 +10,21 @@ from click.testing import CliRunner
 
 from studies.neural_gpu.__main__ import neural_gpu
 
-TINY = ["--bits", "1", "--maps", "8", "--width", "2", "--batch", "16", "--rate", "0.02", "-q"]
+TINY = [
+    "--bits",
+    "1",
+    "--maps",
+    "8",
+    "--width",
+    "2",
+    "--batch",
+    "16",
+    "--rate",
+    "0.02",
+    "--questions",
+    "60",
+    "-q",
+]
 
 
 def test_one_bit_addition_is_learned_the_same_way_twice(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 def convolved(kernels: Array, bias: Array, memory: Array) -> Array:
     """Section 2 of the paper, one place at a time: zeros beyond the edges."""
     around = kernels.shape[-1] // 2
-    maps, width, length = memory.shape
+    _, width, length = memory.shape
     result = np.empty((len(kernels), width, length))
     for x in range(width):
         for y in range(length):
@@ -116,5 +116,5 @@ def test_the_extended_one_writes_what_teacher_forcing_expects_and_uses_all_weigh
     written = model.answer(source, 4)
     loss, wrong = model.loss(source, written)
     assert wrong == 0.0
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
