@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from itertools import product
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -47,3 +50,16 @@ def test_the_transformer_writes_what_teacher_forcing_expects_and_ignores_padding
     assert written.shape == (2, 3)
     assert written[:1].tolist() == alone.tolist()
     assert model.loss(source, written)[1] == 0.0  # each is the most likely after those before
+
+
+def test_probabilities_of_all_answers_sum_to_one() -> None:
+    """So no symbol is read before it is scored, and the begin symbol has no probability."""
+    torch.manual_seed(1)
+    model = SmallTransformer(3, d_model=8, layers=1).eval()
+    for weights in model.parameters():
+        torch.nn.init.normal_(weights)  # larger than at first, so that symbols matter
+    source = torch.tensor([[1, 2, 1]])
+    losses = [
+        model.loss(source, torch.tensor([answer]))[0] for answer in product(range(3), repeat=2)
+    ]
+    assert sum(math.exp(-2 * loss.item()) for loss in losses) == pytest.approx(1, abs=1e-4)
