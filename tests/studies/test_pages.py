@@ -20,7 +20,8 @@ NAMED = [
 
 
 def test_some_commands_are_named() -> None:
-    assert {study for _, study, _ in NAMED} == {"address", "layers", "synthetic", "tables"}
+    studies = {"address", "layers", "memory_network", "neural_gpu", "synthetic", "tables"}
+    assert {study for _, study, _ in NAMED} == studies
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The end-to-end memory network beside a Transformer: questions about short stories."""
