@@ -14,9 +14,10 @@ from dragoman.data.batches import Batch, Batches
 from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
-from dragoman.text.corpus import CorpusPart, Pair
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.pharaoh import Link
-from dragoman.text.vocabulary import Vocabularies
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
 
 CLEANING = CleaningConfig(max_length_ratio=None, min_identical_words=None)
 
@@ -180,3 +181,15 @@ def spelt(batch: Batch, place: int, vocabularies: Vocabularies) -> list[tuple[st
         if positions := tuple(row.nonzero().flatten().tolist()):
             groups[positions] = groups.get(positions, "") + piece
     return [("".join(source[i] for i in positions), text) for positions, text in groups.items()]
+
+
+def test_trees_are_linked_by_their_format(tmp_path: Path) -> None:
+    lines = ["(S (NP (DT das) (NN haus)) (VBZ schläft))", "", "(NP (NN haus))"]
+    (tmp_path / "a.trees").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    part = CorpusPart(path=str(tmp_path / "a.trees"), source="words", target="tagged")
+    config = VocabularyConfig(size=20, joint=False, target_kind="word")
+    vocabularies = train_vocabularies(read_pairs(part), config, seed=1)
+    _, links = prepared(tmp_path, [part], vocabularies)
+    #         (S (NP DT NN )NP VBZ )S   and   (NP NN )NP
+    assert [list(links.source(row)) for row in range(2)] == [[0, 0, 0, 1, 1, 2, 2], [0, 0, 0]]
+    assert [list(links.target(row)) for row in range(2)] == [[*range(7)], [0, 1, 2]]

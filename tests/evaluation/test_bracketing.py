@@ -108,6 +108,12 @@ def test_the_same_constituent_twice_counts_twice() -> None:
     assert counts(compare(once, twice))[:3] == (3, 2, 2)
 
 
+def test_a_constituent_of_punctuation_does_not_count() -> None:
+    found = compare("(S (NN a) (PRN (, ,)))", "(S (NN a) (, ,))")
+    assert found.complete
+    assert counts(found)[:3] == (1, 1, 1)
+
+
 def test_function_tags_and_empty_elements_do_not_count() -> None:
     gold = "((S (NP-SBJ-1 (NN a)) (VP (VBD b) (NP (-NONE- *-1)))))"
     assert compare("(S (NP (NN a)) (VP (VBD b)))", gold).complete

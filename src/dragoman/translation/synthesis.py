@@ -187,13 +187,16 @@ def _settings(
         raise ConfigError("the closest of several translations needs nbest above 1")
     digests: list[str] = []
     described = _with_digests(system.plain(), digests)
+    search = translator.search.model_dump(mode="json")
+    if search["grammar"] == "any":  # a setting that came later: older corpora go on
+        del search["grammar"]
     return {
         "known": known,
         "method": method_of(translator.search, closest),
         "models": digests,
         "system": {name: described[name] for name in described if name not in _NOT_COMPARED},
         "tags": list(translator.tags),
-        "search": translator.search.model_dump(mode="json"),
+        "search": search,
         "shard_lines": shard_lines,
     }
 

@@ -46,6 +46,17 @@ def test_words_are_in_their_order_and_parents_above_their_children() -> None:
     assert places["S"][1] < places["NP"][1] == places["VP"][1] < places["VBZ"][1] < places["c"][1]
 
 
+def test_wide_labels_do_not_cover_one_another() -> None:
+    group = ElementTree.fromstring(
+        tree_picture([read_tree("(S (WHADVP (X a)) (WHADVP (X b)))")])
+    ).find(f"{SVG}g")
+    assert group is not None
+    left, right = (
+        float(text.attrib["x"]) for text in group.findall(f"{SVG}text") if text.text == "WHADVP"
+    )
+    assert right - left > 6 * len("WHADVP")
+
+
 def test_words_without_tags_are_drawn_alone() -> None:
     picture = tree_picture([read_tree("(S (XX <a>))")])
     assert "XX" not in picture

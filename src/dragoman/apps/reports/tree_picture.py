@@ -77,15 +77,28 @@ def _width(text: str) -> float:
     return _CHARACTER * (len(text) + wide)
 
 
+def _room(node: Tree | Leaf) -> float:
+    """Pixels from one side to the other, with a gap."""
+    if isinstance(node, Leaf):
+        return max(_width(node.word), _width(_tag(node))) + _GAP
+    return max(_width(node.label) + _GAP, sum(map(_room, node.children)))
+
+
+def _tag(leaf: Leaf) -> str:
+    """The tag to draw; none if the parser writes none."""
+    return "" if leaf.tag == WORD else leaf.tag
+
+
 def _draw(node: Tree | Leaf, canvas: _Canvas, depth: int) -> tuple[float, float]:
     """Draw what is below ``node`` and itself; return where it is."""
     if isinstance(node, Leaf):
         return _draw_word(node, canvas)
     y = depth * _ROW + _FONT
-    begin = canvas.right
+    end = canvas.right + _room(node)
+    # Below a label that is wider than they are, children are in the middle.
+    canvas.right = (canvas.right + end - sum(map(_room, node.children))) / 2
     places = [_draw(child, canvas, depth + 1) for child in node.children]
-    # A label that is wider than its words moves what comes next.
-    canvas.right = max(canvas.right, begin + _width(node.label) + _GAP)
+    canvas.right = end
     x = (places[0][0] + places[-1][0]) / 2
     canvas.text(x, y, node.label, _LABEL, "bold")
     for place in places:
@@ -95,8 +108,7 @@ def _draw(node: Tree | Leaf, canvas: _Canvas, depth: int) -> tuple[float, float]
 
 def _draw_word(leaf: Leaf, canvas: _Canvas) -> tuple[float, float]:
     """Draw a word with its tag above; return the place of the upper one."""
-    tag = "" if leaf.tag == WORD else leaf.tag
-    width = max(_width(leaf.word), _width(tag)) + _GAP
+    tag, width = _tag(leaf), _room(leaf)
     x, y = canvas.right + width / 2, canvas.height * _ROW + _FONT
     canvas.right += width
     if tag:
