@@ -35,7 +35,7 @@ class HeadAgreement:
     to_head: float
     """Words that look most at their syntactic head."""
     to_head_by_position: float
-    """The same if the head looked, everywhere, as it looks on average at each distance."""
+    """The same if the head looked as often at each distance, whatever the words are."""
     gain: float
     """The difference of the two."""
     gain_margin: float
@@ -45,7 +45,7 @@ class HeadAgreement:
     in_phrase: float
     """Attention on the other words of the smallest phrase."""
     in_phrase_by_position: float
-    """The same by average distance."""
+    """The same if the head looked at each distance as it does on average."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Agreement:
 
 
 def positional(weights: Sequence[Floats]) -> list[Floats]:
-    """Each head's mean weight by distance, as weights that sum to 1 in each sentence.
+    """Each head's mean weight by distance, as weights that sum to 1 for each word.
 
     Args:
         weights: ``(layers, heads, words, words)`` of each sentence, zero on the diagonal.
@@ -153,7 +153,15 @@ def agreement(weights: Sequence[Floats], sentences: Sequence[Sentence]) -> Agree
     if not asked.sum():
         raise DataError("no word of these trees depends on another; give sentences")
     plain = [_Count(*pair) for pair in zip(positional(weights), sentences, strict=True)]
-    hits, flat_hits = (np.stack([c.hits.sum(-1) for c in found]) for found in (counts, plain))
+    hits = np.stack([one.hits.sum(-1) for one in counts])  # (sentences, layers, heads)
+    flat_hits = np.stack(
+        [
+            _expected(one, sentence, count.asked)
+            for one, sentence, count in zip(
+                positional([_most(one) for one in weights]), sentences, counts, strict=True
+            )
+        ]
+    )
     found, by_position = (100 * one.sum(0) / asked.sum() for one in (hits, flat_hits))
     margin = _margin(hits - flat_hits, asked)
     dependent = 100 * sum(one.dependent.sum(-1) for one in counts) / max(governing, 1)
@@ -184,6 +192,18 @@ def agreement(weights: Sequence[Floats], sentences: Sequence[Sentence]) -> Agree
         random=_rounded(100 * chance / asked.sum()),
         in_phrase_evenly=_rounded(100 * sum(one.evenly for one in counts) / words),
     )
+
+
+def _most(weights: Floats) -> Floats:
+    """All weight where there is most."""
+    return np.eye(weights.shape[-1])[weights.argmax(-1)]
+
+
+def _expected(weights: Floats, sentence: Sentence, asked: npt.NDArray[np.bool_]) -> Floats:
+    """Words that would find their syntactic head if they drew where to look, ``(layers, heads)``."""
+    (words,) = asked.nonzero()
+    expected: Floats = weights[..., words, np.array(sentence.heads)[words]].sum(-1)
+    return expected
 
 
 def _rounded(value: float) -> float:

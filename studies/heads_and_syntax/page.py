@@ -27,8 +27,8 @@ def tables(found: Agreement) -> str:
             f"Percentage of words whose syntactic head is {fixed}; by chance {found.random:.1f}. "
             f"Share of the phrase in even attention: {found.in_phrase_evenly:.1f} %.",
             "Words that look most at their syntactic head or at one that depends on them, and "
-            "attention within the phrase, in per cent; beside it what the head's mean attention "
-            "by distance gives:",
+            "attention within the phrase, in per cent; by distance: if the head looked as often at "
+            "each distance, whatever the words are:",
             _table(
                 (
                     *("layer", "head", "to head", "by distance", "gain", "to dependent"),
