@@ -26,7 +26,14 @@ _TREES = (".trees", ".trees.gz", ".mrg", ".mrg.gz")
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.argument("treebank", type=PATH)
-@click.argument("file", type=PATH)
+@click.option(
+    "--input",
+    "file",
+    metavar="FILE",
+    type=PATH,
+    required=True,
+    help="Trees, whose sentences are parsed and scored, or sentences, one in a line.",
+)
 @click.option(
     "--vertical",
     type=click.IntRange(1, 9),
@@ -71,8 +78,8 @@ def chart_parser(
 
     \b
     Examples:
-      python -m studies.chart_parser train.trees.gz test.trees.gz
-      python -m studies.chart_parser train.trees.gz captions.en --tokenize --output captions.trees
+      python -m studies.chart_parser train.trees.gz --input test.trees.gz
+      python -m studies.chart_parser train.trees.gz --input text.en --tokenize --output text.trees
     """
     from dragoman.core.errors import ConfigError
     from studies.chart_parser.binarisation import Markovisation

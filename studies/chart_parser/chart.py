@@ -31,7 +31,9 @@ class ChartParser:
 
     def __post_init__(self) -> None:
         grammar = self.grammar
-        groups = tuple(np.unique(p, return_index=True) for p in (grammar.binary[0], grammar.unary[0]))
+        groups = tuple(
+            np.unique(p, return_index=True) for p in (grammar.binary[0], grammar.unary[0])
+        )
         object.__setattr__(self, "_groups", groups)
         numbers = {name: place for place, name in enumerate(grammar.symbols)}
         object.__setattr__(self, "_numbers", numbers)

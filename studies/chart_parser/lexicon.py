@@ -1,8 +1,9 @@
 """How probable a word is with each tag, also if the treebank does not have it.
 
-As in Klein and Manning (2003), section 3, and the Stanford parser: the treebank's share of a tag among the
-occurrences of a word is smoothed by its share among rare words of the same class, and divided by
-the tag's own share, which gives P(word | tag) up to a factor that all tags have in common.
+As in Klein and Manning (2003), section 3, and the Stanford parser: the treebank's share of a tag
+among the occurrences of a word is smoothed by its share among rare words of the same class, and
+divided by the tag's own share, which gives P(word | tag) up to a factor that all tags have in
+common.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def _most(weights: Floats) -> Floats:
 
 
 def _expected(weights: Floats, sentence: Sentence, asked: npt.NDArray[np.bool_]) -> Floats:
-    """Words that would find their syntactic head if they drew where to look, ``(layers, heads)``."""
+    """Words that find their syntactic head if they draw where to look, ``(layers, heads)``."""
     (words,) = asked.nonzero()
     expected: Floats = weights[..., words, np.array(sentence.heads)[words]].sum(-1)
     return expected

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import TranslationModel
-from dragoman.models.layers.scoring import ScoredAttention, Scoring
+from dragoman.models.layers.neighbourhood import Everywhere
 from dragoman.models.layers.self_attention import EncoderSelfAttention
 from dragoman.saved.model import SavedModel
 from dragoman.text.tags import SPACE_SIGN
@@ -38,9 +38,8 @@ class Recorder:
             ConfigError: the encoder has no heads, or does not see the whole sentence.
         """
         attentions = [one for one in model.modules() if isinstance(one, EncoderSelfAttention)]
-        if not attentions or any(
-            isinstance(one, ScoredAttention) and not isinstance(one.scoring, Scoring)
-            for one in attentions
+        if not attentions or not all(
+            isinstance(one.neighbourhood, Everywhere) for one in attentions
         ):
             raise ConfigError(
                 "this model's encoder has no heads that see the whole sentence; give a Transformer "

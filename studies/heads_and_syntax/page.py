@@ -9,8 +9,8 @@ from dragoman.core.files import atomic_write, write_json
 from studies.heads_and_syntax.agreement import Agreement, Floats, HeadAgreement
 from studies.heads_and_syntax.head_rules import Sentence
 
-_DRAWN = 3
-"""Heads that are drawn."""
+_DRAWN = 2
+"""Heads that are drawn because of whom they look at, and because of the phrase."""
 _LENGTHS = range(8, 16)
 """Words of a sentence that is drawn, if there is one."""
 _RELATIONS = 15
@@ -96,7 +96,7 @@ def write(
 
     write_json(directory / "heads.json", found.values())
     page = ["# Heads of attention and syntax", tables(found)]
-    for head in found.heads[:_DRAWN]:
+    for head in _clearest(found.heads):
         where = weights_and_sentence(head, weights, sentences)
         title = f"Layer {head.layer}, head {head.head}: where each word looks"
         name = f"layer-{head.layer}-head-{head.head}.svg"
@@ -107,6 +107,13 @@ def write(
         page.append(f"![{title}]({name})")
     with atomic_write(directory / "heads.md") as stream:
         stream.write("\n\n".join(page) + "\n")
+
+
+def _clearest(heads: Sequence[HeadAgreement]) -> list[HeadAgreement]:
+    """Those that gain most over their distances."""
+    by_phrase = sorted(heads, key=lambda one: one.in_phrase_by_position - one.in_phrase)
+    chosen = dict.fromkeys([*heads[:_DRAWN], *by_phrase[:_DRAWN]])
+    return list(chosen)
 
 
 def weights_and_sentence(

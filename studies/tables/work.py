@@ -20,6 +20,7 @@ from studies.tables.workplace import (
     BusyPlaceError,
     State,
     Workplace,
+    is_study,
     problem_of,
     same,
     shell,
@@ -201,10 +202,10 @@ def write_text(place: Workplace, test: str) -> Text:
 
 
 def translation_command(place: Workplace, cell: Cell, text: Text) -> list[str]:
-    """How a cell is translated, as arguments of ``dragoman``."""
+    """How a cell is translated, as arguments of ``dragoman`` or a study."""
     given = [expanded(one, place.places) for one in shlex.split(cell.arguments)]
     output = translations(place, cell)
-    command = [] if given[:2] == WORD_BY_WORD else ["translate"]
+    command = [] if given[:2] == WORD_BY_WORD or is_study(given) else ["translate"]
     return [*command, *given, "--input", str(text.source), "--output", str(output)]
 
 

@@ -33,9 +33,7 @@ TREES = [
 @given(trees, st.integers(1, 3), st.integers(0, 3))
 def test_binarised_trees_come_back(tree: Tree, vertical: int, horizontal: int) -> None:
     binarised = Markovisation(vertical, horizontal).binarised(tree)
-    assert all(
-        len(part.children) <= 2 for part in _parts(binarised) if isinstance(part, Tree)
-    )
+    assert all(len(part.children) <= 2 for part in _parts(binarised) if isinstance(part, Tree))
     assert restored(binarised) == tree
 
 
@@ -171,7 +169,7 @@ def test_a_treebank_is_learned() -> None:
 
 def test_a_constituent_never_seen() -> None:
     parser = Parser.trained(TREES, Markovisation(vertical=1, horizontal=0))
-    assert str(parser.parse("the old cat walks".split())) == (
+    assert str(parser.parse(["the", "old", "cat", "walks"])) == (
         "(S (NP (DT the) (JJ old) (NN cat)) (VP (VBZ walks)))"
     )
 
@@ -185,7 +183,9 @@ def test_the_command_scores_trees(tmp_path: Path) -> None:
     bank = _write(tmp_path / "train.trees", "".join(f"{tree}\n" for tree in TREES))
     wrong = _write(tmp_path / "test.trees", "(S (NP (NN rain)) (VP (VBZ falls)))\n(X (DT the))\n")
     output = tmp_path / "out.trees"
-    found = CliRunner().invoke(chart_parser, [bank, wrong, "--output", str(output), "--json"])
+    found = CliRunner().invoke(
+        chart_parser, [bank, "--input", wrong, "--output", str(output), "--json"]
+    )
     assert found.exit_code == 0, found.output
     said = json.loads(found.stdout)
     assert (said["sentences"], said["flat"], said["left_out"]) == (2, 1, 0)
@@ -197,7 +197,7 @@ def test_the_command_parses_text(tmp_path: Path) -> None:
     bank = _write(tmp_path / "train.trees", "".join(f"{tree}\n" for tree in TREES))
     text = _write(tmp_path / "text.en", "the dog barks\n\n" + "rain " * 9 + "\n")
     output = tmp_path / "out.trees"
-    arguments = [bank, text, "--output", str(output), "--max-words", "8"]
+    arguments = [bank, "--input", text, "--output", str(output), "--max-words", "8"]
     assert CliRunner().invoke(chart_parser, arguments).exit_code == 0
     first, *others = output.read_text(encoding="utf-8").split("\n")
     assert first == "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
@@ -218,6 +218,6 @@ def test_the_command_refuses(
 ) -> None:
     bank = _write(tmp_path / "train.trees", f"{TREES[0]}\n")
     text = _write(tmp_path / name, content)
-    found = CliRunner().invoke(chart_parser, [bank, text, *more])
+    found = CliRunner().invoke(chart_parser, [bank, "--input", text, *more])
     assert found.exit_code in {2, 3}
     assert said in found.stderr
