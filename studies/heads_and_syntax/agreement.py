@@ -206,7 +206,7 @@ def _expected(weights: Floats, sentence: Sentence, asked: npt.NDArray[np.bool_])
     return expected
 
 
-def _rounded(value: float) -> float:
+def _rounded(value: Any) -> float:
     return round(float(value), 2)
 
 
