@@ -64,8 +64,8 @@ class Stage(Config):
     """Settings that override the recipe's, such as `{seed: 2}`."""
     command: str | None = None
     """Any other command, without the word dragoman, such as `tune {parallel} --output
-    {tuned}/system.yaml`. It must name the directory of its own stage, and is repeated where it was
-    interrupted."""
+    {tuned}/system.yaml`, or that of a study, `python -m studies.NAME ...`. It must name the
+    directory of its own stage, and is repeated where it was interrupted."""
     done: str = SCORES_FILE
     """The file in the directory of the stage that the command writes last."""
     needs: tuple[str, ...] = ()
@@ -95,8 +95,9 @@ class Row(Config):
     """What it is, in words."""
     translate: str | dict[str, str] = Field(default_factory=dict)
     """Arguments of `dragoman translate` for every test of the section, or for each by name; none
-    for figures from elsewhere. Those that begin with `embed translate` are of that command. Where
-    `evaluation.metrics` are of labels, of `dragoman classify`."""
+    for figures from elsewhere. Those that begin with `embed translate` are of that command, and
+    with `python -m studies.NAME` of that study. Where `evaluation.metrics` are of labels, they are
+    of `dragoman classify`."""
     published: str | dict[str, str] = ""
     """What was published beside it and where, for every test or by name."""
     baseline: str | None = None

@@ -13,7 +13,7 @@ from pathlib import Path
 from dragoman.core.errors import DragomanError
 from dragoman.core.files import make_directory, storage_errors
 from dragoman.training.interruption import Interruption
-from studies.tables.workplace import shell
+from studies.tables.workplace import STUDY, is_study, shell
 
 _PATIENCE = 300.0
 """Seconds for a command to save its work once it was told to stop."""
@@ -51,7 +51,7 @@ class CommandRunner:
             raise StoppedError
 
     def run(self, arguments: Sequence[str], log: Path) -> float:
-        """Run ``dragoman`` with these arguments; what it says is added to ``log``.
+        """Run ``dragoman``, or a study, with these arguments; what it says is added to ``log``.
 
         Returns:
             Seconds that it took.
@@ -69,7 +69,7 @@ class CommandRunner:
             stream.flush()
             start = stream.tell()
             process = subprocess.Popen(
-                [*self.program, *arguments],
+                self._command(arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
@@ -83,6 +83,11 @@ class CommandRunner:
                 f"{_last_line(log, start) or f'exit code {code}'} (log: {log})"
             )
         return self.clock() - begun
+
+    def _command(self, arguments: Sequence[str]) -> list[str]:
+        if is_study(arguments):
+            return [sys.executable, "-m", *arguments[len(STUDY) :]]
+        return [*self.program, *arguments]
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
         """The exit code; None if the command was told to stop before it had one."""

@@ -21,6 +21,7 @@ from studies.tables.workplace import (
     BusyPlaceError,
     State,
     Workplace,
+    is_study,
     problem_of,
     same,
     shell,
@@ -202,7 +203,7 @@ def write_text(place: Workplace, test: str) -> Text:
 
 
 def translation_command(place: Workplace, cell: Cell, text: Text) -> list[str]:
-    """How a cell is translated or labelled, as arguments of ``dragoman``."""
+    """How a cell is translated or labelled, as arguments of ``dragoman`` or a study."""
     given = [expanded(one, place.places) for one in shlex.split(cell.arguments)]
     output = translations(place, cell)
     return [*_command(place, given), *given, "--input", str(text.source), "--output", str(output)]
@@ -210,9 +211,10 @@ def translation_command(place: Workplace, cell: Cell, text: Text) -> list[str]:
 
 def _command(place: Workplace, given: list[str]) -> list[str]:
     """What the arguments of a cell are of."""
-    if set(place.table.evaluation.metrics) <= set(OF_LABELS):
-        return ["classify", "--labels"]
-    return [] if given[:2] == WORD_BY_WORD else ["translate"]
+    if given[:2] == WORD_BY_WORD or is_study(given):
+        return []
+    labels = set(place.table.evaluation.metrics) <= set(OF_LABELS)
+    return ["classify", "--labels"] if labels else ["translate"]
 
 
 def is_translated(place: Workplace, cell: Cell) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -37,6 +37,9 @@ from studies.tables.same_recipe import changes
 RECORDS = "records"
 STAGES, TRANSLATIONS, SCORES = "stages", "translations", "scores"
 """Kinds of records."""
+
+STUDY = ["python", "-m"]
+"""How commands begin that are not of ``dragoman`` but of a study beside this one."""
 
 
 class State(Enum):
@@ -239,7 +242,12 @@ class Workplace:
 
 def shell(arguments: list[str]) -> str:
     """The command that a person would type."""
-    return shlex.join(["dragoman", *arguments])
+    return shlex.join(arguments if is_study(arguments) else ["dragoman", *arguments])
+
+
+def is_study(arguments: Sequence[str]) -> bool:
+    """Whether arguments are a command of a study, which is not one of ``dragoman``."""
+    return list(arguments[: len(STUDY)]) == STUDY
 
 
 def problem_of(error: DragomanError) -> str:

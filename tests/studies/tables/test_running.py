@@ -35,6 +35,16 @@ def test_what_a_command_says_is_kept(tmp_path: Path) -> None:
     assert log.read_text(encoding="utf-8") == "$ dragoman train 'a b'\ntrain a b\n" * 2
 
 
+def test_a_study_is_not_a_command_of_dragoman(tmp_path: Path) -> None:
+    log = tmp_path / "one.log"
+    runner("raise SystemExit(4)").run(["python", "-m", "this"], log)
+    begin, *_, end = log.read_text(encoding="utf-8").splitlines()
+    assert (begin, end) == (
+        "$ python -m this",
+        "Namespaces are one honking great idea -- let's do more of those!",
+    )
+
+
 @pytest.mark.parametrize(
     ("script", "told"),
     [

@@ -25,8 +25,22 @@ from studies.tables.listing import list_rows, remaining_commands
 from studies.tables.plan import read_table
 from studies.tables.result import write_result
 from studies.tables.running import CommandRunner, FailedCommandError, StoppedError
-from studies.tables.work import Cell, Work, is_translated, translations
-from studies.tables.workplace import STAGES, TRANSLATIONS, BusyPlaceError, State, Workplace
+from studies.tables.work import (
+    Cell,
+    Work,
+    is_translated,
+    text_of,
+    translation_command,
+    translations,
+)
+from studies.tables.workplace import (
+    STAGES,
+    TRANSLATIONS,
+    BusyPlaceError,
+    State,
+    Workplace,
+    shell,
+)
 
 TABLE: dict[str, Any] = {
     "title": "Numbers",
@@ -258,6 +272,17 @@ def test_a_row_may_translate_word_by_word(copied: tuple[Path, Path]) -> None:
     translated = translations(work.place, Cell("words", "news", arguments)).read_text("utf-8")
     assert "eins" in translated
     assert "one" not in translated.split()
+
+
+def test_a_row_may_be_of_a_study(copied: tuple[Path, Path]) -> None:
+    folder, output = copied
+    place = Workplace(read_table(folder / "table.yaml"), folder / "table.yaml", output)
+    cell = Cell("parsed", "news", "python -m studies.chart_parser {here}/bank.trees")
+    command = translation_command(place, cell, text_of(place, "news"))
+    assert shell(command) == (
+        f"python -m studies.chart_parser {folder / 'bank.trees'} "
+        f"--input {output / 'text/news.source'} --output {output / 'translations/parsed.news'}"
+    )
 
 
 def test_a_begun_run_is_resumed(copied: tuple[Path, Path]) -> None:

@@ -1,0 +1,1 @@
+"""A probabilistic chart parser that learns its grammar from a treebank, beside the neural ones."""

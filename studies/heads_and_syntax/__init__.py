@@ -1,0 +1,1 @@
+"""Whether attention heads of an encoder follow the syntax of the sentence."""

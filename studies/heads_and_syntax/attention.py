@@ -1,0 +1,105 @@
+"""Where the words of a sentence look in each head of an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError
+from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.neighbourhood import Everywhere
+from dragoman.models.layers.self_attention import EncoderSelfAttention
+from dragoman.saved.model import SavedModel
+from dragoman.text.tags import SPACE_SIGN
+from dragoman.text.vocabulary import EOS
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class Recorder:
+    """The weights of the last sentence, layer by layer."""
+
+    layers: list[Tensor] = field(default_factory=list)
+    """``(sentences, heads, query, key)`` each."""
+
+    @contextmanager
+    def listening(self, model: TranslationModel) -> Iterator[None]:
+        """Keep the weights of every layer of the encoder while the block lasts.
+
+        Raises:
+            ConfigError: the encoder has no heads, or does not see the whole sentence.
+        """
+        attentions = [one for one in model.modules() if isinstance(one, EncoderSelfAttention)]
+        if not attentions or not all(
+            isinstance(one.neighbourhood, Everywhere) for one in attentions
+        ):
+            raise ConfigError(
+                "this model's encoder has no heads that see the whole sentence; give a Transformer "
+                "without window or sparsity"
+            )
+        for one in attentions:
+            one.mix = partial(self._mix, one)  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            for one in attentions:
+                del one.mix
+
+    def _mix(self, attention: EncoderSelfAttention, x: Tensor, shared: Tensor) -> Tensor:
+        self.layers.append(attention.weights(x, attention.keys_values(x), shared))
+        return type(attention).mix(attention, x, shared)
+
+
+@torch.no_grad()
+def between_words(saved: SavedModel, words: Sequence[str]) -> Floats | None:
+    """Where each word looks, ``(layers, heads, words, words)``; rows sum to 1.
+
+    Weights on the pieces of a word are added, and those of its pieces averaged (Clark et al. 2019,
+    arXiv:1906.04341).  What goes to the word itself, or to the end of the sentence, is left out.
+
+    Args:
+        saved: a model; see :class:`Recorder`.
+        words: two or more.
+
+    Returns:
+        The weights; None if the model does not read the words as such, or not all of them.
+
+    Raises:
+        ConfigError: as for :class:`Recorder`.
+    """
+    vocabulary, recorder = saved.vocabularies.source, Recorder()
+    ids = vocabulary.encode(" ".join(words))
+    begins = [piece.startswith(SPACE_SIGN) for piece in vocabulary.pieces(ids)]
+    limit = saved.config.model.position_limit
+    if sum(begins) != len(words) or (limit is not None and len(ids) >= limit):
+        return None
+    source = torch.tensor([[*ids, EOS]], device=next(saved.model.parameters()).device)
+    with recorder.listening(saved.model):
+        saved.model.encode(source, torch.ones_like(source, dtype=torch.bool))
+    pieces = torch.stack([one[0] for one in recorder.layers])  # (layers, heads, pieces, pieces)
+    return of_words(pieces[..., :-1, :-1].double().cpu().numpy(), np.cumsum(begins) - 1)
+
+
+def of_words(weights: Floats, word: npt.NDArray[np.int_]) -> Floats:
+    """Weights between pieces to weights between words, without those of a word on itself.
+
+    Args:
+        weights: ``(layers, heads, pieces, pieces)``.
+        word: of each piece, ``(pieces,)``; each has one.
+    """
+    belongs = (word[:, None] == np.arange(word.max() + 1)).astype(np.float64)  # (pieces, words)
+    found = (belongs / belongs.sum(0)).T @ weights @ belongs
+    found[..., np.arange(found.shape[-1]), np.arange(found.shape[-1])] = 0
+    # A head that sees only itself and the end looks nowhere else; then every word is as good.
+    others = (1 - np.eye(found.shape[-1])) * 1e-12
+    found = found + others
+    shares: Floats = found / found.sum(-1, keepdims=True)
+    return shares
