@@ -14,7 +14,7 @@ from tiny_model import save_tiny_model
 
 import dragoman
 from dragoman.core.config import parse
-from dragoman.core.errors import ConfigError
+from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.saved.system import (
     IdentifierConfig,
     TranslationSystem,
@@ -99,6 +99,31 @@ def test_lines_before_a_failure_come_first(translators: dict[str, Translator]) -
     assert next(found) and next(found)
     with pytest.raises(OSError, match="gone"):
         next(found)
+
+
+def test_prefixes_and_numbers_follow_their_lines(translators: dict[str, Translator]) -> None:
+    router = routed(translators, least_letters=2)
+    prefixes = ["a", "", "b", "", "c", "c", "d", "e"]
+    found = router.translate_nbest(LINES, prefix=prefixes, buffer_lines=3)
+    for prefix, line, (best,) in zip(prefixes, LINES, found, strict=True):
+        assert best.text.startswith(prefix) or not line
+    names, numbers = ["a", "b", "x"], [7, 5, 2]
+    drawn = router.translate_nbest(LINES[:3], numbers=numbers, sampling={"seed": 3})
+    for name, line, number, (one,) in zip(names, LINES, numbers, drawn, strict=False):
+        ((own,),) = translators[name].translate_nbest(
+            [line], numbers=[number], sampling={"seed": 3}
+        )
+        assert one.text == own.text
+
+
+def test_wrong_arguments_are_refused_at_once(translators: dict[str, Translator]) -> None:
+    router = routed(translators)
+    with pytest.raises(UsageError, match="progress"):
+        router.stream_nbest(LINES, progress=3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="buffer_lines"):
+        router.stream_nbest(LINES, buffer_lines=0)
+    with pytest.raises(DataError, match="prefixes: found 1, fewer than there are lines"):
+        router.translate_nbest(LINES, prefix=["a"])
 
 
 def test_errors_count_lines_of_the_whole_input(translators: dict[str, Translator]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from parser_model import save_parser
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError, UsageError
@@ -238,3 +239,9 @@ def test_settings_may_be_narrow(translator: Translator) -> None:
     )
     found = translator.translate(LINES, glossary=GLOSSARY, **options)
     assert lacking(LINES, found, terms) == []
+
+
+def test_trees_have_no_text_for_terms(tmp_path: Path) -> None:
+    parser = Translator.load(save_parser(tmp_path / "parser"))
+    with pytest.raises(ConfigError, match=r"glossary: with search\.grammar trees"):
+        parser.translate(["The dog barks ."], glossary={"dog": "NN"})

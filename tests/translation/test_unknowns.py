@@ -12,6 +12,7 @@ from torch import Tensor
 from dragoman.core.errors import ConfigError
 from dragoman.models.interface import Memory, State
 from dragoman.search.scorer import ModelScorer
+from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import UNK, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation import unknowns
@@ -94,6 +95,27 @@ def test_nothing_else_changes_and_nothing_stays_unknown(model: Path) -> None:
     assert translator.translate(lines, unknown="copy", buffer_lines=1) == [
         found[0].text for found in copied
     ]
+
+
+def test_a_term_that_is_copied_is_not_missing(
+    model: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The vocabulary lacks its characters, so that only a copy can bring it about."""
+    plain = Translator.load(model)
+    scorer = Unsure(plain.models[0])
+    terms = Terminology(patterns=["☃+"])
+    translator = Translator(
+        plain.models, plain.vocabularies, plain.search, scorer=scorer, terms=terms
+    )
+    lines = ["☃☃ a b", "☃ " + "a " * 2000, ""]
+    looking(monkeypatch, [1] * 20)
+    (marked,), *_ = translator.translate_nbest(lines, allow_unknown=True)
+    (copied,), (refused,), (empty,) = translator.translate_nbest(lines, unknown="copy")
+    assert "☃☃" in copied.text and marked.pieces == copied.pieces
+    assert (marked.missing, copied.missing) == (("☃☃",), ())
+    assert refused.refused is not None and refused.missing is None and empty.missing is None
+    (warning,) = [one for one in caplog.messages if "lacks" in one]
+    assert warning.startswith("line 1: the translation lacks '☃☃'")
 
 
 def test_attention_decides_as_it_is_shown(model: Path) -> None:

@@ -52,14 +52,13 @@ class TermAnnotator:
 
     def __init__(self, glossary: Glossary, method: AnnotationMethod) -> None:
         self._glossary, self._method = glossary, method
-        self.lines = 0
-        """Lines seen so far."""
-        self.terms = 0
-        """Terms found in them."""
 
     def __call__(self, line: str) -> str:
         """The line with its terms annotated."""
+        return self.counted(line)[0]
+
+    def counted(self, line: str) -> tuple[str, int]:
+        """The line with its terms annotated, and how many they are."""
         text = normalize(line)
         matches = self._glossary.matches(text)
-        self.lines, self.terms = self.lines + 1, self.terms + len(matches)
-        return annotated(text, matches, self._method)
+        return annotated(text, matches, self._method), len(matches)

@@ -8,29 +8,15 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import DataError
 from dragoman.text.piece_spans import Span, piece_spans, words_at
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.text.word_alignment import Aligned, symmetrised
-from dragoman.translation.forced import mean_attention
+from dragoman.translation.forced import check_attention, mean_attention
 from dragoman.translation.preparation import with_tags
 from dragoman.translation.translator import Translator
 
 _CHUNK_LINES = 2048
-
-
-def check_attention(translator: Translator) -> None:
-    """Check that all models look at the source while they write.
-
-    Raises:
-        ConfigError: one does not.
-    """
-    for model in translator.models:
-        if not (model.reads_source and model.has_attention()):
-            raise ConfigError(
-                f"{type(model).__name__} has no attention over the source; use a family that has, "
-                "such as transformer"
-            )
 
 
 def attention_links(
@@ -52,7 +38,7 @@ def attention_links(
         ConfigError: a model has no attention over the source.
         DataError: a line is too long for the models.
     """
-    check_attention(translator)
+    check_attention(translator.models)
     pairs = iter(zip(lines, words, strict=True))
     done = 0
     while chunk := list(islice(pairs, _CHUNK_LINES)):

@@ -2,16 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
+from dragoman.core.arguments import check_lines, check_text
+from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import make_batch
-from dragoman.search import score_targets
+from dragoman.models.interface import TranslationModel
+from dragoman.search import SearchConfig, score_targets
+from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.engine import TorchEngine, evaluating
-from dragoman.translation.outputs import Scored
+from dragoman.translation.outputs import Attention, Scored
+from dragoman.translation.preparation import LanguageReminder, as_read, unknown_language
 from dragoman.translation.streaming import group_by_length
+
+
+def check_attention(models: Sequence[TranslationModel]) -> None:
+    """Check that all models look at the source while they write.
+
+    Raises:
+        ConfigError: one does not.
+    """
+    for model in models:
+        if not (model.reads_source and model.has_attention()):
+            raise ConfigError(
+                f"{type(model).__name__} has no attention over the source; use a family that has, "
+                "such as transformer"
+            )
+
+
+class ForcedDecoder:
+    """Reads given translations, and their sources as a translator reads them.
+
+    Args:
+        engine: the scorer and its models.
+        vocabularies: of the models.
+        search: limits the length of lines and the size of batches.
+        tags: put in front of each source.
+        reminder: looks at each source that is to be scored.
+        annotate: changes each source before it is encoded, as terms are annotated.
+    """
+
+    def __init__(
+        self,
+        engine: TorchEngine,
+        vocabularies: Vocabularies,
+        search: SearchConfig,
+        tags: Sequence[str] = (),
+        *,
+        reminder: LanguageReminder | None = None,
+        annotate: Callable[[str], str] | None = None,
+    ) -> None:
+        self._engine, self._vocabularies, self._search = engine, vocabularies, search
+        self._tags, self._remind, self._annotate = tags, reminder, annotate
+
+    def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
+        """See :meth:`~dragoman.translation.translator.Translator.score`."""
+        reads_source = self._engine.models[0].reads_source
+        if (sources is not None) != reads_source:
+            raise ConfigError(
+                "this model translates: give sources too"
+                if reads_source
+                else "a language model reads no source: give targets alone"
+            )
+        targets = list(check_lines(targets, "target line"))
+        sources = list(
+            check_lines([""] * len(targets) if sources is None else sources, "source line")
+        )
+        if len(sources) != len(targets):
+            raise DataError(
+                f"{len(sources)} source lines and {len(targets)} target lines: "
+                "they must correspond line by line"
+            )
+        source = self._encode_sources(sources)
+        target = self._vocabularies.target.encode_batch(targets)
+        for side in (source, target):
+            for number, line in enumerate(side, 1):
+                if reason := self._refusal(line):
+                    raise DataError(f"line {number}: {reason}")
+        return score_encoded(self._engine, source, target, self._search.batch_tokens)
+
+    def check_shown(self) -> None:
+        """Check that there is one attention to show.
+
+        Raises:
+            ConfigError: this is an ensemble, or a family without attention over the source.
+        """
+        if len(self._engine.models) > 1:
+            raise ConfigError("attention is shown for one model, not an ensemble; load only one")
+        check_attention(self._engine.models)
+
+    def source_ids(self, source: str) -> list[int]:
+        """The ids of a sentence as the model reads it.
+
+        Raises:
+            DataError: it is empty, or too long for the model.
+            UsageError: it is not a string.
+        """
+        (text,) = as_read(self._tags, [check_text(source, "source")], self._annotate)
+        ids = self._encode(self._vocabularies.source, text, "source")
+        if not ids:
+            raise DataError("source: it is empty; give a sentence")
+        return ids
+
+    def attention(self, source: Sequence[int], target: str) -> Attention:
+        """Where the only model looks in a source, given by its ids, while it writes ``target``.
+
+        Raises:
+            DataError: the target is too long for the model.
+            UsageError: it is not a string.
+        """
+        ids = self._encode(self._vocabularies.target, check_text(target, "target"), "target")
+        return Attention(
+            attended(self._engine, source, ids),
+            self._vocabularies.target.pieces([*ids, EOS]),
+            self._vocabularies.source.pieces([*source, EOS]),
+            target,
+        )
+
+    def _encode_sources(self, sources: list[str]) -> list[list[int]]:
+        """The ids of sources to score; warns about one that names no target language."""
+        vocabulary = self._vocabularies.source
+        encoded = vocabulary.encode_batch(as_read(self._tags, sources, self._annotate))
+        for number, (text, ids) in enumerate(zip(sources, encoded, strict=True)):
+            if reason := unknown_language(text, vocabulary):
+                raise DataError(f"line {number + 1}: {reason}")
+            if ids and self._remind is not None:
+                self._remind(number, ids)
+        return encoded
+
+    def _encode(self, vocabulary: Vocabulary, text: str, name: str) -> list[int]:
+        """The ids of a sentence, checked to be short enough for the model."""
+        ids = vocabulary.encode(text)
+        if reason := self._refusal(ids):
+            raise DataError(f"{name}: {reason}")
+        return ids
+
+    def _refusal(self, ids: Sequence[int]) -> str | None:
+        return self._search.refusal(len(ids), self._engine.scorer.position_limit)
 
 
 def score_encoded(

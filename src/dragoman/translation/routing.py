@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dragoman.core.arguments import check_lines
+from dragoman.core.arguments import check_function
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
@@ -16,7 +16,8 @@ from dragoman.saved.system import IdentifierConfig, TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
 from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import buffered
+from dragoman.translation.preparation import numbered
+from dragoman.translation.streaming import Line, buffered
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -115,6 +116,8 @@ class Router:
         self,
         lines: Iterable[str],
         *,
+        prefix: str | Iterable[str] | None = None,
+        numbers: Iterable[int] | None = None,
         progress: Callable[[int], object] | None = None,
         buffer_lines: int | None = None,
         **options: Any,
@@ -123,41 +126,61 @@ class Router:
 
         Args:
             lines: source sentences.
+            prefix: as in :meth:`Translator.stream_nbest`; by default that of the route.
+            numbers: as there.
             progress: called with the number of lines translated so far.
             buffer_lines: by default as in the settings of search.
-            options: values of :class:`~dragoman.search.SearchConfig`.
+            options: ``glossary``, as there, and values of :class:`~dragoman.search.SearchConfig`.
 
         Raises:
             DragomanError: the errors of :meth:`Translator.stream_nbest`.
         """
-        texts, done = check_lines(lines), 0
-        for buffer in buffered(texts, buffer_lines or self.search.buffer_lines):
-            yield from self._translated(buffer, done, options)
+        if progress is not None:
+            check_function(progress, "progress")
+        given = numbered(lines, "" if prefix is None else prefix, numbers)
+        size = self._others.configure(buffer_lines=buffer_lines).buffer_lines
+        return self._streamed(given, size, prefix is not None, progress, options)
+
+    def _streamed(
+        self,
+        lines: Iterator[Line],
+        size: int,
+        prefixed: bool,
+        progress: Callable[[int], object] | None,
+        options: dict[str, Any],
+    ) -> Iterator[list[Translation]]:
+        done = 0
+        for buffer in buffered(lines, size):
+            yield from self._translated(buffer, prefixed, options)
             done += len(buffer)
             if progress is not None:
                 progress(done)
 
     def _translated(
-        self, texts: list[str], before: int, options: dict[str, Any]
+        self, lines: list[Line], prefixed: bool, options: dict[str, Any]
     ) -> list[list[Translation]]:
-        """Translations of some lines, of which ``before`` came before."""
+        """Translations of some lines, whose prefixes count if they are ``prefixed``."""
         places: dict[str | None, list[int]] = defaultdict(list)
-        for place, found in enumerate(self._labeller.stream(texts)):
-            places[self._language(texts[place], found, before + place)].append(place)
-        translations: list[list[Translation]] = [[] for _ in texts]
+        for place, found in enumerate(self._labeller.stream([line.text for line in lines])):
+            places[self._language(lines[place], found)].append(place)
+        translations: list[list[Translation]] = [[] for _ in lines]
         for language, mine in places.items():
             translator = self._others if language is None else self._routes[language]
-            numbers = [before + place for place in mine]
-            given = [texts[place] for place in mine]
-            translated = translator.translate_nbest(given, numbers=numbers, **options)
+            given = [lines[place] for place in mine]
+            translated = translator.translate_nbest(
+                [line.text for line in given],
+                prefix=[line.prefix for line in given] if prefixed else None,
+                numbers=[line.number for line in given],
+                **options,
+            )
             for place, one in zip(mine, translated, strict=True):
                 translations[place] = one
         return translations
 
-    def _language(self, text: str, found: LineLabels, number: int) -> str | None:
+    def _language(self, line: Line, found: LineLabels) -> str | None:
         """The route of a line; None for the others."""
         config = self._config
-        letters = sum(map(str.isalpha, text))
+        letters = sum(map(str.isalpha, line.text))
         if found.best and letters >= config.least_letters:
             label, probability = found.best[0]
             if probability >= config.least_probability:
@@ -166,7 +189,7 @@ class Router:
             self._told = True
             log.warning(
                 "line %d: its language is uncertain; such lines are translated as %s",
-                number + 1,
+                line.number + 1,
                 config.fallback or "those of languages without a route",
             )
         return config.fallback

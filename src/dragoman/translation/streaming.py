@@ -11,13 +11,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.terminology import LexicalConstraint
 from dragoman.translation.engine import Engine, SourceBatch
 from dragoman.translation.outputs import Translation
 
+Item = TypeVar("Item")
 Constraints = tuple[LexicalConstraint, ...] | None
 """What a translation must contain; None if no one asks."""
 
@@ -183,11 +184,11 @@ class LineStream:
             buffer = self._next(lines)
 
 
-def buffered(lines: Iterator[str], size: int) -> Iterator[list[str]]:
+def buffered(lines: Iterator[Item], size: int) -> Iterator[list[Item]]:
     """Lines in lists of at most ``size``; if reading fails, those before the failure come first."""
     failure: Exception | None = None
     while failure is None:
-        buffer: list[str] = []
+        buffer: list[Item] = []
         try:
             for line in islice(lines, size):
                 buffer.append(line)

@@ -7,13 +7,15 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dragoman.core.errors import DataError, UsageError
+from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.problems import shown
+from dragoman.search import Scorer, SearchConfig
 from dragoman.text.glossary import Glossary
-from dragoman.text.terminology import LexicalConstraint, Terminology
+from dragoman.text.term_annotation import TermAnnotator
+from dragoman.text.terminology import LexicalConstraint, Terminology, missing
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.translation.outputs import Translation
-from dragoman.translation.streaming import Line
+from dragoman.translation.streaming import Constraints, Line
 from dragoman.translation.term_search import PhraseSpeller
 
 log = logging.getLogger(__name__)
@@ -74,6 +76,29 @@ class WatchedLines:
         return f"{shown(name)} (the target vocabulary lacks some of its characters)"
 
 
+class WatchedAnnotation:
+    """Annotates the terms of lines, and warns at their end if there were none.
+
+    Args:
+        annotate: annotates a line.
+    """
+
+    def __init__(self, annotate: TermAnnotator) -> None:
+        self._annotate = annotate
+        self._lines = self._terms = 0
+
+    def __call__(self, line: str) -> str:
+        """The line with its terms annotated."""
+        text, terms = self._annotate.counted(line)
+        self._lines, self._terms = self._lines + 1, self._terms + terms
+        return text
+
+    def warned(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
+        """Pass translations of the lines on."""
+        yield from translated
+        warn_if_unused(self._lines, self._terms)
+
+
 def warn_if_unused(lines: int, terms: int) -> None:
     """Warn about a glossary none of whose terms occurs in a text of some length.
 
@@ -105,6 +130,43 @@ def read_glossary(
     if isinstance(given, (str, Path)):
         return Glossary.read(given)
     raise UsageError(f"glossary: expected a glossary, its file or a mapping, found {shown(given)}")
+
+
+def lacking(constraints: Constraints, text: str) -> tuple[str, ...] | None:
+    """The names of what a translation should contain and does not; None if nothing was wanted."""
+    if constraints is None:
+        return None
+    return tuple(one.name for one in missing(constraints, text))
+
+
+def check_terms(
+    terms: Terminology, speller: PhraseSpeller, config: SearchConfig, scorer: Scorer
+) -> None:
+    """Check that terms can be searched for.
+
+    Args:
+        terms: of the translations.
+        speller: of the translations.
+        config: of the search.
+        scorer: of the model that writes the translations.
+
+    Raises:
+        ConfigError: outputs are drawn, or are trees.
+        DataError: a term does not fit into an output.
+    """
+    if config.sampling is not None:
+        raise ConfigError(
+            "glossary: terms are searched for, not drawn; leave out the sampling or the terms"
+        )
+    if config.grammar != "any":
+        raise ConfigError(
+            f"glossary: with search.grammar {config.grammar}, outputs have no text that terms or "
+            "what is copied could be in; leave out the terms"
+        )
+    limits = [config.maximum_length, scorer.position_limit]
+    limit = min((one for one in limits if one is not None), default=None)
+    if limit is not None:
+        check_lengths(terms, speller, limit)
 
 
 def check_lengths(terms: Terminology, speller: PhraseSpeller, limit: int) -> None:

@@ -7,7 +7,6 @@ lines or their order.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import torch
 
-from dragoman.core.arguments import check_function, check_lines, check_path, check_text
+from dragoman.core.arguments import check_function, check_path
 from dragoman.core.config import parse
 from dragoman.core.device import find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
@@ -24,11 +23,11 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_annotation import TermAnnotator
-from dragoman.text.terminology import Terminology, missing
-from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
+from dragoman.text.terminology import Terminology
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.building import build_engines
 from dragoman.translation.engine import Engine, TorchEngine
-from dragoman.translation.forced import attended, score_encoded
+from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.opening import build_scorer, changed_search, open_legs, open_terms
 from dragoman.translation.outputs import Attention, Scored, Translation
 from dragoman.translation.pivot import PivotStream
@@ -37,12 +36,16 @@ from dragoman.translation.preparation import (
     Preparation,
     check_prefix,
     numbered,
-    unknown_language,
-    with_tags,
 )
 from dragoman.translation.streaming import Constraints, Line, LineStream
 from dragoman.translation.term_search import PhraseSpeller
-from dragoman.translation.terms import WatchedLines, check_lengths, read_glossary, warn_if_unused
+from dragoman.translation.terms import (
+    WatchedAnnotation,
+    WatchedLines,
+    check_terms,
+    lacking,
+    read_glossary,
+)
 from dragoman.translation.unknowns import UnknownCopier, check_copies
 
 
@@ -62,8 +65,7 @@ class Translator:
         pivot: translates each line into a third language first; the ``nbest`` hypotheses of its
             settings are then translated by ``models``.  It is closed with this translator.
         reminder: looks at each line, to warn about one that names no target language.
-        annotate: changes each source before it is encoded, such as a
-            :class:`~dragoman.text.term_annotation.TermAnnotator`.
+        annotate: annotates the terms in each source before it is encoded.
         terms: what translations must contain.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
@@ -83,7 +85,7 @@ class Translator:
         tags: Sequence[str] = (),
         pivot: Translator | None = None,
         reminder: LanguageReminder | None = None,
-        annotate: Callable[[str], str] | None = None,
+        annotate: TermAnnotator | None = None,
         terms: Terminology | None = None,
     ) -> None:
         own = build_scorer(models)
@@ -310,7 +312,9 @@ class Translator:
         config = self.configure(**options)
         terms = self._terms if glossary is None else self._terms.also(read_glossary(glossary))
         if terms:
-            self._check_terms(terms, config)
+            if not self.reads_source:
+                raise ConfigError("glossary: a language model has no source to find terms in")
+            check_terms(terms, self._speller, config, self._local.scorer)
             tags = (
                 self.vocabularies.source if self._pivot is None else self._pivot.vocabularies.source
             )
@@ -338,49 +342,26 @@ class Translator:
         self, lines: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
     ) -> Iterator[list[Translation]]:
         """Translations by the models themselves, without a pivot."""
-        positions = self._local.scorer.position_limit
+        watched = None if self._annotate is None else WatchedAnnotation(self._annotate)
         prepare = Preparation(
             self.vocabularies,
             config,
-            positions,
+            self.position_limit,
             self.reads_source,
             self._tags,
             reminder=self._reminder,
-            annotate=self._annotate,
+            annotate=watched,
         )
         stream = LineStream(self._engine, config, prepare, self._read, progress)
         if config.unknown == "mark":
             translated = stream.run(lines)
         else:
-            translated = self._with_copies(stream, lines, config.batch_tokens)
-        if isinstance(self._annotate, TermAnnotator) and not self._terms.glossaries:
-            return _watched(translated, self._annotate)
+            check_copies(self.models, self.vocabularies)
+            copier = UnknownCopier(self._local, self.vocabularies, config.batch_tokens)
+            translated = copier.stream(stream.run, lines, self._tags, self._annotate)
+        if watched is not None and not self._terms.glossaries:  # those warn themselves
+            return watched.warned(translated)
         return translated
-
-    def _with_copies(
-        self, stream: LineStream, lines: Iterator[Line], size: int
-    ) -> Iterator[list[Translation]]:
-        """Translations whose unknown pieces are replaced by what they translate.
-
-        Raises:
-            ConfigError: a model has no attention, or its vocabulary knows everything.
-        """
-        check_copies(self.models, self.vocabularies)
-        copy = UnknownCopier(self._local, self.vocabularies, size)
-        waiting: deque[str] = deque()
-
-        def remembered() -> Iterator[Line]:
-            for line in lines:
-                waiting.append(line.text)
-                yield line
-
-        for translations in stream.run(remembered()):
-            text = self._annotated(waiting.popleft())
-            (whole,) = with_tags(self._tags, [text])
-            yield copy(text, whole, translations)
-
-    def _annotated(self, source: str) -> str:
-        return source if self._annotate is None else self._annotate(source)
 
     def configure(self, **options: Any) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
@@ -410,28 +391,7 @@ class Translator:
         """
         self._check_open()
         self._check_direct("scores")
-        if (sources is not None) != self.reads_source:
-            raise ConfigError(
-                "this model translates: give sources too"
-                if self.reads_source
-                else "a language model reads no source: give targets alone"
-            )
-        targets = list(check_lines(targets, "target line"))
-        sources = list(
-            check_lines([""] * len(targets) if sources is None else sources, "source line")
-        )
-        if len(sources) != len(targets):
-            raise DataError(
-                f"{len(sources)} source lines and {len(targets)} target lines: "
-                "they must correspond line by line"
-            )
-        source = self._encode_sources(sources)
-        target = self.vocabularies.target.encode_batch(targets)
-        for side in (source, target):
-            for number, line in enumerate(side, 1):
-                if reason := self.search.refusal(len(line), self._local.scorer.position_limit):
-                    raise DataError(f"line {number}: {reason}")
-        return score_encoded(self._local, source, target, self.search.batch_tokens)
+        return self._forced().score(sources, targets)
 
     def attention(self, source: str, target: str | None = None) -> Attention:
         """Where the model looks in ``source`` while it writes ``target``.
@@ -449,26 +409,21 @@ class Translator:
         """
         self._check_open()
         self._check_direct("attention")
-        if len(self.models) > 1:
-            raise ConfigError("attention is shown for one model, not an ensemble; load only one")
-        (model,) = self.models
-        if not (model.reads_source and model.has_attention()):
-            raise ConfigError(
-                f"{type(model).__name__} has no attention over the source; use a family that has, "
-                "such as transformer"
-            )
-        (text,) = with_tags(self._tags, [self._annotated(check_text(source, "source"))])
-        source_ids = self._encode(self.vocabularies.source, text, "source")
-        if not source_ids:
-            raise DataError("source: it is empty; give a sentence")
-        target = self.translate([source])[0] if target is None else check_text(target, "target")
-        target_ids = self._encode(self.vocabularies.target, target, "target")
-        weights = attended(self._local, source_ids, target_ids)
-        return Attention(
-            weights,
-            self.vocabularies.target.pieces([*target_ids, EOS]),
-            self.vocabularies.source.pieces([*source_ids, EOS]),
-            target,
+        forced = self._forced()
+        forced.check_shown()
+        ids = forced.source_ids(source)
+        if target is None:
+            (target,) = self.translate([source])
+        return forced.attention(ids, target)
+
+    def _forced(self) -> ForcedDecoder:
+        return ForcedDecoder(
+            self._local,
+            self.vocabularies,
+            self.search,
+            self._tags,
+            reminder=self._reminder,
+            annotate=self._annotate,
         )
 
     def _check_open(self) -> None:
@@ -493,47 +448,15 @@ class Translator:
             yield translations
             self._check_open()  # it may have been closed before the next one is requested
 
-    def _encode_sources(self, sources: list[str]) -> list[list[int]]:
-        """The ids of sources to score; warns about one that names no target language."""
-        vocabulary = self.vocabularies.source
-        encoded = vocabulary.encode_batch(with_tags(self._tags, sources))
-        for number, (text, ids) in enumerate(zip(sources, encoded, strict=True)):
-            if reason := unknown_language(text, vocabulary):
-                raise DataError(f"line {number + 1}: {reason}")
-            if ids and self._reminder is not None:
-                self._reminder(number, ids)
-        return encoded
-
-    def _encode(self, vocabulary: Vocabulary, text: str, name: str) -> list[int]:
-        """The ids of a sentence, checked to be short enough for the model."""
-        ids = vocabulary.encode(text)
-        if reason := self.search.refusal(len(ids), self._local.scorer.position_limit):
-            raise DataError(f"{name}: {reason}")
-        return ids
-
-    def _check_terms(self, terms: Terminology, config: SearchConfig) -> None:
-        """Check that terms can be searched for."""
-        if not self.reads_source:
-            raise ConfigError("glossary: a language model has no source to find terms in")
-        if config.sampling is not None:
-            raise ConfigError(
-                "glossary: terms are searched for, not drawn; leave out the sampling or the terms"
-            )
-        limits = [config.maximum_length, self._local.scorer.position_limit]
-        limit = min((one for one in limits if one is not None), default=None)
-        if limit is not None:
-            check_lengths(terms, self._speller, limit)
-
     def _read(self, hypothesis: Hypothesis, constraints: Constraints) -> Translation:
         text = self.vocabularies.target.decode(hypothesis.ids)
-        lacking = None if constraints is None else missing(constraints, text)
         return Translation(
             text,
             hypothesis.score,
             hypothesis.log_probability,
             self.vocabularies.target.pieces(hypothesis.ids),
             hypothesis.ended,
-            missing=None if lacking is None else tuple(one.name for one in lacking),
+            missing=lacking(constraints, text),
         )
 
 
@@ -544,15 +467,6 @@ def _check_ranks(config: SearchConfig) -> None:
             "sampling: through a pivot the best joint score decides, and samples have none; leave "
             "it out"
         )
-
-
-def _watched(
-    translated: Iterator[list[Translation]], annotate: TermAnnotator
-) -> Iterator[list[Translation]]:
-    """Translations, and a warning at their end if no line had a term."""
-    lines, terms = annotate.lines, annotate.terms
-    yield from translated
-    warn_if_unused(annotate.lines - lines, annotate.terms - terms)
 
 
 def _nobody(_: int) -> None:

@@ -7,7 +7,8 @@ aligned by attention, as in Jean et al. 2015 (arXiv:1412.2007), section 3.3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from torch import Tensor
@@ -21,6 +22,9 @@ from dragoman.text.vocabulary import UNK, Vocabularies
 from dragoman.translation.engine import TorchEngine
 from dragoman.translation.forced import mean_attention
 from dragoman.translation.outputs import Translation
+from dragoman.translation.preparation import with_tags
+from dragoman.translation.streaming import Line
+from dragoman.translation.terms import lacking
 
 
 def check_copies(models: Sequence[TranslationModel], vocabularies: Vocabularies) -> None:
@@ -56,6 +60,40 @@ class UnknownCopier:
 
     def __init__(self, engine: TorchEngine, vocabularies: Vocabularies, batch_tokens: int) -> None:
         self._engine, self._vocabularies, self._size = engine, vocabularies, batch_tokens
+
+    def stream(
+        self,
+        translate: Callable[[Iterator[Line]], Iterator[list[Translation]]],
+        lines: Iterator[Line],
+        tags: Sequence[str],
+        annotate: Callable[[str], str] | None,
+    ) -> Iterator[list[Translation]]:
+        """Translations whose unknown pieces are replaced.
+
+        What a translation lacks is what it lacks afterwards.
+
+        Args:
+            translate: translates lines, with unknown pieces.
+            lines: to be translated.
+            tags: put in front of each line.
+            annotate: changes each line before it is encoded.
+        """
+        waiting: deque[Line] = deque()
+
+        def remembered() -> Iterator[Line]:
+            for line in lines:
+                waiting.append(line)
+                yield line
+
+        for translations in translate(remembered()):
+            line = waiting.popleft()
+            text = line.text if annotate is None else annotate(line.text)
+            (whole,) = with_tags(tags, [text])
+            copied = self(text, whole, translations)
+            yield [
+                one if one is before else replace(one, missing=lacking(line.constraints, one.text))
+                for one, before in zip(copied, translations, strict=True)
+            ]
 
     def __call__(
         self, line: str, as_read: str, translations: Sequence[Translation]

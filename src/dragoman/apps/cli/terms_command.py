@@ -171,12 +171,12 @@ def _aligned(
         corpus = read_corpus(part)
         with counting("aligning", "rounds", 10) as progress:
             return corpus, aligned_alone(corpus, progress)
-    from dragoman.translation.aligning import check_attention
+    from dragoman.translation.forced import check_attention
     from dragoman.translation.translator import Translator
 
     language = options["target_language"]
     with Translator.load(model, device=options["device"], target_language=language) as translator:
-        check_attention(translator)
+        check_attention(translator.models)
         corpus = read_corpus(part, prepared_for(translator))
         with counting("aligning", "pairs", len(corpus.lines)) as progress:
             return corpus, aligned_by_model(translator, corpus, progress)
