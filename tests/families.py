@@ -21,8 +21,8 @@ from dragoman.models import (
     TransformerLMConfig,
 )
 from dragoman.models.interface import TranslationModel
-from dragoman.models.layers.language_tags import LanguageTags
 from dragoman.models.layers.mixture import MixtureConfig
+from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.text.vocabulary import BOS
 
 VOCABULARY = 23
@@ -289,13 +289,15 @@ VARIATIONS: dict[str, ModelConfig] = {
 }
 
 
+GLOBAL_TAGS = {"<sep>": 7, "<doc>": 9}
+"""Pieces that may be global tokens."""
+
+
 def build(config: ModelConfig, seed: int = 0) -> TranslationModel:
     """A model in float64 and evaluation mode, so that truths hold to many digits."""
     torch.manual_seed(seed)
     model = FAMILIES[config.family](config, VOCABULARY, VOCABULARY).double().eval()
-    for module in model.modules():
-        if isinstance(module, LanguageTags):
-            module.know(range(4, 8), BOS)
+    tell_tags(model, SourceTags(range(4, 8), BOS, GLOBAL_TAGS.__getitem__))
     for parameter in model.parameters():  # a matrix that starts at zero would hide what it does
         if parameter.dim() == 2 and not parameter.any():
             torch.nn.init.normal_(parameter)

@@ -23,7 +23,7 @@ therefore finds in the registry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -188,10 +188,6 @@ class DeepFusion(TranslationModel):
             _learn_output(self.translation)
         self._gates: Tensor | None = None
         self._gate_sums: Tensor | None = None
-
-    def locate_tags(self, source_id: Callable[[str], int]) -> None:
-        """Those of the translation model; see :meth:`TranslationModel.locate_tags`."""
-        self.translation.locate_tags(source_id)
 
     def source_attention(self) -> Iterator[nn.Parameter]:
         """That of the translation model; see :meth:`TranslationModel.source_attention`."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -246,13 +246,6 @@ class TranslationModel(nn.Module, ABC):
     @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores before the softmax: ``(..., d_model)`` to ``(..., target_vocabulary)``."""
-
-    def locate_tags(self, source_id: Callable[[str], int]) -> None:
-        """Look up the tags of the source that the configuration names, once the model is built.
-
-        Args:
-            source_id: gives the id of a tag in the source's vocabulary, or raises ConfigError.
-        """
 
     def freeze(self, *modules: str) -> None:
         """Keep the weights of some modules as they are: training does not change them.

@@ -27,7 +27,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
-from dragoman.models.layers.language_tags import LanguageTags
+from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.directions import usage
 from dragoman.text.corpus import CorpusPart, Direction
@@ -98,10 +98,8 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
     sizes = len(vocabularies.source), len(vocabularies.target)
     check_size(config, *sizes)
     model = FAMILIES[config.family](config, *sizes)
-    model.locate_tags(vocabularies.source.tag)
-    for module in model.modules():
-        if isinstance(module, LanguageTags):
-            module.know(vocabularies.source.language_tags, BOS)
+    source = vocabularies.source
+    tell_tags(model, SourceTags(source.language_tags, BOS, source.tag))
     return model
 
 

@@ -34,6 +34,7 @@ _OF_TRAINING = frozenset(
     [
         *("dropout", "attention_dropout", "feed_forward_dropout", "block_dropout"),
         *("initial_range", "mixture.importance_loss", "mixture.load_loss"),
+        "language_tags",  # pre-training often has no tags at all
     ]
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from families import GLOBAL_TAGS as TAGS
 from families import build, random_ids
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +28,6 @@ SIZES: dict[str, Any] = {
     "heads": 3,
     "dropout": 0.0,
 }
-TAGS = {"<sep>": 7, "<doc>": 9}
 
 
 class Masked(Everywhere):
@@ -45,7 +45,6 @@ def twins(**choices: Any) -> tuple[Transformer, Transformer]:
     """A model with a window of 3, and a dense one of the same weights that hides what is far."""
     model = build(TransformerConfig(**SIZES, window=3, **choices))
     assert isinstance(model, Transformer)
-    model.locate_tags(lambda tag: TAGS[tag])
     twin = build(TransformerConfig(**SIZES, **_without_tags(choices)))
     assert isinstance(twin, Transformer)
     for layer in twin.encoder:
@@ -95,7 +94,6 @@ def test_a_separator_is_global_wherever_it_is() -> None:
     """All others see it, and it sees all; without it two far positions do not meet in one layer."""
     sizes = {**SIZES, "encoder_layers": 1}
     model = build(TransformerConfig(**sizes, window=3, global_tags=("<sep>",)))
-    model.locate_tags(lambda tag: TAGS[tag])
 
     def changed(source: Tensor, place: int) -> list[int]:
         """Positions whose vectors change with the piece at ``place``."""

@@ -12,6 +12,7 @@ from dragoman.models import TransformerConfig
 from dragoman.models.families.transformer import Transformer
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.language_tags import LanguageTags
+from dragoman.models.layers.source_tags import SourceTags
 from dragoman.saved.model import build_model
 from dragoman.search import ModelScorer, SearchConfig, search
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies, VocabularyConfig
@@ -39,7 +40,7 @@ def test_a_tag_moves_from_the_source_to_the_begin_of_the_target() -> None:
     source = torch.tensor([[DE, 9, EOS, PAD], [9, 10, FR, EOS], [10, 9, 9, EOS]])
     read, begin = tags.split(source)
     assert read.equal(source), "it knows no tag yet"
-    tags.know([DE, FR], BOS)
+    tags.know(SourceTags([DE, FR], BOS, dict[str, int]().__getitem__))
     read, begin = tags.split(source)
     assert read.tolist() == [[BOS, 9, EOS, PAD], [9, 10, BOS, EOS], [10, 9, 9, EOS]]
     assert begin.tolist() == [DE, FR, BOS]

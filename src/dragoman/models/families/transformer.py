@@ -6,7 +6,7 @@ The defaults are the paper's base model; what the paper varies in its Table 3 is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -239,11 +239,6 @@ class Transformer(TranslationModel):
         )
         self.encoder_norm = final_norm(config.d_model, config.residual)
         self.decoder_norm = final_norm(config.d_model, config.residual)
-
-    def locate_tags(self, source_id: Callable[[str], int]) -> None:
-        """Find those that are global; see :meth:`TranslationModel.locate_tags`."""
-        if self.global_tokens is not None:
-            self.global_tokens.locate(source_id)
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """After the last layer; see :meth:`TranslationModel.encoder_states`."""

@@ -9,11 +9,11 @@ softmax.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from dragoman.models.layers.attention import KeysValues, mask_bias
@@ -21,14 +21,15 @@ from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.mixing import Shared
 from dragoman.models.layers.neighbourhood import Band, Window
 from dragoman.models.layers.scoring import Attending, Scoring
+from dragoman.models.layers.source_tags import ReadsTags, SourceTags
 
 
-class GlobalTokens(nn.Module):
+class GlobalTokens(ReadsTags):
     """Which tokens of a source are global: the first ones, and certain pieces wherever they are.
 
     Args:
         positions: number of positions from the first on.
-        tags: pieces, whose ids :meth:`locate` looks up; until then none is found.
+        tags: pieces, whose ids :meth:`know` looks up; until then none is found.
     """
 
     def __init__(self, positions: int, tags: Sequence[str]) -> None:
@@ -37,9 +38,9 @@ class GlobalTokens(nn.Module):
         self.ids: Tensor
         self.register_buffer("ids", torch.full((len(self.tags),), -1), persistent=False)
 
-    def locate(self, piece_id: Callable[[str], int]) -> None:
-        """Look up the ids of the tags in a vocabulary, by a function that has it."""
-        self.ids.copy_(torch.tensor([piece_id(tag) for tag in self.tags], dtype=torch.int64))
+    def know(self, tags: SourceTags) -> None:
+        """Look up the ids of the global ones; see :class:`ReadsTags`."""
+        self.ids.copy_(torch.tensor([tags.id_of(tag) for tag in self.tags], dtype=torch.int64))
 
     def forward(self, source: Tensor, mask: Tensor) -> Tensor:
         """``(batch, source)``, True is a global token.

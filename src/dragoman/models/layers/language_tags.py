@@ -9,14 +9,14 @@ language is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from dragoman.core.config import Config
+from dragoman.models.layers.source_tags import ReadsTags, SourceTags
 
 
 class LanguageTagsConfig(Config):
@@ -28,7 +28,7 @@ class LanguageTagsConfig(Config):
     whatever language is asked for. `decoder` needs a joint vocabulary."""
 
 
-class LanguageTags(nn.Module):
+class LanguageTags(ReadsTags):
     """Moves the tag of the target language from the source to the begin of the target.
 
     It moves nothing before :meth:`know` has told it the tags.
@@ -44,11 +44,11 @@ class LanguageTags(nn.Module):
         self.register_buffer("is_tag", torch.zeros(pieces, dtype=torch.bool), persistent=False)
         self._begin = -1  # no id
 
-    def know(self, tags: Collection[int], begin: int) -> None:
+    def know(self, tags: SourceTags) -> None:
         """Set the ids of the tags of all target languages, and that of the begin symbol."""
         self.is_tag.zero_()
-        self.is_tag[list(tags)] = True
-        self._begin = begin
+        self.is_tag[list(tags.languages)] = True
+        self._begin = tags.begin
 
     def split(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """What the encoder reads, and what the decoder begins with.

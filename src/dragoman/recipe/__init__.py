@@ -1,0 +1,7 @@
+"""The description of a run: one YAML file, read into typed parts that do not contradict."""
+
+from __future__ import annotations
+
+from dragoman.recipe.reading import ExperimentConfig, read_experiment
+
+__all__ = ["ExperimentConfig", "read_experiment"]

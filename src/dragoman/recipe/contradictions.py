@@ -1,0 +1,238 @@
+"""What in the description of a run contradicts what, said before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dragoman.evaluation.metrics import OF_LABELS
+from dragoman.recipe.description import RunDescription, is_train
+from dragoman.text.back_translated import back_translation_problems
+from dragoman.text.corpus import TRANSLATION
+from dragoman.text.language_agreement import LanguageAgreement
+from dragoman.text.transforms.term_annotating import term_annotation
+from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND
+from dragoman.training.components import unfit_components
+from dragoman.training.given_embeddings import unfit_embeddings
+from dragoman.training.task_settings import task_problems
+
+DECIDED_BY_PARENT = {
+    "keep": (*DECIDED_ELSEWHERE, "of", "digest"),
+    "extend": (*OF_THE_KIND, "of", "digest"),
+}
+"""Vocabulary settings that are ignored, by ``training.start_from.vocabulary``."""
+
+
+def contradictions(run: RunDescription) -> Iterator[str]:
+    """Parts of the run that contradict one another."""
+    start = run.training.start_from
+    if start is not None and start.vocabulary != "new":
+        yield from _unread_of_vocabulary(run, start.vocabulary)
+    elif run.model.joint_setting is not None and not run.vocabulary.joint:
+        yield "{} needs vocabulary.joint: true; or set {}".format(*run.model.joint_setting)
+    if run.search.coverage_penalty and not run.model.attention_layers:
+        yield (
+            "search.coverage_penalty needs attention over the source, which model.family: "
+            f"{run.model.family} lacks; set it to 0"
+        )
+    for name in run.data.test.keys() & {"dev", *run.data.dev_sets}:
+        yield f"data.test: {name} is the name of the scores of data.dev; choose another"
+    yield from _unfit_scores(run)
+    yield from _labels_that_do_not_fit(run)
+    for problem in run.training.objective.unfit(run.model):
+        yield f"training.objective: {problem}"
+    if run.training.embeddings is not None:
+        yield from unfit_embeddings(run.training.embeddings, run.model)
+    if start is None:
+        yield from unfit_components(run.training.components, run.model)
+        if run.training.components and run.vocabulary.of is None:
+            yield (
+                "vocabulary.of: a model composed of trained ones has their vocabulary; name "
+                "one of them here"
+            )
+    yield from _unread_by_objective(run)
+    yield from _trees_without_symbols(run)
+    yield from _unread_alignments(run)
+    yield from _terms_in_two_ways(run)
+    yield from _cut_off_while_sending(run)
+    yield from _tasks_that_do_not_fit(run)
+    yield from _sides_that_do_not_fit(run)
+    yield from _language_agreement(run).problems()
+
+
+def _unfit_scores(run: RunDescription) -> Iterator[str]:
+    """Scores that cannot be made, and a best one that is not among them."""
+    metric = run.training.best_metric
+    if metric == "round_trip":
+        if not any(part.back_translation for part in run.data.dev_sets.values()):
+            yield (
+                "training.best_metric round_trip needs a set in data.dev without source, with "
+                "the transform back_translation"
+            )
+    elif metric != "loss" and metric not in run.evaluation.metrics:
+        yield (
+            f"training.best_metric {metric} is not among evaluation.metrics; add it there, or "
+            "set training.best_metric: loss"
+        )
+    if run.evaluation.language is not None:
+        yield "evaluation.language: each set is scored by its own target_language; remove it"
+    if "terms" in run.evaluation.metrics and run.evaluation.glossary is None:
+        yield "evaluation.metrics: terms are of a glossary; name it in evaluation.glossary"
+
+
+def _tasks_that_do_not_fit(run: RunDescription) -> Iterator[str]:
+    """Tasks without text or weight, and sources that the model cannot make."""
+    yield from task_problems(run.training.tasks, run.tasks())
+    parts = run.parts_by_key()
+    train = {key: part for key, part in parts.items() if is_train(key)}
+    sets = {key: part for key, part in parts.items() if key not in train}
+    yield from back_translation_problems(train, sets)
+    for key, part in sets.items():
+        if part.task != TRANSLATION:
+            yield f"{key}.task: {part.task} is not read outside of data.train; remove it"
+    aligned = {part.task for part in train.values() if part.alignments is not None}
+    for key, part in train.items():
+        if part.back_translation and part.task in aligned:
+            yield (
+                f"{key}: back_translation and alignments do not go together in one task; name "
+                "another task here, such as task: back_translation"
+            )
+
+
+def _language_agreement(run: RunDescription) -> LanguageAgreement:
+    train = {key: part for key, part in run.parts_by_key().items() if is_train(key)}
+    return LanguageAgreement(
+        train,
+        run.sets_by_key(),
+        run.full_vocabulary().tags,
+        run.model.reads_source and run.training.objective.translates,
+        _uses_vocabulary_of_another(run),
+    )
+
+
+def _unread_by_objective(run: RunDescription) -> Iterator[str]:
+    """What an objective that trains no translator leaves unread."""
+    objective = run.training.objective
+    if objective.translates:
+        return
+    if run.evaluation.metrics:
+        yield (
+            "evaluation.metrics are of translations, and training.objective: "
+            f"{objective.kind} trains no translator; set them to [], and "
+            "training.best_metric: loss"
+        )
+    for name, part in run.parts():
+        if is_train(name) and part.cuts_off_source:
+            yield (
+                f"{name}: dummy_source with cut_off leaves training.objective: "
+                f"{objective.kind} nothing to learn from; remove the part"
+            )
+
+
+def _trees_without_symbols(run: RunDescription) -> Iterator[str]:
+    """Outputs that must be trees, of pieces that are none of their symbols."""
+    if run.search.grammar != "trees":
+        return
+    if not run.model.reads_source:
+        yield "search.grammar: trees are of a source, which a language model does not read"
+    elif not _uses_vocabulary_of_another(run) and run.vocabulary.target_kind != "word":
+        yield (
+            "search.grammar: trees are written in symbols that are one piece each; set "
+            "vocabulary: {joint: false, target_kind: word}"
+        )
+
+
+def _labels_that_do_not_fit(run: RunDescription) -> Iterator[str]:
+    """Labels for a model that writes text, and metrics of the other kind of output."""
+    labels = run.model.writes_labels
+    for name, part in run.parts():
+        if part.is_labelled and not labels:
+            key = "label" if part.label is not None else "label_columns"
+            yield f"{name}.{key} is for model.family: classifier; name a target instead"
+    unfit = [one for one in run.evaluation.metrics if (one in OF_LABELS) != labels]
+    if unfit and labels:
+        yield (
+            f"evaluation.metrics: {', '.join(unfit)} are of text, and a classifier writes "
+            f"labels; set them to [{', '.join(OF_LABELS)}]"
+        )
+    elif unfit:
+        yield (
+            f"evaluation.metrics: {', '.join(unfit)} are of labels, for model.family: "
+            "classifier; remove them"
+        )
+
+
+def _unread_alignments(run: RunDescription) -> Iterator[str]:
+    """Alignments that no objective reads, and an objective that lacks them."""
+    objective = run.training.objective
+    if objective.reads_alignments and not any(one.is_aligned for one in run.data.train):
+        yield (
+            f"training.objective: {objective.kind} needs word alignments; name a file of them "
+            "in data.train.0.alignments"
+        )
+    for name, part in run.parts():
+        read = objective.reads_alignments and is_train(name)
+        if part.alignments is not None and not read:
+            yield (
+                f"{name}.alignments are read in training by objective: {{kind: "
+                "guided_alignment}; remove them"
+            )
+
+
+def _terms_in_two_ways(run: RunDescription) -> Iterator[str]:
+    """Terms annotated in two ways: nothing would say how to annotate them in use."""
+    found = {
+        method: name
+        for name, part in run.parts()
+        if is_train(name) and (method := term_annotation(part.transforms)) is not None
+    }
+    if len(found) > 1:
+        ways = ", ".join(f"{method} in {name}" for method, name in found.items())
+        yield f"transforms: terms are annotated in two ways ({ways}); choose one method"
+
+
+def _cut_off_while_sending(run: RunDescription) -> Iterator[str]:
+    """Gradients sent in a backward pass that may not be the last of its batch."""
+    cut_off = [name for name, part in run.parts() if is_train(name) and part.cuts_off_source]
+    if cut_off and run.training.send_gradients == "during":
+        yield (
+            f"{cut_off[0]}: dummy_source with cut_off learns from a batch in two passes, and "
+            "training.send_gradients: during needs a single one; set it to after"
+        )
+
+
+def _uses_vocabulary_of_another(run: RunDescription) -> bool:
+    """Whether another model's vocabulary is kept, extended or taken, with tags unknown here."""
+    start = run.training.start_from
+    kept = start is not None and start.vocabulary != "new"
+    return kept or run.vocabulary.of is not None
+
+
+def _unread_of_vocabulary(run: RunDescription, choice: str) -> Iterator[str]:
+    """Settings that another model's vocabulary, kept or extended, decides."""
+    circumstance = f"with training.start_from.vocabulary: {choice}"
+    for problem in run.vocabulary.unread(circumstance, *DECIDED_BY_PARENT[choice]):
+        yield f"vocabulary.{problem}"
+
+
+def _sides_that_do_not_fit(run: RunDescription) -> Iterator[str]:
+    """A missing source, and a source that the model does not read."""
+    reads = run.model.reads_source
+    for name, part in run.parts():
+        if reads and not part.gives_source:
+            yield f"{name} has no source, which this model reads; name it"
+        if part.gives_source and not reads:
+            yield (
+                f"{name} has a source, which a language model does not read; name its target "
+                "alone, or set model.source"
+            )
+    if reads:
+        return
+    unfit = {
+        "evaluation.metrics are of translations; set them to []": run.evaluation.metrics,
+        "vocabulary.joint: false is for two sides; leave it out": not run.vocabulary.joint,
+        "data.cleaning.source_scripts are of a source; leave them out": (
+            run.data.cleaning.source_scripts
+        ),
+    }
+    for problem in (problem for problem, found in unfit.items() if found):
+        yield f"a language model reads no source: {problem}"

@@ -1,0 +1,219 @@
+"""What describes a run: the typed parts of its file, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag
+
+from dragoman.core.config import Config
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.models import ModelConfig
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.search.strategy import SearchConfig
+from dragoman.text.back_translated import asking_tags
+from dragoman.text.cleaning import CleaningConfig, held_out_keys
+from dragoman.text.corpus import CorpusPart, Direction, kept_pairs
+from dragoman.text.tags import missing_tags
+from dragoman.text.vocabulary import VocabularyConfig
+from dragoman.training.settings import TrainingConfig
+
+_ONE, _SEVERAL = "one set", "sets by name"
+
+
+def has_sets_by_name(values: Any) -> bool:
+    """Whether the value of ``dev``, as read from a file, is several sets by name."""
+    if not isinstance(values, dict) or not values:
+        return False
+    return all(isinstance(one, (dict, CorpusPart)) for one in values.values())
+
+
+def _how_many_sets(values: Any) -> str:
+    return _SEVERAL if has_sets_by_name(values) else _ONE
+
+
+DevSets = Annotated[
+    Annotated[CorpusPart, Tag(_ONE)] | Annotated[dict[str, CorpusPart], Tag(_SEVERAL)],
+    Discriminator(_how_many_sets),
+]
+"""One dev set, or several by name."""
+
+
+class DataConfig(Config):
+    """The text a model learns from and is evaluated on; paths are relative to the file.
+
+    Paths that begin with `corpora/` are also looked up among the public corpora.
+    """
+
+    train: tuple[CorpusPart, ...] = Field(min_length=1)
+    """Sentence pairs to learn from."""
+    sampling_temperature: float | None = Field(None, ge=1, le=1000)
+    """Temperature for mixing directions of unequal size: a direction with n pairs is sampled in
+    proportion to n to the power 1/temperature (Arivazhagan et al. 2019, who use 5). The largest is
+    seen as its weights say and the others more often. Directions within one language, such as
+    copies, are mixed among themselves. By default weights alone decide."""
+    held_out: tuple[CorpusPart, ...] = ()
+    """Further text that is never trained on: a pair of which one side occurs here, as that side, is
+    left out like those of dev and test sets."""
+    dev: DevSets
+    """Pairs that decide when to stop and which checkpoint is best; never trained on. With several
+    sets by name, such as one per direction, the mean of their figures decides."""
+    test: dict[str, CorpusPart] = Field(default_factory=dict)
+    """Test sets on which the finished model is scored, by the name of their scores."""
+    cleaning: CleaningConfig = CleaningConfig()
+    """Which pairs are dropped from the training text."""
+    max_pieces: int = Field(256, ge=1)
+    """Maximum length in pieces; training pairs with a longer side are dropped."""
+    processes: int | None = Field(None, ge=1, le=1024)
+    """Number of processes that encode the text. By default one per core."""
+
+    @property
+    def dev_sets(self) -> dict[str, CorpusPart]:
+        """Dev sets by the name of their scores: ``dev``, or ``dev_NAME`` if there are several."""
+        if isinstance(self.dev, CorpusPart):
+            return {"dev": self.dev}
+        return {f"dev_{name}": part for name, part in self.dev.items()}
+
+
+class RunDescription(Config):
+    """What describes a run, and what follows from it."""
+
+    seed: int = Field(1, ge=0)
+    """Seed of initial weights, dropout, batches and samples."""
+    source_language: str = "source"
+    """Tag of the source language, such as en."""
+    target_language: str = "target"
+    """Tag of the target language, such as de."""
+    data: DataConfig
+    """Training, dev and test text."""
+    vocabulary: VocabularyConfig = VocabularyConfig()
+    """How text is split into pieces."""
+    model: ModelConfig = TransformerConfig()
+    """Model family and sizes."""
+    training: TrainingConfig = TrainingConfig()
+    """How the model is trained."""
+    search: SearchConfig = SearchConfig()
+    """Search settings: for validation, tests and, by default, later translation."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """How translations are scored."""
+
+    def parts(self) -> Iterator[tuple[str, CorpusPart]]:
+        """All text, by its configuration key."""
+        for number, part in enumerate(self.data.train):
+            yield f"data.train.{number}", part
+        if isinstance(self.data.dev, CorpusPart):
+            yield "data.dev", self.data.dev
+        else:
+            for name, part in self.data.dev.items():
+                yield f"data.dev.{name}", part
+        for name, part in self.data.test.items():
+            yield f"data.test.{name}", part
+
+    def train_parts(self) -> list[CorpusPart]:
+        """The training parts, each with its languages."""
+        return [self._resolved(part) for part in self.data.train]
+
+    def dev_sets(self) -> dict[str, CorpusPart]:
+        """The dev sets by the name of their scores, with languages."""
+        return {name: self._resolved(part) for name, part in self.data.dev_sets.items()}
+
+    def test_sets(self) -> dict[str, CorpusPart]:
+        """The test sets, with languages."""
+        return {name: self._resolved(part) for name, part in self.data.test.items()}
+
+    def sets_by_key(self) -> dict[str, CorpusPart]:
+        """The dev and test sets by their configuration key, with languages."""
+        return {key: part for key, part in self.parts_by_key().items() if not is_train(key)}
+
+    def parts_by_key(self) -> dict[str, CorpusPart]:
+        """All text by its configuration key, with languages."""
+        return {key: self._resolved(part) for key, part in self.parts()}
+
+    def _resolved(self, part: CorpusPart) -> CorpusPart:
+        return part.resolved(self.source_language, self.target_language)
+
+    def directions(self) -> list[Direction]:
+        """The distinct translation directions and their tags, in the order of the parts."""
+        found = [part.direction for part in self.train_parts()]
+        return [one for number, one in enumerate(found) if one not in found[:number]]
+
+    def tasks(self) -> list[str]:
+        """The training tasks, in the order of the parts that name them."""
+        return list(dict.fromkeys(part.task for part in self.data.train))
+
+    def back_tags(self, part: CorpusPart) -> tuple[str, ...] | None:
+        """Tags that ask for the sources of a part that the model makes itself; None: it has some.
+
+        Args:
+            part: with its languages.
+        """
+        return asking_tags(part, self.train_parts()) if part.back_translation else None
+
+    def evaluation_of(self, part: CorpusPart) -> EvaluationConfig:
+        """How translations of a dev or test set are scored, with the language they should be in."""
+        if "wrong_language" not in self.evaluation.metrics:
+            return self.evaluation
+        languages = (
+            language
+            for one in self.directions()
+            for language in (one.source_language, one.target_language)
+        )
+        language = part.direction.target_language
+        candidates = self.evaluation.candidate_languages or (*dict.fromkeys(languages), language)
+        return self.evaluation.model_copy(
+            update={"language": language, "candidate_languages": candidates}
+        )
+
+    def evaluations(self) -> list[EvaluationConfig]:
+        """How the dev and test sets are scored: one by one, in their order."""
+        return [self.evaluation_of(part) for part in self.sets_by_key().values()]
+
+    @property
+    def has_opposite_directions(self) -> bool:
+        """Whether a language is the source of one part and the target of another."""
+        directions = self.directions()
+        sources = {one.source_language for one in directions}
+        return any(one.target_language in sources for one in directions)
+
+    @property
+    def cleaning(self) -> CleaningConfig:
+        """Which pairs are dropped: a text and its label are not compared in length."""
+        if not self.model.writes_labels:
+            return self.data.cleaning
+        return self.data.cleaning.model_copy(
+            update={"max_length_ratio": None, "min_identical_words": None, "target_scripts": ()}
+        )
+
+    @property
+    def decoding(self) -> SearchConfig:
+        """Settings of search; a classifier's output is one label, whatever they say."""
+        if not self.model.writes_labels:
+            return self.search
+        one = {"beam": 1, "nbest": 1, "minimum_length": 1, "maximum_length": 1, "sampling": None}
+        return self.search.model_copy(update=one)
+
+    def held_out(self, parts: Iterable[CorpusPart]) -> frozenset[int]:
+        """Keys of the pairs of dev and test sets, for cleaning to recognise; no label is one.
+
+        Raises:
+            DataError: a set cannot be read.
+        """
+        pairs = (pair for part in parts for pair in kept_pairs(part))
+        if self.model.writes_labels:
+            pairs = (pair._replace(target="") for pair in pairs)
+        return held_out_keys(pairs, either_side=self.has_opposite_directions)
+
+    def full_vocabulary(self) -> VocabularyConfig:
+        """The vocabulary configuration, with the tags that parts and transforms use."""
+        used = [tag for part in self.train_parts() for tag in part.symbols()]
+        used += self.training.objective.symbols()
+        for task in self.training.tasks.values():
+            used += () if task.objective is None else task.objective.symbols()
+        tags = (*self.vocabulary.tags, *missing_tags(used, self.vocabulary.tags))
+        return self.vocabulary.model_copy(update={"tags": tags})
+
+
+def is_train(key: str) -> bool:
+    """Whether text with this configuration key is learned from."""
+    return key.startswith("data.train.")

@@ -1,0 +1,130 @@
+"""Reading the description of a run from a YAML file, with what it inherits."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.config import on_base, override, parse, read_yaml
+from dragoman.core.errors import ConfigError
+from dragoman.core.problems import listed
+from dragoman.core.recipe_library import found_recipe
+from dragoman.recipe.contradictions import DECIDED_BY_PARENT, contradictions
+from dragoman.recipe.description import RunDescription, has_sets_by_name
+from dragoman.text.corpus import relocate_part
+from dragoman.text.public_corpora import located
+from dragoman.text.vocabulary import DECIDED_ELSEWHERE
+from dragoman.training.named_models import component_paths, relocate_models
+
+
+class ExperimentConfig(RunDescription):
+    """The complete description of a run.  ``dragoman train FILE`` carries it out."""
+
+    def conflicts(self) -> Iterator[str]:
+        """Parts of the run that contradict one another."""
+        yield from contradictions(self)
+
+
+def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> ExperimentConfig:
+    """Read the experiment that a YAML file describes, with paths made absolute.
+
+    Its key ``base`` may name another such file; it then contains only the differences.
+
+    Args:
+        path: the file or, if there is none, the name of a bundled recipe.
+        settings: overrides such as ``training.step_tokens=4096``.
+
+    Raises:
+        ConfigError: the file or a setting is wrong; one line names the key and the remedy.
+    """
+    path = found_recipe(Path(path))
+    own = read_yaml(path)
+    whole = on_base(
+        own,
+        path,
+        _relocate,
+        replaced=("data.dev", "data.test", "training.objective", "training.tasks"),
+        families={"model": "transformer", "model.backbone": "transformer"},
+    )
+    # The file's own models are absolute by now; --set is relative to the current directory.
+    _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
+    values = _with_implied_vocabulary(relocate_models(override(whole, list(settings)), Path.cwd()))
+    values = _relocate(values, Path(os.path.realpath(path)).parent)
+    config = parse(ExperimentConfig, values, path)
+    if problems := list(_unfit_files(config)):
+        raise ConfigError(f"{path}: {listed(problems)}")
+    return config
+
+
+def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
+    """Text that cannot be read, or only once; whatever reads a missing file reports it."""
+    held_out = (("data.held_out", part) for part in config.data.held_out)
+    for name, part in (*config.parts(), *held_out):
+        for file in part.files():
+            try:
+                mode = file.stat().st_mode
+            except OSError as error:
+                if error.errno not in {errno.ENOENT, errno.ENOTDIR}:
+                    yield f"{name}: {str(file)!r:.80}: {error.strerror}"
+                continue
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                yield f"{name}: {file} is a pipe or device; save its text to a file"
+
+
+def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make relative paths absolute; ``parse`` reports misplaced values."""
+    values = relocate_models(values, folder)
+    scored = values.get("evaluation")
+    if isinstance(scored, dict) and isinstance(glossary := scored.get("glossary"), str):
+        values = {**values, "evaluation": {**scored, "glossary": str(located(glossary, folder))}}
+    data = values.get("data")
+    if not isinstance(data, dict):
+        return values
+    data = dict(data)
+    for name in ("train", "held_out"):
+        if isinstance(data.get(name), list):
+            data[name] = [relocate_part(part, folder) for part in data[name]]
+    if isinstance(data.get("test"), dict):
+        data["test"] = {name: relocate_part(part, folder) for name, part in data["test"].items()}
+    if has_sets_by_name(data.get("dev")):
+        data["dev"] = {name: relocate_part(part, folder) for name, part in data["dev"].items()}
+    elif "dev" in data:
+        data["dev"] = relocate_part(data["dev"], folder)
+    return {**values, "data": data}
+
+
+def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:
+    """Drop vocabulary settings of bases if another model's is used: the base is often its recipe.
+
+    Args:
+        whole: the file with its bases; changed.
+        own: the file alone.
+        final: ``whole`` with the settings of the command line.
+    """
+    training, said = final.get("training"), own.get("vocabulary")
+    start = training.get("start_from") if isinstance(training, dict) else None
+    choice = start.get("vocabulary", "keep") if isinstance(start, dict) else start and "keep"
+    inherited, wanted = whole.get("vocabulary"), final.get("vocabulary")
+    decided: tuple[str, ...] = ()
+    if isinstance(choice, str) and choice in DECIDED_BY_PARENT:
+        decided = DECIDED_BY_PARENT[choice]
+    elif isinstance(wanted, dict) and wanted.get("of") is not None:
+        decided = DECIDED_ELSEWHERE
+    if isinstance(inherited, dict):
+        for name in decided:
+            if not (isinstance(said, dict) and name in said):
+                inherited.pop(name, None)
+
+
+def _with_implied_vocabulary(values: dict[str, Any]) -> dict[str, Any]:
+    """A model composed of trained ones has their vocabulary, unless ``values`` say otherwise."""
+    training, vocabulary = values.get("training"), values.get("vocabulary") or {}
+    components = component_paths(values.get("model"))
+    starts = isinstance(training, dict) and training.get("start_from") is not None
+    if starts or not components or not isinstance(vocabulary, dict) or "of" in vocabulary:
+        return values
+    return {**values, "vocabulary": {**vocabulary, "of": next(iter(components.values()))}}
