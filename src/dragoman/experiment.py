@@ -464,5 +464,6 @@ class Experiment:
             model=self.config.model,
             search=self.config.search.model_dump(),
             directions=tuple(self.config.directions()),
+            context=self.config.data.context,
             translates=self.config.training.objective.translates,
         )

@@ -20,6 +20,7 @@ from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.cleaning import CleaningConfig
+from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Direction, relocate_part
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.tags import missing_tags
@@ -69,6 +70,9 @@ class DataConfig(Config):
     """Which pairs are dropped from the training text."""
     max_pieces: int = Field(256, ge=1)
     """Maximum length in pieces; training pairs with a longer side are dropped."""
+    context: ContextConfig | None = None
+    """Read each sentence with those before it, in training, evaluation and later translation (see
+    [context](context.md)); by default alone."""
     processes: int | None = Field(None, ge=1, le=1024)
     """Number of processes that encode the text. By default one per core."""
 
@@ -142,6 +146,7 @@ class ExperimentConfig(Config):
         yield from self._trees_without_symbols()
         yield from self._unread_alignments()
         yield from self._cut_off_while_sending()
+        yield from self._context_that_does_not_fit()
         yield from self._sides_that_do_not_fit()
         yield from self._language_agreement().problems()
 
@@ -201,6 +206,25 @@ class ExperimentConfig(Config):
                     "guided_alignment}; remove them"
                 )
 
+    def _context_that_does_not_fit(self) -> Iterator[str]:
+        """Context that differs from part to part, or that the model does not read or write."""
+        context = self.data.context
+        for name, part in self.parts():
+            if part.context not in {None, context}:
+                yield f"{name}.context: all text has the same; set data.context instead"
+            elif context is not None:
+                for problem in self._resolved(part).context_conflicts():
+                    yield f"{name}: {problem}"
+        if context is None:
+            return
+        if not self.model.reads_source or not self.training.objective.translates:
+            yield "data.context is for models that translate; remove it"
+        if context.target and not self.search.allow_tags:
+            yield (
+                "data.context.target: translations then have the separator, which is a tag; set "
+                "search.allow_tags: true"
+            )
+
     def _cut_off_while_sending(self) -> Iterator[str]:
         """Gradients sent in a backward pass that may not be the last of its batch."""
         cut_off = [name for name, part in self.parts() if _is_train(name) and part.cuts_off_source]
@@ -256,7 +280,9 @@ class ExperimentConfig(Config):
         return {key: self._resolved(part) for key, part in self.parts()}
 
     def _resolved(self, part: CorpusPart) -> CorpusPart:
-        return part.resolved(self.source_language, self.target_language)
+        part = part.resolved(self.source_language, self.target_language)
+        context = self.data.context
+        return part if context is None else part.model_copy(update={"context": context})
 
     def directions(self) -> list[Direction]:
         """The distinct translation directions and their tags, in the order of the parts."""

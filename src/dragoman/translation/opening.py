@@ -22,6 +22,7 @@ from dragoman.search import (
     Scorer,
     SearchConfig,
 )
+from dragoman.text.context import ContextConfig
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.preparation import LanguageReminder, check_prefix, unwritable
 
@@ -44,6 +45,8 @@ class OpenSystem:
     """Everything that is in memory, by its path."""
     reminder: LanguageReminder
     """Warns about lines that name none of several target languages."""
+    context: ContextConfig | None
+    """Which neighbours the models read a sentence with."""
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
@@ -69,6 +72,11 @@ def open_legs(system: TranslationSystem, where: str = "search options") -> list[
         if not one.models[0].reads_source:
             raise ConfigError(
                 f"pivot: {one.system.models[0]} is a language model; name one that translates"
+            )
+        if one.context is not None:
+            raise ConfigError(
+                f"pivot: {one.system.models[0]} reads context, which there is none of between two "
+                "models; translate in two commands"
             )
     return opened
 
@@ -111,11 +119,17 @@ def open_system(
             )
     for other in others:
         _check_same_vocabularies(first, other)
+        if other.config.context != first.config.context:
+            raise ConfigError(
+                f"{other.path}: it does not read the context that {first.path} reads; models of "
+                "an ensemble must be trained with the same data.context"
+            )
     search = parse(SearchConfig, first.search, f"{first.path}: search")
     models = [part.model for part in saved]
     scorer = build_scorer(models, system.weights, system.ensemble)
     if system.prefix:
         _check_writable(system.prefix, first)
+        check_prefix(first.model.reads_source, first.config.context)
     if (fused := system.language_model) is not None:
         scorer = _fused(scorer, load(fused.path), fused.weight, first)
     decided = system.model_copy(update={"precision": precision}) if own else system
@@ -130,7 +144,8 @@ def open_system(
         tags = tags_for(first.config, source, system.target_language, system.tags)
     told = system.target_language is not None
     reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
-    return OpenSystem(decided, models, first.vocabularies, search, scorer, tags, held, reminder)
+    vocabularies, context = first.vocabularies, first.config.context
+    return OpenSystem(decided, models, vocabularies, search, scorer, tags, held, reminder, context)
 
 
 def build_scorer(

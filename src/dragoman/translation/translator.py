@@ -21,6 +21,7 @@ from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
+from dragoman.text.context import ContextConfig
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.building import build_engines
 from dragoman.translation.engine import Engine, TorchEngine
@@ -32,6 +33,8 @@ from dragoman.translation.preparation import (
     LanguageReminder,
     Preparation,
     check_prefix,
+    context_fitter,
+    contextual,
     numbered,
     unknown_language,
     with_tags,
@@ -55,6 +58,8 @@ class Translator:
         pivot: translates each line into a third language first; the ``nbest`` hypotheses of its
             settings are then translated by ``models``.  It is closed with this translator.
         reminder: looks at each line, to warn about one that names no target language.
+        context: which of the lines before it the models read a line with.  The lines of a call are
+            a document, or several between which there are empty lines.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -73,6 +78,7 @@ class Translator:
         tags: Sequence[str] = (),
         pivot: Translator | None = None,
         reminder: LanguageReminder | None = None,
+        context: ContextConfig | None = None,
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
@@ -81,6 +87,7 @@ class Translator:
         self._engine = engine or self._local
         self._prefix, self._tags, self._reminder = prefix, tuple(tags), reminder
         self._pivot, self._closed = pivot, False
+        self._context = context
         if pivot is not None:
             _check_ranks(pivot.search)
             _check_ranks(self.search)
@@ -144,6 +151,7 @@ class Translator:
                 tags=opened.tags,
                 pivot=pivot,
                 reminder=opened.reminder,
+                context=opened.context,
             )
 
         try:
@@ -185,6 +193,11 @@ class Translator:
     def tags(self) -> tuple[str, ...]:
         """Those that are put in front of each source."""
         return self._tags
+
+    @property
+    def context(self) -> ContextConfig | None:
+        """Which of the lines before it the models read a line with."""
+        return self._context
 
     @property
     def device(self) -> torch.device:
@@ -266,7 +279,7 @@ class Translator:
         self._check_open()
         prefix = self._prefix if prefix is None else prefix
         if prefix != "":
-            check_prefix(self.reads_source)
+            check_prefix(self.reads_source, self._context)
         given = numbered(lines, prefix, numbers)
         if progress is not None:
             check_function(progress, "progress")
@@ -294,8 +307,25 @@ class Translator:
             self.reads_source,
             self._tags,
             reminder=self._reminder,
+            context=self._context,
         )
+        if self._context is not None:
+            lines = contextual(lines, self._context, self.vocabularies.source)
         return LineStream(self._engine, config, prepare, self._read, progress).run(lines)
+
+    def in_context(self, lines: Sequence[str]) -> list[str]:
+        """The lines of one text, each with its context, if the models read any.
+
+        They are translated as they are, whatever is translated before them.
+        """
+        if self._context is None:
+            return list(lines)
+        return [line.text for line in self._contextual(lines)]
+
+    def _contextual(self, lines: Sequence[str]) -> Iterator[Line]:
+        assert self._context is not None, "asked for only then"
+        given = (Line(text, "", number) for number, text in enumerate(lines))
+        return contextual(given, self._context, self.vocabularies.source)
 
     def configure(self, **options: Any) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
@@ -310,6 +340,9 @@ class Translator:
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
         """How likely each target is as the translation of its source (forced decoding).
+
+        Models that read context read the sources as :meth:`translate` reads lines, and targets as
+        well if they have it.
 
         Args:
             sources: one per target; None for a language model, which scores targets alone.
@@ -340,8 +373,7 @@ class Translator:
                 f"{len(sources)} source lines and {len(targets)} target lines: "
                 "they must correspond line by line"
             )
-        source = self._encode_sources(sources)
-        target = self.vocabularies.target.encode_batch(targets)
+        source, target = self._encode_pairs(sources, targets)
         for side in (source, target):
             for number, line in enumerate(side, 1):
                 if reason := self.search.refusal(len(line), self._local.scorer.position_limit):
@@ -372,11 +404,13 @@ class Translator:
                 f"{type(model).__name__} has no attention over the source; use a family that has, "
                 "such as transformer"
             )
-        (text,) = with_tags(self._tags, [check_text(source, "source")])
+        (text,) = with_tags(self._tags, self.in_context([check_text(source, "source")]))
         source_ids = self._encode(self.vocabularies.source, text, "source")
         if not source_ids:
             raise DataError("source: it is empty; give a sentence")
         target = self.translate([source])[0] if target is None else check_text(target, "target")
+        if self._context is not None and self._context.target:
+            (target,) = self.in_context([target])
         target_ids = self._encode(self.vocabularies.target, target, "target")
         weights = attended(self._local, source_ids, target_ids)
         return Attention(
@@ -408,6 +442,23 @@ class Translator:
             yield translations
             self._check_open()  # it may have been closed before the next one is requested
 
+    def _encode_pairs(
+        self, sources: list[str], targets: list[str]
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """The ids of sources and targets to score, with their context."""
+        context = self._context
+        if context is not None:
+            if context.target and not any(context.separator in text for text in targets):
+                targets = self.in_context(targets)
+            sources = self.in_context(sources)
+        source = self._encode_sources(sources)
+        target = self.vocabularies.target.encode_batch(targets)
+        positions = self._local.scorer.position_limit
+        fitter = context_fitter(context, self.vocabularies, self.search, positions)
+        if fitter is None:
+            return source, target
+        return fitter(with_tags(self._tags, sources), targets, source, target)
+
     def _encode_sources(self, sources: list[str]) -> list[list[int]]:
         """The ids of sources to score; warns about one that names no target language."""
         vocabulary = self.vocabularies.source
@@ -427,11 +478,16 @@ class Translator:
         return ids
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
+        ids, context = list(hypothesis.ids), self._context
+        if context is not None and context.target:
+            separator = self.vocabularies.target.tag(context.separator)
+            while separator in ids:  # what precedes it translates the context again
+                ids = ids[ids.index(separator) + 1 :]
         return Translation(
-            self.vocabularies.target.decode(hypothesis.ids),
+            self.vocabularies.target.decode(ids),
             hypothesis.score,
             hypothesis.log_probability,
-            self.vocabularies.target.pieces(hypothesis.ids),
+            self.vocabularies.target.pieces(ids),
             hypothesis.ended,
         )
 
