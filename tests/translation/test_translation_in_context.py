@@ -81,9 +81,9 @@ def test_what_follows_the_last_separator_is_kept(vocabularies: Vocabularies) -> 
 
 def test_long_context_is_left_out_rather_than_refused(vocabularies: Vocabularies) -> None:
     config = ContextConfig(sentences=2)
-    translating, engine = translator(vocabularies, config, max_source_pieces=5)
-    translating.translate(["a b", "c d", "e"])
-    assert engine.read == {0: "<sep> a b", 1: "<sep> c d", 2: "c d <sep> e"}
+    translating, engine = translator(vocabularies, config, max_source_pieces=6)
+    translating.translate(["a b e", "c d", "e"])
+    assert engine.read == {0: "<sep> a b e", 1: "<sep> c d", 2: "c d <sep> e"}
     (refused,) = translating.translate_nbest(["a b c d e a b"])
     assert refused[0].refused is not None
 
