@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,7 +41,7 @@ class Repeating(Engine):
         self.read: dict[int, str] = {}
 
     def search(
-        self, batches: Iterator[SourceBatch], config: SearchConfig
+        self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
         for batch in batches:
             for number, ids in zip(batch.numbers, batch.sources, strict=True):
