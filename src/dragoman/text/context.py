@@ -69,12 +69,12 @@ class ContextConfig(Config):
         return " ".join([*lead, *self.separator.join(kept).split()])
 
     def divided(self, text: str, tags: Sequence[str]) -> tuple[list[str], str]:
-        """The tags in front of a text, but for the separator, and what follows them."""
+        """The tags in front of a text without the separator, and what follows them."""
         rest = text.strip()
         lead: list[str] = []
         while rest:
             word, _, later = rest.partition(" ")
-            if word not in tags or word == self.separator:
+            if word not in tags:
                 break
             lead.append(word)
             rest = later.lstrip()
