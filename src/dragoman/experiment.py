@@ -445,6 +445,7 @@ class Experiment:
             model=self.config.model,
             search=self.config.decoding.model_dump(),
             directions=tuple(self.config.directions()),
+            context=self.config.data.context,
             translates=self.config.training.objective.translates,
             term_annotation=term_annotation(
                 one for part in self.config.data.train for one in part.transforms

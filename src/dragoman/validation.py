@@ -31,6 +31,7 @@ from dragoman.evaluation.metrics import (
 )
 from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
+from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
 from dragoman.text.labels import unknown_label
 from dragoman.text.tags import tagged
@@ -41,6 +42,7 @@ from dragoman.training.health import output_is_constant
 from dragoman.training.objectives import ObjectiveConfig
 from dragoman.training.tasks import SingleStep
 from dragoman.translation.outputs import Scored, total
+from dragoman.translation.preparation import context_fitter
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -90,7 +92,7 @@ class Validation:
             self._metrics = (ROUND_TRIP,)
         check_installed(evaluation)
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
-        self._world = world
+        self._world, self._context = world, part.context
         pairs = list(evaluation_pairs(part))
         if not pairs:
             sides = "both sides" if part.has_source else "its side"
@@ -117,7 +119,9 @@ class Validation:
         Raises:
             DataError: one is longer than ``max_source_pieces`` or the model's positions.
         """
-        reason = too_long(self._pairs, self._vocabularies, self._search, model.position_limit)
+        reason = too_long(
+            self._pairs, self._vocabularies, self._search, model.position_limit, self._context
+        )
         if reason is not None:
             raise DataError(f"{self._name}: {reason}")
 
@@ -141,7 +145,7 @@ class Validation:
         Raises:
             WorkerError: another process failed at its share.
         """
-        translator = Translator([model], self._vocabularies, self._search)
+        translator = Translator([model], self._vocabularies, self._search, context=self._context)
         shares = self._shares()
         found = self._world.gather(lambda: self._measure(translator, shares[self._world.rank]))
         # In the order of the lines, so that figures do not depend on the number of processes.
@@ -336,11 +340,18 @@ def _in_order(shares: list[list[int]], found: list[list[Any]]) -> list[Any]:
 
 
 def too_long(
-    pairs: Sequence[Pair], vocabularies: Vocabularies, search: SearchConfig, positions: int | None
+    pairs: Sequence[Pair],
+    vocabularies: Vocabularies,
+    search: SearchConfig,
+    positions: int | None,
+    context: ContextConfig | None = None,
 ) -> str | None:
     """Why the first line that cannot be translated or scored cannot be; None if all can."""
     sources = vocabularies.source.encode_batch([pair.source for pair in pairs])
     targets = vocabularies.target.encode_batch([pair.target for pair in pairs])
+    if (fitter := context_fitter(context, vocabularies, search, positions)) is not None:
+        texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        sources, targets = fitter(*texts, sources, targets)
     for pair, source, target in zip(pairs, sources, targets, strict=True):
         reason = search.refusal(max(len(source), len(target)), positions)
         if reason is not None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.core.processes import WorkerPool
+from dragoman.text.context import ContextConfig, ContextFitter
 from dragoman.text.vocabulary import Vocabularies
 
 Ids = npt.NDArray[np.int32]
@@ -30,6 +31,8 @@ class Chunk:
     lines: list[int]
     pairs_read: int
     """Pairs read so far from the whole corpus, including dropped ones."""
+    context: ContextConfig | None = None
+    """The context that the sources have, if any."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class Encoder:
         """Encode one chunk, dropping pairs that are too long or empty."""
         sources = self.vocabularies.source.encode_batch(chunk.sources, normalized=True)
         targets = self.vocabularies.target.encode_batch(chunk.targets, normalized=True)
+        if chunk.context is not None:
+            fitter = ContextFitter(chunk.context, self.vocabularies, self.max_pieces)
+            sources, targets = fitter(chunk.sources, chunk.targets, sources, targets)
         kept: list[tuple[list[int], list[int]]] = []
         too_long, empty = [], []
         for line, text, source, target in zip(

@@ -32,6 +32,7 @@ from dragoman.data.store import (
 )
 from dragoman.text.cleaning import CleaningConfig, CleaningReport, clean_part
 from dragoman.text.cleaning_report import CountedLines, PartReport
+from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Direction, Example, part_labels
 from dragoman.text.vocabulary import Vocabularies
 
@@ -161,18 +162,19 @@ def _chunks(
             pairs.append(pair)
             characters += len(pair.source) + len(pair.target)
             if len(pairs) == _CHUNK_PAIRS or characters >= _CHUNK_CHARACTERS:
-                yield _chunk(number, pairs, report.read)
+                yield _chunk(number, pairs, report.read, part.context)
                 pairs, characters = [], 0
-        yield _chunk(number, pairs, report.read)
+        yield _chunk(number, pairs, report.read, part.context)
 
 
-def _chunk(part: int, pairs: list[Example], read: int) -> Chunk:
+def _chunk(part: int, pairs: list[Example], read: int, context: ContextConfig | None) -> Chunk:
     return Chunk(
         part=part,
         sources=[pair.tagged_source for pair in pairs],
         targets=[pair.target for pair in pairs],
         lines=[pair.line for pair in pairs],
         pairs_read=read,
+        context=context,
     )
 
 

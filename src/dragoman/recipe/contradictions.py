@@ -55,6 +55,7 @@ def contradictions(run: RunDescription) -> Iterator[str]:
     yield from _terms_in_two_ways(run)
     yield from _cut_off_while_sending(run)
     yield from _tasks_that_do_not_fit(run)
+    yield from _context_that_does_not_fit(run)
     yield from _sides_that_do_not_fit(run)
     yield from _language_agreement(run).problems()
 
@@ -96,6 +97,27 @@ def _tasks_that_do_not_fit(run: RunDescription) -> Iterator[str]:
                 f"{key}: back_translation and alignments do not go together in one task; name "
                 "another task here, such as task: back_translation"
             )
+
+
+def _context_that_does_not_fit(run: RunDescription) -> Iterator[str]:
+    """Context that differs from part to part, or that the model does not read or write."""
+    context = run.data.context
+    given = dict(run.parts())
+    for name, part in run.parts_by_key().items():
+        if given[name].context not in {None, context}:
+            yield f"{name}.context: all text has the same; set data.context instead"
+        elif context is not None:
+            for problem in part.context_conflicts():
+                yield f"{name}: {problem}"
+    if context is None:
+        return
+    if not run.model.reads_source or not run.training.objective.translates:
+        yield "data.context is for models that translate; remove it"
+    if context.target and not run.search.allow_tags:
+        yield (
+            "data.context.target: translations then have the separator, which is a tag; set "
+            "search.allow_tags: true"
+        )
 
 
 def _language_agreement(run: RunDescription) -> LanguageAgreement:

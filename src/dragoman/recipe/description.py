@@ -14,6 +14,7 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.back_translated import asking_tags
 from dragoman.text.cleaning import CleaningConfig, held_out_keys
+from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Direction, kept_pairs
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import VocabularyConfig
@@ -65,6 +66,9 @@ class DataConfig(Config):
     """Which pairs are dropped from the training text."""
     max_pieces: int = Field(256, ge=1)
     """Maximum length in pieces; training pairs with a longer side are dropped."""
+    context: ContextConfig | None = None
+    """Read each sentence with those before it, in training, evaluation and later translation (see
+    [context](context.md)); by default alone."""
     processes: int | None = Field(None, ge=1, le=1024)
     """Number of processes that encode the text. By default one per core."""
 
@@ -131,7 +135,9 @@ class RunDescription(Config):
         return {key: self._resolved(part) for key, part in self.parts()}
 
     def _resolved(self, part: CorpusPart) -> CorpusPart:
-        return part.resolved(self.source_language, self.target_language)
+        part = part.resolved(self.source_language, self.target_language)
+        context = self.data.context
+        return part if context is None else part.model_copy(update={"context": context})
 
     def directions(self) -> list[Direction]:
         """The distinct translation directions and their tags, in the order of the parts."""

@@ -30,14 +30,16 @@ from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.directions import usage
+from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.term_annotation import AnnotationMethod
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
 
-FORMAT = 1
-"""Format of the model directories that are written here.  It rises when an older Dragoman could
-open a newer model and mistranslate with it; a ``config.yaml`` without a format has format 1."""
+FORMAT = 2
+"""Newest format of model directories.  It rises when an older Dragoman could open a newer model and
+mistranslate with it: format 2 is of models that read context.  All others are written in format 1,
+which a ``config.yaml`` without a format has, too."""
 
 CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
@@ -58,6 +60,8 @@ class SavedConfig(Config):
     """Tag of the target language, such as de."""
     directions: tuple[Direction, ...] = ()
     """Directions that it was trained for; empty if an older Dragoman wrote it."""
+    context: ContextConfig | None = None
+    """Which neighbours it reads a sentence with; None: it reads sentences alone."""
     translates: bool = True
     """Whether its target side was trained; if not, other models can start from its source side."""
     model: ModelConfig
@@ -256,7 +260,7 @@ def save_model(
         StorageError: the disk refuses, or ``directory`` holds something else.
     """
     with atomic_directory(directory, MODEL_FILES) as temporary:
-        values = {"format": FORMAT, **config.model_dump()}
+        values = {"format": 1 if config.context is None else FORMAT, **config.model_dump()}
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
@@ -334,8 +338,11 @@ def read_config(path: Path) -> SavedConfig:
     values = read_yaml(path)
     _check_format(values.get("format", 1), path)
     known = {name: values[name] for name in SavedConfig.model_fields if name in values}
+    data = values.get("data")
+    if isinstance(data, dict) and data.get("context") is not None:
+        known["context"] = data["context"]
     config = parse(SavedConfig, known, path)
-    if isinstance(data := values.get("data"), dict) and isinstance(data.get("train"), list):
+    if isinstance(data, dict) and isinstance(data.get("train"), list):
         parts = [parse(CorpusPart, part, path) for part in data["train"] if isinstance(part, dict)]
         learned = {
             "directions": _directions(config, parts),

@@ -175,6 +175,11 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
             f"training.objective: {student.training.objective.kind} needs word alignments, which "
             "a teacher's translations lack; choose another objective"
         )
+    if student.data.context is not None:
+        raise ConfigError(
+            "data.context: a teacher's translations are of single lines, apart from their "
+            "documents; remove it"
+        )
     parts = list(distilled_parts(student))
     if not parts:
         raise ConfigError("data.train: no part has sources for a teacher to translate; add one")

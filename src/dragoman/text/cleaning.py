@@ -166,8 +166,8 @@ def _cleaned(
     with closing(_Seen()) as seen:
         for raw in pairs:
             report.read += 1
-            pair = Pair(normalize(raw.source), normalize(raw.target), raw.line)
-            source, target, line = pair
+            source, target, line = normalize(raw.source), normalize(raw.target), raw.line
+            pair = raw._replace(source=source, target=target)
             reason: Reason | None = unfit(source, target)
             made = make(pair) if reason is None else None
             if made is None:

@@ -12,10 +12,13 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
+from dragoman.core.errors import DataError
+from dragoman.text.context import ContextConfig, ContextWindow
 from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
 from dragoman.text.label_form import label_problem
 from dragoman.text.lines import decode_lines, read_lines, stream_lines
+from dragoman.text.normalization import normalize
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms import (
@@ -47,6 +50,8 @@ _WITHOUT_SOURCE = {"back_translation", "case", "copy", "dummy_source", "filter"}
 """Transforms that need no source."""
 _WITHOUT_WORDS = {"case", "filter", "tag"}
 """Transforms that need no words of the source, so that these may be made later."""
+_BESIDE_CONTEXT = {"filter", "tag"}
+"""Transforms that leave the words of a sentence as they are."""
 TRANSLATION = "translation"
 """The training task of parts that name no other."""
 
@@ -100,6 +105,13 @@ class CorpusPart(Config):
     transforms: tuple[Transform, ...] = ()
     """Changes to its pairs, in this order, such as `[{kind: tag}]`, which puts `<2de>` in front of
     sources whose target is in de."""
+
+    documents: str | None = None
+    """Column (or key) that names the document of each row, for `data.context`: what follows the
+    first `#` there is not read, and rows of a document follow one another. By default a file is one
+    document, or several between which both sides have an empty line."""
+    context: ContextConfig | None = None
+    """Its context: always that of `data.context`, so no need to set it."""
 
     @field_validator("tags")
     @classmethod
@@ -155,7 +167,25 @@ class CorpusPart(Config):
                 "alignments count the words of the original text, which tags and transforms "
                 "change; leave one of them out"
             )
+        if self.documents is not None and form.sides not in {"columns", "keys"}:
+            yield f"documents is a column of a table, and {form.name} has none; leave it out"
         yield from self._transform_conflicts()
+        yield from self.context_conflicts()
+
+    def context_conflicts(self) -> Iterator[str]:
+        """Why its sentences cannot be read with their context."""
+        if self.context is None:
+            return
+        if not self.has_source:
+            yield "context is read with a source, and there is none"
+        if self.is_aligned:
+            yield "context and word alignments do not go together; leave one of them out"
+        for transform in self.transforms:
+            if transform.kind not in _BESIDE_CONTEXT or transform.is_random:
+                yield (
+                    f"transforms: {transform.kind} would not change the context of a sentence "
+                    "alike; with context, there is filter, and tag without share"
+                )
 
     def _label_conflicts(self, form: Format) -> Iterator[str]:
         """A label beside targets, or without sources."""
@@ -281,6 +311,8 @@ class CorpusPart(Config):
     def symbols(self) -> Iterator[str]:
         """All tags that may occur in its sources."""
         yield from self.tags
+        if self.context is not None:
+            yield self.context.separator
         direction = self._direction(())
         for transform in self.transforms:
             yield from transform.symbols(direction)
@@ -288,22 +320,32 @@ class CorpusPart(Config):
     def scored(self) -> CorpusPart:
         """The part whose targets translations are scored against: mostly the same."""
         if self.target is None or self.path is None:
-            return self
+            return self.with_single_targets()
         side = self.file_format.scored_side(self.target)
-        return self if side == self.target else self.model_copy(update={"target": side})
+        scored = self if side == self.target else self.model_copy(update={"target": side})
+        return scored.with_single_targets()
+
+    def with_single_targets(self) -> CorpusPart:
+        """The part without context before its targets: what translations are compared with."""
+        if self.context is None or not self.context.target:
+            return self
+        context = self.context.model_copy(update={"target": False})
+        return self.model_copy(update={"context": context})
 
     def example_maker(self) -> Callable[[Pair], Example | None]:
         """Pairs to examples after the transforms that run once; None if one dropped it."""
         transforms, rng = self.prepared_transforms, Random(0)
         direction, name = self._direction(()), self.name
         source_language, target_language = direction.source_language, direction.target_language
+        context = self.context
 
         def example_of(pair: Pair) -> Example | None:
             origin = Origin(name, pair.line)
             example = Example(
                 pair.source, pair.target, source_language, target_language, self.tags, origin
             )
-            return transformed(example, transforms, rng) if transforms else example
+            made = transformed(example, transforms, rng) if transforms else example
+            return made if made is None or context is None else _joined(made, pair, context)
 
         return example_of
 
@@ -388,12 +430,15 @@ def read_pairs(part: CorpusPart) -> Iterator[Pair]:
 
     Raises:
         DataError: a file is missing, empty, damaged, not UTF-8, not of its format, lacks the
-            column or language asked for, or two plain files differ in length.
+            column or language asked for, or two plain files differ in length; or a text has the
+            separator of its context.
     """
     if part.is_labelled:
         return _labelled(part)
     sides = part.source or part.target or "", part.target or ""
     pairs = part.file_format.read(part.files(), sides)
+    if part.context is not None:
+        return _in_context(pairs, part, part.context)
     return pairs if part.has_source else (pair._replace(source="") for pair in pairs)
 
 
@@ -405,6 +450,48 @@ def _labelled(part: CorpusPart) -> Iterator[Pair]:
         for pair in form.read(part.files(), (name, name)):
             text = pair.source if form.one_file else pair.target  # one plain file is a target's
             yield Pair(text, label if text.strip() else "", pair.line)
+
+
+def _in_context(pairs: Iterator[Pair], part: CorpusPart, context: ContextConfig) -> Iterator[Pair]:
+    """Pairs with those before them; also before those that cleaning or a filter drops.
+
+    Raises:
+        DataError: a text has the separator.
+    """
+    window, document, names = ContextWindow(context), "", _document_names(part)
+    for pair in pairs:
+        texts = normalize(pair.source), normalize(pair.target)
+        if any(context.separator in text for text in texts):
+            raise DataError(
+                f"{part.name}:{pair.line}: the text has {context.separator}, which separates "
+                "sentences from their context; set data.context.separator to another tag"
+            )
+        name = next(names, "") if names is not None else ""
+        if name != document or (names is None and not any(texts)):
+            window.end_document()
+            document = name
+        yield pair._replace(before=window.before(pair.line))
+        if texts[0] and (texts[1] or not context.target):
+            window.add(*texts)
+
+
+def _document_names(part: CorpusPart) -> Iterator[str] | None:
+    """The name of the document of each pair; None if nothing names it."""
+    if part.documents is None:
+        return None
+    named = part.file_format.read(part.files(), (part.documents, part.documents))
+    return (pair.source.partition("#")[0] for pair in named)
+
+
+def _joined(example: Example, pair: Pair, context: ContextConfig) -> Example:
+    """An example whose source, and target if the context has them, follow those before them."""
+    joined = example._replace(
+        source=context.joined([source for source, _ in pair.before], example.source)
+    )
+    if not context.target:
+        return joined
+    before = [target for _, target in pair.before]
+    return joined._replace(target=context.joined(before, example.target))
 
 
 def kept_pairs(part: CorpusPart) -> Iterator[Pair]:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import Field
 
@@ -52,6 +52,14 @@ class Translates(Protocol):
 
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
         """The best translations of each line; lines that cannot be translated are refused."""
+
+
+@runtime_checkable
+class ReadsContext(Protocol):
+    """What a batcher needs to know where the lines of a request are read with those before them."""
+
+    def in_context(self, lines: Sequence[str]) -> list[str]:
+        """The lines of one text, each with its context."""
 
 
 @dataclass(eq=False)
@@ -209,6 +217,8 @@ class RequestBatcher:
         loop: asyncio.AbstractEventLoop,
     ) -> _Request:
         texts = list(check_lines(lines))
+        if isinstance(self._translator, ReadsContext):  # a request may be served in parts
+            texts = self._translator.in_context(texts)
         config = self._translator.configure(**options)
         if prefix is None:
             prefixes = None

@@ -12,10 +12,17 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import make_batch
 from dragoman.models.interface import TranslationModel
 from dragoman.search import SearchConfig, score_targets
+from dragoman.text.context import ContextConfig
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.engine import TorchEngine, evaluating
 from dragoman.translation.outputs import Attention, Scored
-from dragoman.translation.preparation import LanguageReminder, as_read, unknown_language
+from dragoman.translation.preparation import (
+    LanguageReminder,
+    as_read,
+    context_fitter,
+    texts_in_context,
+    unknown_language,
+)
 from dragoman.translation.streaming import group_by_length
 
 
@@ -43,6 +50,7 @@ class ForcedDecoder:
         tags: put in front of each source.
         reminder: looks at each source that is to be scored.
         annotate: changes each source before it is encoded, as terms are annotated.
+        context: which of the lines before it the models read a line with.
     """
 
     def __init__(
@@ -54,9 +62,11 @@ class ForcedDecoder:
         *,
         reminder: LanguageReminder | None = None,
         annotate: Callable[[str], str] | None = None,
+        context: ContextConfig | None = None,
     ) -> None:
         self._engine, self._vocabularies, self._search = engine, vocabularies, search
         self._tags, self._remind, self._annotate = tags, reminder, annotate
+        self._context = context
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
         """See :meth:`~dragoman.translation.translator.Translator.score`."""
@@ -76,8 +86,7 @@ class ForcedDecoder:
                 f"{len(sources)} source lines and {len(targets)} target lines: "
                 "they must correspond line by line"
             )
-        source = self._encode_sources(sources)
-        target = self._vocabularies.target.encode_batch(targets)
+        source, target = self._encode_pairs(sources, targets)
         for side in (source, target):
             for number, line in enumerate(side, 1):
                 if reason := self._refusal(line):
@@ -101,7 +110,8 @@ class ForcedDecoder:
             DataError: it is empty, or too long for the model.
             UsageError: it is not a string.
         """
-        (text,) = as_read(self._tags, [check_text(source, "source")], self._annotate)
+        lines = self._in_context([check_text(source, "source")])
+        (text,) = as_read(self._tags, lines, self._annotate)
         ids = self._encode(self._vocabularies.source, text, "source")
         if not ids:
             raise DataError("source: it is empty; give a sentence")
@@ -114,13 +124,36 @@ class ForcedDecoder:
             DataError: the target is too long for the model.
             UsageError: it is not a string.
         """
-        ids = self._encode(self._vocabularies.target, check_text(target, "target"), "target")
+        target = check_text(target, "target")
+        if self._context is not None and self._context.target:
+            (target,) = self._in_context([target])
+        ids = self._encode(self._vocabularies.target, target, "target")
         return Attention(
             attended(self._engine, source, ids),
             self._vocabularies.target.pieces([*ids, EOS]),
             self._vocabularies.source.pieces([*source, EOS]),
             target,
         )
+
+    def _encode_pairs(
+        self, sources: list[str], targets: list[str]
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """The ids of sources and targets to score, with their context."""
+        context = self._context
+        if context is not None:
+            if context.target and not any(context.separator in text for text in targets):
+                targets = self._in_context(targets)
+            sources = self._in_context(sources)
+        source = self._encode_sources(sources)
+        target = self._vocabularies.target.encode_batch(targets)
+        positions = self._engine.scorer.position_limit
+        fitter = context_fitter(context, self._vocabularies, self._search, positions)
+        if fitter is None:
+            return source, target
+        return fitter(as_read(self._tags, sources, self._annotate), targets, source, target)
+
+    def _in_context(self, texts: list[str]) -> list[str]:
+        return texts_in_context(texts, self._context, self._vocabularies.source)
 
     def _encode_sources(self, sources: list[str]) -> list[list[int]]:
         """The ids of sources to score; warns about one that names no target language."""

@@ -29,6 +29,7 @@ from dragoman.search import (
     Scorer,
     SearchConfig,
 )
+from dragoman.text.context import ContextConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.glossary_files import read_kept
 from dragoman.text.term_annotation import TermAnnotator
@@ -57,6 +58,8 @@ class OpenSystem:
     """Warns about lines that name none of several target languages."""
     annotate: TermAnnotator | None
     """Annotates the terms of the glossary in each line; None if nothing does."""
+    context: ContextConfig | None
+    """Which neighbours the models read a sentence with."""
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
@@ -82,6 +85,11 @@ def open_legs(system: TranslationSystem, where: str = "search options") -> list[
         if not one.models[0].reads_source:
             raise ConfigError(
                 f"pivot: {one.system.models[0]} is a language model; name one that translates"
+            )
+        if one.context is not None:
+            raise ConfigError(
+                f"pivot: {one.system.models[0]} reads context, which there is none of between two "
+                "models; translate in two commands"
             )
     return opened
 
@@ -125,11 +133,17 @@ def open_system(
             )
     for other in others:
         check_same_vocabularies(first, other)
+        if other.config.context != first.config.context:
+            raise ConfigError(
+                f"{other.path}: it does not read the context that {first.path} reads; models of "
+                "an ensemble must be trained with the same data.context"
+            )
     search = parse(SearchConfig, first.search, f"{first.path}: search")
     models = [part.model for part in saved]
     scorer = build_scorer(models, system.weights, system.ensemble)
     if system.prefix:
         _check_writable(system.prefix, first)
+        check_prefix(first.model.reads_source, first.config.context)
     if (fused := system.language_model) is not None:
         scorer = _fused(scorer, load(fused.path), fused.weight, first)
     decided = system.model_copy(update={"precision": precision}) if own else system
@@ -144,9 +158,17 @@ def open_system(
         tags = tags_for(first.config, source, system.target_language, system.tags)
     told = system.target_language is not None
     reminder = LanguageReminder([] if told else telling_tags(first.config, source), source)
-    annotate = _annotator(system, saved)
     return OpenSystem(
-        decided, models, first.vocabularies, search, scorer, tags, held, reminder, annotate
+        decided,
+        models,
+        first.vocabularies,
+        search,
+        scorer,
+        tags,
+        held,
+        reminder,
+        annotate=_annotator(system, saved),
+        context=first.config.context,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import count, repeat
+from itertools import count, repeat, tee
 
 import torch
 
@@ -13,6 +13,7 @@ from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.problems import shown
 from dragoman.search import SearchConfig
 from dragoman.search.tree_grammar import SMALLEST, TreeSymbols
+from dragoman.text.context import ContextConfig, ContextFitter, lines_in_context
 from dragoman.text.language_codes import is_language_tag, meant
 from dragoman.text.tags import LANGUAGE_TAG, tagged
 from dragoman.text.vocabulary import UNK, UNKNOWN_SURFACE, Vocabularies, Vocabulary
@@ -22,12 +23,17 @@ from dragoman.translation.streaming import EncodedLines, Line
 log = logging.getLogger(__name__)
 
 
-def check_prefix(reads_source: bool) -> None:
+def check_prefix(reads_source: bool, context: ContextConfig | None = None) -> None:
     """Check that these models accept a prefix of their outputs.
 
     Raises:
-        ConfigError: it is a language model, which does not.
+        ConfigError: it is a language model, or one that translates the context first, which do not.
     """
+    if context is not None and context.target:
+        raise ConfigError(
+            "prefix: this model translates the context before each sentence (data.context.target), "
+            "so no prefix can be given; leave it out"
+        )
     if not reads_source:
         raise ConfigError(
             "prefix: a language model continues each line; put the prefix there instead"
@@ -134,6 +140,7 @@ class Preparation:
         tags: put in front of each line; an empty line stays empty.
         reminder: looks at each line that is to be translated.
         annotate: changes each line before it is encoded, as terms are annotated.
+        context: that lines have already; the farthest of it is left out where it is too long.
 
     Raises:
         ConfigError: outputs must be trees, and the models write none.
@@ -149,18 +156,23 @@ class Preparation:
         *,
         reminder: LanguageReminder | None = None,
         annotate: Callable[[str], str] | None = None,
+        context: ContextConfig | None = None,
     ) -> None:
         self._vocabularies, self._config = vocabularies, config
         self._annotate = annotate
         self._remind = reminder
         self._positions, self._reads_source = positions, reads_source
         self._tags = tags
+        self._fitter = context_fitter(context, vocabularies, config, positions)
         self._symbols = TreeSymbols.of(vocabularies) if config.grammar == "trees" else None
 
     def __call__(self, lines: list[Line]) -> EncodedLines:
         """Encode some lines."""
         texts = as_read(self._tags, [line.text for line in lines], self._annotate)
         ids = self._vocabularies.source.encode_batch(texts)
+        if (fitter := self._fitter) is not None:
+            none: list[list[int]] = [[] for _ in texts]
+            ids, _ = fitter(texts, [""] * len(texts), ids, none)
         nothing = [Translation("", 0.0, 0.0, [], ended=True)]
         translations = [nothing.copy() for _ in lines]
         prefixes = self._prefixes(ids, lines)
@@ -219,6 +231,42 @@ class Preparation:
             f"at most {limit}; split the line, or raise search.extra_length, maximum_length or "
             "model.max_positions"
         )
+
+
+def context_fitter(
+    context: ContextConfig | None,
+    vocabularies: Vocabularies,
+    config: SearchConfig,
+    positions: int | None,
+) -> ContextFitter | None:
+    """What shortens context as in training, and beyond that to what models can read, if any."""
+    if context is None:
+        return None
+    limit = config.max_source_pieces
+    return ContextFitter(
+        context, vocabularies, limit if positions is None else min(limit, positions - 1)
+    )
+
+
+def contextual(
+    lines: Iterable[Line], context: ContextConfig, vocabulary: Vocabulary
+) -> Iterator[Line]:
+    """Lines with their context; see :func:`~dragoman.text.context.lines_in_context`."""
+    ours, theirs = tee(lines)  # in step, so that at most one line is kept
+    tags = vocabulary.pieces(vocabulary.tags)
+    texts = lines_in_context(((line.text, line.number) for line in theirs), context, tags)
+    for line, text in zip(ours, texts, strict=True):
+        yield line._replace(text=text)
+
+
+def texts_in_context(
+    texts: Sequence[str], context: ContextConfig | None, vocabulary: Vocabulary
+) -> list[str]:
+    """The lines of one text, each with its context if there is one."""
+    if context is None:
+        return list(texts)
+    given = (Line(text, "", number) for number, text in enumerate(texts))
+    return [line.text for line in contextual(given, context, vocabulary)]
 
 
 def unknown_language(text: str, vocabulary: Vocabulary) -> str | None:

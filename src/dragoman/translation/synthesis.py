@@ -145,6 +145,11 @@ def translate_corpus(
     total, digest = _measure(text)
     use = "this directory; wait until it ends, or choose another one"
     with claimed(output / _LOCK, use), Translator.of(system) as translator:
+        if translator.context is not None:
+            raise ConfigError(
+                f"{system.models[0]}: it reads context, and a corpus is translated in shards of "
+                "single lines; use 'dragoman translate', which reads documents in order"
+            )
         settings = _settings(system, translator, known, closest, shard_lines)
         origin = {**settings, "input": {"lines": total, "sha256": digest}}
         if (finished := shards.begin(origin)) is None:

@@ -21,6 +21,7 @@ from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.models.interface import TranslationModel
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
+from dragoman.text.context import ContextConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology
@@ -35,7 +36,9 @@ from dragoman.translation.preparation import (
     LanguageReminder,
     Preparation,
     check_prefix,
+    contextual,
     numbered,
+    texts_in_context,
 )
 from dragoman.translation.streaming import Constraints, Line, LineStream
 from dragoman.translation.term_search import PhraseSpeller
@@ -67,6 +70,8 @@ class Translator:
         reminder: looks at each line, to warn about one that names no target language.
         annotate: annotates the terms in each source before it is encoded.
         terms: what translations must contain.
+        context: which of the lines before it the models read a line with.  The lines of a call are
+            a document, or several between which there are empty lines.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -87,6 +92,7 @@ class Translator:
         reminder: LanguageReminder | None = None,
         annotate: TermAnnotator | None = None,
         terms: Terminology | None = None,
+        context: ContextConfig | None = None,
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
@@ -97,6 +103,7 @@ class Translator:
         self._annotate = annotate
         self._pivot, self._closed = pivot, False
         self._terms, self._speller = terms or Terminology(), PhraseSpeller(vocabularies.target)
+        self._context = context
         if pivot is not None:
             _check_ranks(pivot.search)
             _check_ranks(self.search)
@@ -168,6 +175,7 @@ class Translator:
                 reminder=opened.reminder,
                 annotate=opened.annotate,
                 terms=terms if last else None,
+                context=opened.context,
             )
 
         try:
@@ -209,6 +217,11 @@ class Translator:
     def tags(self) -> tuple[str, ...]:
         """Those that are put in front of each source."""
         return self._tags
+
+    @property
+    def context(self) -> ContextConfig | None:
+        """Which of the lines before it the models read a line with."""
+        return self._context
 
     @property
     def device(self) -> torch.device:
@@ -305,7 +318,7 @@ class Translator:
         self._check_open()
         prefix = self._prefix if prefix is None else prefix
         if prefix != "":
-            check_prefix(self.reads_source)
+            check_prefix(self.reads_source, self._context)
         given = numbered(lines, prefix, numbers)
         if progress is not None:
             check_function(progress, "progress")
@@ -351,7 +364,10 @@ class Translator:
             self._tags,
             reminder=self._reminder,
             annotate=watched,
+            context=self._context,
         )
+        if self._context is not None:
+            lines = contextual(lines, self._context, self.vocabularies.source)
         stream = LineStream(self._engine, config, prepare, self._read, progress)
         if config.unknown == "mark":
             translated = stream.run(lines)
@@ -362,6 +378,13 @@ class Translator:
         if watched is not None and not self._terms.glossaries:  # those warn themselves
             return watched.warned(translated)
         return translated
+
+    def in_context(self, lines: Sequence[str]) -> list[str]:
+        """The lines of one text, each with its context, if the models read any.
+
+        They are translated as they are, whatever is translated before them.
+        """
+        return texts_in_context(lines, self._context, self.vocabularies.source)
 
     def configure(self, **options: Any) -> SearchConfig:
         """The search settings of a call with these options; with a pivot, of the second leg.
@@ -376,6 +399,9 @@ class Translator:
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
         """How likely each target is as the translation of its source (forced decoding).
+
+        Models that read context read the sources as :meth:`translate` reads lines, and targets as
+        well if they have it.
 
         Args:
             sources: one per target; None for a language model, which scores targets alone.
@@ -424,6 +450,7 @@ class Translator:
             self._tags,
             reminder=self._reminder,
             annotate=self._annotate,
+            context=self._context,
         )
 
     def _check_open(self) -> None:
@@ -449,12 +476,17 @@ class Translator:
             self._check_open()  # it may have been closed before the next one is requested
 
     def _read(self, hypothesis: Hypothesis, constraints: Constraints) -> Translation:
-        text = self.vocabularies.target.decode(hypothesis.ids)
+        ids, context = list(hypothesis.ids), self._context
+        if context is not None and context.target:
+            separator = self.vocabularies.target.tag(context.separator)
+            while separator in ids:  # what precedes it translates the context again
+                ids = ids[ids.index(separator) + 1 :]
+        text = self.vocabularies.target.decode(ids)
         return Translation(
             text,
             hypothesis.score,
             hypothesis.log_probability,
-            self.vocabularies.target.pieces(hypothesis.ids),
+            self.vocabularies.target.pieces(ids),
             hypothesis.ended,
             missing=lacking(constraints, text),
         )

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from invented_trees import trees
 
 from dragoman.core.constituency import Leaf, Tree, read_tree
 from studies.chart_parser.__main__ import chart_parser
@@ -21,7 +22,6 @@ from studies.chart_parser.chart import ChartParser
 from studies.chart_parser.grammar import Grammar, Rule
 from studies.chart_parser.lexicon import Lexicon, classes
 from studies.chart_parser.parser import Parser
-from tests.invented_trees import trees
 
 TREES = [
     read_tree("(S (NP (DT the) (JJ big) (JJ old) (NN dog)) (VP (VBZ barks)))"),

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from families import build
 from hypothesis import given
 from hypothesis import strategies as st
+from invented_trees import trees
+from parser_model import save_parser
 
 from dragoman.core.constituency import Tree, read_tree
 from dragoman.core.errors import ConfigError, DataError
@@ -22,9 +25,6 @@ from studies.heads_and_syntax.__main__ import heads_and_syntax
 from studies.heads_and_syntax.agreement import Floats, agreement, positional
 from studies.heads_and_syntax.attention import Recorder, between_words, of_words
 from studies.heads_and_syntax.head_rules import ROOT, Sentence, head_child, syntax
-from tests.families import build
-from tests.invented_trees import trees
-from tests.parser_model import save_parser
 
 EXAMPLE = read_tree(
     "(S (NP (NP (DT The) (NNS cats)) (PP (IN of) (NP (NNP Rome)))) "

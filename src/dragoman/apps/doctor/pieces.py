@@ -134,6 +134,7 @@ def _check_evaluation_lengths(
     assert encoded.vocabularies is not None
     positions = config.model.position_limit
     for name, pairs in texts.evaluation.items():
-        reason = too_long(pairs, encoded.vocabularies, config.search, positions)
+        context = config.data.context
+        reason = too_long(pairs, encoded.vocabularies, config.search, positions, context)
         if reason is not None:
             yield error(name, reason)

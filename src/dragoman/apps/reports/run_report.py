@@ -84,7 +84,9 @@ def write_report(experiment: Experiment, more_scores: Mapping[str, float] | None
     name, part = next(iter({**config.test_sets(), **config.dev_sets()}.items()))
     samples = None
     if translator is not None and config.model.reads_source:
-        samples = draw_samples(translator, list(evaluation_pairs(part)), name, config)
+        samples = draw_samples(
+            translator, list(evaluation_pairs(part.with_single_targets())), name, config
+        )
     progress = read_progress(checkpoints(run)[-1])
     page = render(
         REPORT_FILE,

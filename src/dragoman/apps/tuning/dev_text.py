@@ -89,7 +89,7 @@ def text_of_run(system: TranslationSystem, chosen: str | None = None) -> DevText
             "SOURCE and a REFERENCE file in the languages of both ends"
         )
     tagged = wanted is None and not system.tags
-    examples = list(evaluation_examples(sets[name]))
+    examples = list(evaluation_examples(sets[name].with_single_targets()))
     if not examples:
         raise DataError(f"{sets[name].name}: no pair with both sides filled")
     sources = [one.tagged_source if tagged else one.source for one in examples]

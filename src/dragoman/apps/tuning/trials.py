@@ -225,6 +225,7 @@ class Tuning:
             scorer=scorer,
             prefix=system.prefix,
             tags=self._opened.tags,
+            context=self._opened.context,
         )
 
     def _scorer(self, weight: float) -> Scorer | None:

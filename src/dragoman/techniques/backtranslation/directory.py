@@ -161,6 +161,11 @@ def _check_learners(plan: BackTranslationPlan) -> None:
     if plan.settings.rounds > 1 and plan.reverse_recipe is not None:
         learners.append(plan.reverse_recipe)
     for one in learners:
+        if one.data.context is not None:
+            raise ConfigError(
+                "data.context: synthetic pairs are single lines, apart from their documents; "
+                "remove it"
+            )
         check_tags_known(with_synthetic(one, plan.directory / "pairs.jsonl.gz", plan.settings))
 
 

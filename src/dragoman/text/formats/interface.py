@@ -19,6 +19,8 @@ class Pair(NamedTuple):
     target: str
     line: int
     """Line of the file, or number of the entry where entries are not lines; from 1."""
+    before: tuple[tuple[str, str], ...] = ()
+    """Sources and targets that are its context, the nearest last; none unless a context is read."""
 
 
 Link = tuple[int, int]

@@ -1,0 +1,183 @@
+"""Neighbouring sentences as context, by concatenation.
+
+Tiedemann and Scherrer 2017, "Neural machine translation with extended context"
+(arXiv:1708.05943), section 3: a model that reads "previous sentence, separator, sentence" and
+writes the translation of the last ("2+1"), or of both ("2+2").
+
+A source with context always has the separator, ``<sep> Hello .`` where nothing precedes it.  A line
+that has one therefore brings its own context.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from dragoman.core.config import Config
+from dragoman.text.tags import check_tags
+from dragoman.text.vocabulary import Vocabularies
+
+_RANDOM_LINES = 1000  # that a context is drawn from
+
+
+class ContextConfig(Config):
+    """Which neighbours a sentence is read with."""
+
+    sentences: int = Field(1, ge=1, le=100)
+    """Maximum number of sentences before this one that are read with it."""
+    target: bool = False
+    """Whether their translations precede the target, too ("2+2"): the model then translates them
+    again, and only what follows the last separator is its translation. By default it reads context
+    and translates one sentence ("2+1")."""
+    separator: str = "<sep>"
+    """Tag between two sentences."""
+    max_pieces: int = Field(128, ge=1)
+    """Maximum length of a side with its context, in pieces: the farthest sentences are left out
+    until it fits. What is too long without context follows the rules for any sentence."""
+    choice: Literal["previous", "random"] = "previous"
+    """Which sentences are its context: those directly before it in the same document, or, for
+    comparison, sentences drawn at random from the 1,000 before it, whatever their document. A draw
+    depends only on the number of the line."""
+
+    @field_validator("separator")
+    @classmethod
+    def _check_separator(cls, separator: str) -> str:
+        return check_tags((separator,))[0]
+
+    def joined(self, before: Sequence[str], text: str) -> str:
+        """A sentence behind those before it, each followed by the separator."""
+        parts = [word for one in before for word in (one, self.separator)]
+        return " ".join([*(parts or [self.separator]), text])
+
+    def shorter(self, text: str, tags: Sequence[str] = ()) -> str | None:
+        """The same without the farthest sentence; None if nothing is left to leave out.
+
+        Args:
+            text: joined, behind any of ``tags``.
+            tags: those of the vocabulary.
+        """
+        head, *rest = text.split(self.separator)
+        lead, farthest = self.divided(head, tags)
+        if not rest or not (farthest or len(rest) > 1):
+            return None
+        kept = rest if len(rest) > 1 else ["", *rest]
+        return " ".join([*lead, *self.separator.join(kept).split()])
+
+    def divided(self, text: str, tags: Sequence[str]) -> tuple[list[str], str]:
+        """The tags in front of a text without the separator, and what follows them."""
+        rest = text.strip()
+        lead: list[str] = []
+        while rest:
+            word, _, later = rest.partition(" ")
+            if word not in tags:
+                break
+            lead.append(word)
+            rest = later.lstrip()
+        return lead, rest
+
+
+class ContextWindow:
+    """The sentences that precede the next one, as a text is read in order."""
+
+    def __init__(self, config: ContextConfig) -> None:
+        self._config = config
+        self._is_random = config.choice == "random"
+        size = max(_RANDOM_LINES, config.sentences) if self._is_random else config.sentences
+        self._texts: deque[tuple[str, str]] = deque(maxlen=size)
+
+    def before(self, number: int) -> tuple[tuple[str, str], ...]:
+        """Sources and targets of the context of line ``number``, the nearest last."""
+        if not self._is_random:
+            return tuple(self._texts)
+        size = min(self._config.sentences, len(self._texts))
+        return tuple(Random(number).sample(self._texts, size))
+
+    def add(self, source: str, target: str = "") -> None:
+        """Take a sentence in."""
+        self._texts.append((source, target))
+
+    def end_document(self) -> None:
+        """What follows has another context."""
+        if not self._is_random:
+            self._texts.clear()
+
+
+@dataclass(frozen=True)
+class ContextFitter:
+    """Leaves out the farthest sentences of a context that is too long."""
+
+    config: ContextConfig
+    vocabularies: Vocabularies
+    max_pieces: int
+    """Maximum pieces of a side; that of the configuration if it is smaller."""
+
+    def __call__(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        source_ids: Sequence[list[int]],
+        target_ids: Sequence[list[int]],
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """The ids of sources and targets that fit, or that have no context left.
+
+        Args:
+            sources: as they are read, tags in front.
+            targets: empty ones if there are none.
+            source_ids: of the sources.
+            target_ids: of the targets.
+        """
+        texts = zip(sources, targets, strict=True)
+        ids = zip(source_ids, target_ids, strict=True)
+        fitted = [self._fitted(*pair) for pair in zip(texts, ids, strict=True)]
+        return [source for source, _ in fitted], [target for _, target in fitted]
+
+    def _fitted(
+        self, texts: tuple[str, str], ids: tuple[list[int], list[int]]
+    ) -> tuple[list[int], list[int]]:
+        config, limit = self.config, min(self.max_pieces, self.config.max_pieces)
+        if max(map(len, ids)) <= limit:
+            return ids
+        vocabulary = self.vocabularies.source
+        tags = vocabulary.pieces(vocabulary.tags)
+        source, target = texts
+        while max(map(len, ids)) > limit:
+            shorter = config.shorter(source, tags)
+            if shorter is None:
+                break
+            source = shorter
+            if config.target and target:
+                target = config.shorter(target) or target
+            ids = vocabulary.encode(source), self.vocabularies.target.encode(target)
+        return ids
+
+
+def lines_in_context(
+    lines: Iterator[tuple[str, int]], config: ContextConfig, tags: Sequence[str]
+) -> Iterator[str]:
+    """Lines to translate, each with its context; an empty line separates documents and stays empty.
+
+    A line with the separator brings its own context and remains as it is.
+
+    Args:
+        lines: and the number of each.
+        config: which context.
+        tags: those of the vocabulary, which stay in front of their line.
+    """
+    window = ContextWindow(config)
+    for text, number in lines:
+        if not text.strip():
+            window.end_document()
+            yield text
+            continue
+        if config.separator in text:
+            yield text
+            window.add(text.rpartition(config.separator)[2].strip())
+            continue
+        lead, rest = config.divided(text, tags)
+        yield " ".join([*lead, config.joined([one for one, _ in window.before(number)], rest)])
+        window.add(rest)

@@ -1,0 +1,159 @@
+"""Models that read a line with those before it: which ids they get, and what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.core.config import read_yaml, to_yaml
+from dragoman.core.errors import ConfigError
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.saved.model import SavedConfig, build_model, load_model, read_config, save_model
+from dragoman.saved.system import TranslationSystem
+from dragoman.search import Hypothesis, SearchConfig
+from dragoman.text.context import ContextConfig
+from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
+from dragoman.text.vocabulary_training import train_vocabularies
+from dragoman.translation.batching import RequestBatcher
+from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.translation.synthesis import GivenLine, translate_corpus
+from dragoman.translation.translator import Translator
+
+LINES = ["a b c d e", "e d c", "b a"] * 9
+CONFIG = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
+
+
+@pytest.fixture(scope="module")
+def vocabularies() -> Vocabularies:
+    config = VocabularyConfig(size=16, tags=("<sep>", "<x>"))
+    return train_vocabularies(zip(LINES, LINES, strict=True), config, seed=1)
+
+
+class Repeating(Engine):
+    """Translates a line into itself, and remembers what it read."""
+
+    def __init__(self, vocabularies: Vocabularies) -> None:
+        self._vocabularies = vocabularies
+        self.read: dict[int, str] = {}
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[list[list[Hypothesis]]]:
+        for batch in batches:
+            for number, ids in zip(batch.numbers, batch.sources, strict=True):
+                self.read[number] = self._vocabularies.source.decode(ids)
+            yield [[Hypothesis(list(ids), 0.0, 0.0, ended=True)] for ids in batch.sources]
+
+    def close(self) -> None:
+        pass
+
+
+def translator(
+    vocabularies: Vocabularies, context: ContextConfig, **search: int
+) -> tuple[Translator, Repeating]:
+    engine = Repeating(vocabularies)
+    model = build_model(CONFIG, vocabularies)
+    settings = SearchConfig(**search)
+    return Translator([model], vocabularies, settings, engine, context=context), engine
+
+
+@pytest.mark.parametrize("buffer_lines", [1, 2, 100])
+def test_each_line_is_read_with_the_one_before_it(
+    vocabularies: Vocabularies, buffer_lines: int
+) -> None:
+    translating, engine = translator(vocabularies, ContextConfig(), buffer_lines=buffer_lines)
+    found = translating.translate(["a b", "c", "", "d", "x <sep> e".replace("x", "b")])
+    assert engine.read == {0: "<sep> a b", 1: "a b <sep> c", 3: "<sep> d", 4: "b <sep> e"}
+    assert found[1:3] == ["a b <sep> c", ""]  # the source side alone has context
+
+
+def test_what_follows_the_last_separator_is_kept(vocabularies: Vocabularies) -> None:
+    translating, engine = translator(vocabularies, ContextConfig(sentences=2, target=True))
+    assert translating.translate(["a b", "c", "d e"]) == ["a b", "c", "d e"]
+    assert engine.read[2] == "a b <sep> c <sep> d e"
+    (one,) = translating.translate_nbest(["a", "b"])[1]
+    assert "<sep>" not in one.pieces
+
+
+def test_long_context_is_left_out_rather_than_refused(vocabularies: Vocabularies) -> None:
+    config = ContextConfig(sentences=2)
+    translating, engine = translator(vocabularies, config, max_source_pieces=6)
+    translating.translate(["a b e", "c d", "e"])
+    assert engine.read == {0: "<sep> a b e", 1: "<sep> c d", 2: "c d <sep> e"}
+    (refused,) = translating.translate_nbest(["a b c d e a b"])
+    assert refused[0].refused is not None
+
+
+def test_scores_are_of_the_line_in_its_context(vocabularies: Vocabularies) -> None:
+    torch.manual_seed(1)
+    model = build_model(CONFIG, vocabularies)
+    alone = Translator([model], vocabularies)
+    inside = Translator([model], vocabularies, context=ContextConfig(target=True))
+    found = inside.score(["a", "b c"], ["d", "e"])
+    joined = alone.score(["<sep> a", "a <sep> b c"], ["<sep> d", "d <sep> e"])
+    assert [one.tokens for one in found] == [one.tokens for one in joined]
+    for one, other in zip(found, joined, strict=True):
+        assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+
+
+def test_no_prefix_where_the_context_is_translated(vocabularies: Vocabularies) -> None:
+    translating, _ = translator(vocabularies, ContextConfig(target=True))
+    with pytest.raises(ConfigError, match="translates the context before each sentence"):
+        translating.translate(["a"], prefix="b")
+
+
+def test_requests_are_documents_of_their_own(vocabularies: Vocabularies) -> None:
+    translating, _ = translator(vocabularies, ContextConfig())
+
+    async def serve() -> list[list[str]]:
+        batcher = RequestBatcher(translating)
+        try:
+            calls = [batcher.translate(lines) for lines in (["a", "b"], ["c", "d"])]
+            return list(await asyncio.gather(*calls))
+        finally:
+            await batcher.close()
+
+    assert asyncio.run(serve()) == [["<sep> a", "a <sep> b"], ["<sep> c", "c <sep> d"]]
+
+
+def save(path: Path, vocabularies: Vocabularies, context: ContextConfig | None) -> Path:
+    torch.manual_seed(1)
+    model = build_model(CONFIG, vocabularies)
+    weights = {name: one.detach() for name, one in model.named_parameters()}
+    config = SavedConfig(model=CONFIG, context=context, search={"extra_length": 3})
+    save_model(path, config, vocabularies, weights)
+    return path
+
+
+def test_a_model_knows_its_context(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    config = ContextConfig(sentences=3)
+    path = save(tmp_path / "model", vocabularies, config)
+    assert load_model(path).config.context == config
+    assert read_yaml(path / "config.yaml")["format"] == 2  # an older release would ignore it
+    with Translator.load(path, device="cpu") as loaded:
+        assert loaded.context == config
+        assert loaded.in_context(["a", "b"]) == ["<sep> a", "a <sep> b"]
+
+
+def test_a_run_knows_its_context(tmp_path: Path) -> None:
+    values = {"data": {"context": {"sentences": 2}}, "model": CONFIG.model_dump()}
+    (tmp_path / "config.yaml").write_text(to_yaml(values))
+    assert read_config(tmp_path / "config.yaml").context == ContextConfig(sentences=2)
+
+
+def test_systems_that_have_no_place_for_context(tmp_path: Path, vocabularies: Vocabularies) -> None:
+    reading = save(tmp_path / "reading", vocabularies, ContextConfig())
+    alone = save(tmp_path / "alone", vocabularies, None)
+    with pytest.raises(ConfigError, match=r"same data\.context"):
+        Translator.load(reading, alone, device="cpu")
+    with pytest.raises(ConfigError, match="reads context"):
+        translate_corpus(
+            TranslationSystem(models=(reading,), device="cpu"),
+            [GivenLine("a", 1)],
+            tmp_path / "corpus",
+            known="source",
+        )
