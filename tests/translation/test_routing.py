@@ -122,6 +122,8 @@ def test_wrong_arguments_are_refused_at_once(translators: dict[str, Translator])
         router.stream_nbest(LINES, progress=3)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="buffer_lines"):
         router.stream_nbest(LINES, buffer_lines=0)
+    with pytest.raises(DataError, match="no such file"):
+        router.stream_nbest(LINES, glossary="nowhere.tsv")
     with pytest.raises(DataError, match="prefixes: found 1, fewer than there are lines"):
         router.translate_nbest(LINES, prefix=["a"])
 
