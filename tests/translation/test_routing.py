@@ -122,6 +122,8 @@ def test_wrong_arguments_are_refused_at_once(translators: dict[str, Translator])
         router.stream_nbest(LINES, progress=3)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="buffer_lines"):
         router.stream_nbest(LINES, buffer_lines=0)
+    with pytest.raises(DataError, match="no such file"):
+        router.stream_nbest(LINES, glossary="nowhere.tsv")
     with pytest.raises(DataError, match="prefixes: found 1, fewer than there are lines"):
         router.translate_nbest(LINES, prefix=["a"])
 
@@ -242,5 +244,38 @@ def test_routes_on_the_command_line(models: dict[str, Path], tmp_path: Path) -> 
     assert [json.loads(line)["translation"] for line in again.out.splitlines()] == [
         json.loads(line)["translation"] for line in found.out.splitlines()
     ]
+    twice = call(*given, *routes, "--route", "de=x")
+    assert "de has a route already" in one_error(twice, 2)
     assert "write it like de=" in one_error(call(*given, "--route", "de"), 2)
     assert "there is neither" in one_error(call(*given), 2)
+
+
+@pytest.mark.usefixtures("identifier")
+def test_a_route_on_the_command_line_leads_through_the_pivot(
+    tmp_path: Path,
+) -> None:
+    """With --then, MODEL translates into the pivot language, and so does that of a route."""
+    pairs = ["fr-en", "de-en", "en-it", "en-es"]
+    french, german_model, onward, other = (
+        save_tiny_model(
+            tmp_path / pair,
+            seed=seed,
+            directions=(Direction(source_language=pair[:2], target_language=pair[3:]),),
+        )
+        for seed, pair in enumerate(pairs, 3)
+    )
+    description = tmp_path / "system.yaml"
+    given = ["translate", french, "--from", "auto", "--via", "en", "--then", onward]
+    routes = ["--route", f"de={german_model}", "--route", f"en={other}"]
+    text = "Das Haus ist noch nicht gebaut worden.\nThis house has not been built yet.\n"
+    options = ["--device", "cpu", "--via-nbest", "2", "--write-system", description, "--json"]
+    found = call(*given, *routes, *options, stdin=text.encode())
+    assert found.code == 0, found.err
+    german, english = [json.loads(line) for line in found.out.splitlines()]
+    pivot = {"language": "en", "models": [str(german_model)], "nbest": 2}
+    with Translator.load(onward, pivot=pivot, device="cpu") as through:
+        ((own, *_),) = through.translate_nbest(text.splitlines()[:1])
+    assert (german["translation"], german["pivot"]) == (own.text, own.pivot)
+    assert german["log_probability"] == pytest.approx(own.log_probability, rel=1e-4)
+    assert "pivot" not in english
+    assert read_system(description).route("en").models == (other,)

@@ -18,6 +18,7 @@ from dragoman.translation.classification import Classifier, Identifier, Labeller
 from dragoman.translation.outputs import Translation
 from dragoman.translation.preparation import numbered
 from dragoman.translation.streaming import Line, buffered
+from dragoman.translation.terms import read_glossary
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -137,6 +138,8 @@ class Router:
         """
         if progress is not None:
             check_function(progress, "progress")
+        if options.get("glossary") is not None:  # once, not for each buffer and route
+            options["glossary"] = read_glossary(options["glossary"])
         given = numbered(lines, "" if prefix is None else prefix, numbers)
         size = self._others.configure(buffer_lines=buffer_lines).buffer_lines
         return self._streamed(given, size, prefix is not None, progress, options)

@@ -77,7 +77,8 @@ _options = (
         metavar="LANGUAGE=MODEL",
         multiple=True,
         help="With --from auto: MODEL for lines in LANGUAGE; may be repeated.  Others, and lines "
-        "whose language is uncertain, are for the first MODEL.",
+        "whose language is uncertain, are for the first MODEL.  With --then, it translates into "
+        "the language of --via, too.",
     ),
     click.option(
         "--identify",
@@ -250,7 +251,8 @@ def described(
     _lay_over_pivot(values, options)
     if options.get("identifier") is not None:
         _lay_over(values, "identifier", {"classifier": options["identifier"]})
-    _lay_over(values, "routes", dict(_route(one) for one in options.get("routes") or ()))
+    first_leg = values.get("pivot") if options["onward"] else None
+    _lay_over(values, "routes", _routes(options.get("routes") or (), first_leg))
     samples = options.get("sample") or _has_sampling(values.get("search"))
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
@@ -299,16 +301,29 @@ def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any]) -> None:
     _lay_over(values, "pivot", given)
 
 
-def _route(text: str) -> tuple[str, dict[str, Any]]:
-    """A language and the model of its lines.
+def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
+    """By language, what differs for its lines: the model, as the first MODEL would be.
+
+    Args:
+        given: as on the command line.
+        pivot: the section of the first leg, whose models are then replaced; None without --then.
 
     Raises:
-        UsageError: one of them is missing.
+        UsageError: a language or a model is missing, or a language has two.
     """
-    language, _, model = text.partition("=")
-    if not language or not model:
-        raise click.UsageError(f"--route {text!r}: write it like de=models/de-en")
-    return language, {"models": [model]}
+    routes: dict[str, dict[str, Any]] = {}
+    for text in given:
+        language, _, model = text.partition("=")
+        if not language or not model:
+            raise click.UsageError(f"--route {text!r}: write it like de=models/de-en")
+        if language in routes:
+            raise click.UsageError(f"--route {text!r}: {language} has a route already; name one")
+        if pivot is None or language == pivot.get("language"):
+            routes[language] = {"models": [model], **({} if pivot is None else {"pivot": None})}
+        else:
+            shared = {name: value for name, value in pivot.items() if name != "weights"}
+            routes[language] = {"pivot": {**shared, "models": [model]}}
+    return routes
 
 
 def _has_sampling(search: object) -> bool:
