@@ -21,6 +21,7 @@ _TREES = (".trees", ".trees.gz", ".mrg", ".mrg.gz")
 
 
 @click.command(
+    "chart_parser",
     cls=StudyCommand,
     params=[quiet_option],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

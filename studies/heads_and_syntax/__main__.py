@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    "heads_and_syntax",
     cls=StudyCommand,
     params=[quiet_option],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -20,7 +20,10 @@ NAMED = [
 
 
 def test_some_commands_are_named() -> None:
-    studies = {"address", "layers", "memory_network", "neural_gpu", "synthetic", "tables"}
+    studies = {
+        *("address", "chart_parser", "heads_and_syntax", "layers", "memory_network", "neural_gpu"),
+        *("synthetic", "tables"),
+    }
     assert {study for _, study, _ in NAMED} == studies
 
 

@@ -113,7 +113,7 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
     the same as in releases that lacked them, so that older stores and vocabularies stay valid.
     """
     later = {"alignments", "source_language", "target_language", "tags", "transforms", "task"}
-    later |= {"context", "documents"}
+    later |= {"context", "documents", "label", "label_columns"}
     values = part.model_dump(mode="json", exclude={"path"} | later)
     if part.path is None:
         values |= {"source": None, "target": None}
@@ -121,6 +121,8 @@ def _part_settings(part: CorpusPart) -> dict[str, Any]:
         values["tags"] = list(tags)
     if transforms := part.prepared_transforms:
         values["transforms"] = [transform.text_settings() for transform in transforms]
+    if part.is_labelled:
+        values |= {"label": part.label, "label_columns": list(part.label_columns)}
     if part.context is not None:
         values |= {"context": part.context.model_dump(mode="json"), "documents": part.documents}
     return values | {"format": part.file_format.name}
