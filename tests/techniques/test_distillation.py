@@ -287,6 +287,12 @@ class TestAStudent:
         whole |= {"model": {"family": "transformer_lm"}, "evaluation": {"metrics": []}}
         with pytest.raises(ConfigError, match="the student is a language model"):
             check(ExperimentConfig.model_validate(whole), system)
+        labelled = {"path": "train.tsv", "source": "en", "label": "news"}
+        whole["data"] = {"train": [labelled], "dev": labelled}
+        whole["model"] = {"family": "classifier", "backbone": {"family": "transformer"}}
+        whole["training"] = whole["training"] | {"best_metric": "loss"}
+        with pytest.raises(ConfigError, match="the student is a classifier"):
+            check(ExperimentConfig.model_validate(whole), system)
 
     def test_cannot_learn_alignments(self, tmp_path: Path) -> None:
         system = TranslationSystem(models=(save_tiny_model(tmp_path / "teacher"),))

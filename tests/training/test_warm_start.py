@@ -13,7 +13,13 @@ import torch
 from families import VARIATIONS
 
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.models import DeepFusionConfig, ModelConfig, TransformerConfig, TransformerLMConfig
+from dragoman.models import (
+    ClassifierConfig,
+    DeepFusionConfig,
+    ModelConfig,
+    TransformerConfig,
+    TransformerLMConfig,
+)
 from dragoman.models.interface import Part, TranslationModel
 from dragoman.saved.model import SavedConfig, build_model, save_model, weights_of
 from dragoman.text.extension import extend_vocabularies, lineage
@@ -266,3 +272,16 @@ class TestVocabularyOfAnotherRun:
             parent = parent_vocabularies(start, VocabularyConfig(), SEPARATE, ("en", "de"))
             assert parent is not None
             assert (parent.extended, parent.where) == (extended, str(run))
+
+
+def test_a_component_is_named_where_it_belongs(tmp_path: Path) -> None:
+    saved(tmp_path / "parent")
+    start = StartConfig(model=str(tmp_path / "parent"))
+    with pytest.raises(ConfigError, match=r"here classifier; name it in model\.backbone instead"):
+        check_start(start, ClassifierConfig(backbone=CONFIG))
+
+
+def test_pre_training_need_not_say_who_is_told_the_language(tmp_path: Path) -> None:
+    saved(tmp_path / "parent")
+    start = StartConfig(model=str(tmp_path / "parent"))
+    check_start(start, TransformerConfig(**SIZES, language_tags="decoder"))

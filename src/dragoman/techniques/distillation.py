@@ -170,6 +170,11 @@ def check(student: ExperimentConfig, teacher: TranslationSystem) -> None:
             f"the student is a language model (model.family: {student.model.family}); a teacher's "
             "translations are for a model that translates"
         )
+    if student.model.writes_labels:
+        raise ConfigError(
+            "the student is a classifier, which writes labels; a teacher's translations are for a "
+            "model that translates"
+        )
     if student.training.objective.reads_alignments:
         raise ConfigError(
             f"training.objective: {student.training.objective.kind} needs word alignments, which "

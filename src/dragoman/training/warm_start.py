@@ -188,9 +188,11 @@ def check_start(config: StartConfig | None, model: FamilyConfig, key: str = _KEY
     described = home_of(model_directory(Path(config.model))) / CONFIG_FILE
     parent = read_config(described).model
     if differences := list(_differences(parent, model, config.parts)):
+        remedy = f"set model as {described} says, or take fewer parts"
+        if parent.family != model.family and model.components:
+            remedy = f"name it in model.{' or model.'.join(model.components)} instead"
         raise ConfigError(
-            f"{key}: {config.model} is another kind of model: "
-            f"{'; '.join(differences)}; set model as {described} says, or take fewer parts"
+            f"{key}: {config.model} is another kind of model: {'; '.join(differences)}; {remedy}"
         )
     if parent.encoder_width is None and model.encoder_width and "encoder" in config.parts:
         others = [part for part in config.parts if part != "encoder"]

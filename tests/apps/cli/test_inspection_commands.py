@@ -247,6 +247,26 @@ def test_the_same_file_twice(patient: Patient) -> None:
     assert "same text on both sides" in patient.findings("warning", 0)
 
 
+def test_copies_and_text_without_a_source_are_no_translations(patient: Patient) -> None:
+    """Neither is said to be the same file twice, unrelated or swapped."""
+    noisy: dict[str, Any] = {"task": "denoising", "transforms": [{"kind": "copy"}, {"kind": "tag"}]}
+    made: dict[str, Any] = {"task": "back_translation"}
+    made["transforms"] = [{"kind": "back_translation"}, {"kind": "tag"}]
+    de = {"target": "train.de", "source_language": "en", "target_language": "de"}
+    en = {"target": "train.en", "source_language": "de", "target_language": "en"}
+    parts = [{**noisy, **one, "source_language": one["target_language"]} for one in (de, en)]
+    parts += [{**made, **de}, {**made, **en}]
+    back = {**en, "target": "dev.en", "transforms": made["transforms"]}
+    patient.values["data"] |= {"train": parts, "dev": back, "test": {}}
+    patient.values["training"] |= {
+        "tasks": {"denoising": {"weight": 1}, "back_translation": {"weight": 1}},
+        "best_metric": "round_trip",
+    }
+    outcome = patient.examine("--json")
+    assert outcome.code == 0, outcome.err
+    assert '"sides"' not in outcome.out
+
+
 def test_lines_that_do_not_belong_together(patient: Patient) -> None:
     lines = patient.lines("train.de")
     random.Random(1).shuffle(lines)

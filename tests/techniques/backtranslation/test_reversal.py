@@ -152,6 +152,18 @@ def test_one_direction_only(values: dict[str, Any]) -> None:
         direction_of(recipe(values))
 
 
+def test_a_classifier_has_no_opposite_direction(values: dict[str, Any]) -> None:
+    for part in (*values["data"]["train"], values["data"]["dev"], values["data"]["test"]["news"]):
+        del part["target"]
+        part["label"] = "news"
+    backbone = {"family": "transformer", "encoder_layers": 1, "heads": 2, "d_model": 16}
+    values["model"] = {"family": "classifier", "backbone": backbone}
+    values["evaluation"] = {"metrics": ["accuracy"]}
+    values["training"]["best_metric"] = "accuracy"
+    with pytest.raises(ConfigError, match="a classifier has no opposite direction"):
+        direction_of(recipe(values))
+
+
 def test_a_language_model_has_no_opposite_direction(values: dict[str, Any]) -> None:
     for part in (*values["data"]["train"], values["data"]["dev"], values["data"]["test"]["news"]):
         del part["source"]

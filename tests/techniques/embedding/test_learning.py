@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, SavedError
-from dragoman.techniques.embedding.learning import LearningConfig, learn, splitter
+from dragoman.techniques.embedding.learning import LearningConfig, learn, leaving_out, splitter
 from dragoman.techniques.embedding.similarity import unit
 from dragoman.techniques.embedding.vectors_origin import (
     VectorsOrigin,
@@ -79,6 +79,14 @@ def test_how_lines_are_split() -> None:
     pieces = train_vocabularies([("ab ab c", "ab c")] * 9, VocabularyConfig(size=9), seed=1).source
     found = splitter("pieces", lowercase=False, vocabulary=pieces)("ab xc")
     assert found == ["▁", "ab", "▁", "c"]  # no unknown piece
+
+
+def test_lines_that_are_held_out_have_no_words(tmp_path: Path) -> None:
+    (tmp_path / "held.txt").write_text("A  man sleeps.\n\nTwo dogs\n", encoding="utf-8")
+    split = splitter("words", lowercase=False, vocabulary=None)
+    kept = leaving_out(split, [tmp_path / "held.txt"])
+    lines = ["a man sleeps. ", "A man", "two dogs", "two dogs run"]
+    assert [kept(line) for line in lines] == [[], ["A", "man"], [], ["two", "dogs", "run"]]
 
 
 def test_origin_beside_the_vectors(tmp_path: Path) -> None:

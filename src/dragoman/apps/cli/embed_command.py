@@ -68,6 +68,13 @@ def embed() -> None:
     type=click.Choice(["source", "target"]),
     help="Which vocabulary of MODEL, if it has two.",
 )
+@click.option(
+    "--held-out",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="Leave out lines that also occur in this file; may be repeated.",
+)
 @click.option("--split-at-spaces", is_flag=True, help="The text is already split into words.")
 @click.option("--lowercase", is_flag=True, help="Put the text in lower case first.")
 @click.option(
@@ -135,6 +142,7 @@ def train(
     output: Path,
     vocabulary: Path | None,
     side: str | None,
+    held_out: tuple[Path, ...],
     split_at_spaces: bool,
     lowercase: bool,
     as_json: bool,
@@ -156,7 +164,12 @@ def train(
     if side is not None and vocabulary is None:
         raise click.UsageError("--side chooses a vocabulary; add --vocabulary MODEL")
     from dragoman.core.config import parse
-    from dragoman.techniques.embedding.learning import LearningConfig, learn, splitter
+    from dragoman.techniques.embedding.learning import (
+        LearningConfig,
+        learn,
+        leaving_out,
+        splitter,
+    )
     from dragoman.techniques.embedding.vectors_origin import (
         InputDigest,
         Tokens,
@@ -168,6 +181,10 @@ def train(
     pieces = None if vocabulary is None else _vocabulary(vocabulary, side)
     tokens: Tokens = "pieces" if pieces else "spaces" if split_at_spaces else "words"
     split = splitter(tokens, lowercase=lowercase, vocabulary=pieces)
+    settings: dict[str, Any] = {}
+    if held_out:
+        split = leaving_out(split, held_out)
+        settings["held_out"] = [InputDigest.of(file).model_dump() for file in held_out]
     with counting("learning embeddings", "lines") as progress:
         vectors, counts = learn(texts, split, config, progress)
     origin = VectorsOrigin(
@@ -175,7 +192,7 @@ def train(
         lowercase=lowercase,
         vocabulary=None if pieces is None else pieces.fingerprint,
         inputs=tuple(InputDigest.of(text) for text in texts),
-        settings={"train": {**config.model_dump(), **counts}},
+        settings={"train": {**config.model_dump(), **settings, **counts}},
     )
     write_with_origin(output, vectors, origin)
     if as_json:

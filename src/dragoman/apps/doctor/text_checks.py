@@ -47,6 +47,15 @@ class Texts:
         ]
 
     @property
+    def translated(self) -> list[Pair]:
+        """The pairs of the sample that translate: neither copies nor text without a source."""
+        return [
+            Pair(example.tagged_source, example.target, example.line)
+            for example, _ in self.sample
+            if example.source and example.source_language != example.target_language
+        ]
+
+    @property
     def evaluation(self) -> dict[str, list[Pair]]:
         """Dev and test sets by name."""
         return {**self.dev, **self.tests}
@@ -145,24 +154,26 @@ def _check_leakage(report: CleaningReport) -> Iterator[Finding]:
 
 def check_sides(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Check that source and target are two languages, the same everywhere, aligned by line."""
-    if len(texts.train) < _ENOUGH_PAIRS or config.model.writes_labels:
+    train = texts.translated
+    if len(train) < _ENOUGH_PAIRS or config.model.writes_labels:
         return
-    identical = sum(pair.source == pair.target for pair in texts.train) / len(texts.train)
+    identical = sum(pair.source == pair.target for pair in train) / len(train)
     if identical > 0.2:
         yield warning(
             "sides",
             f"{identical:.0%} of the training pairs have the same text on both sides; are source "
             "and target the same file?",
         )
-    related = _length_correlation(texts.train)
+    related = _length_correlation(train)
     if related is not None and related < 0.3:
         yield warning(
             "sides",
             f"the lengths of source and target hardly correlate ({related:.2f}); do the lines with "
             "the same number mean the same?",
         )
+    made = {name for name, part in config.dev_sets().items() if part.back_translation}
     for name, pairs in texts.evaluation.items():
-        if len(pairs) >= _ENOUGH_PAIRS and _is_swapped(texts.train, pairs):
+        if name not in made and len(pairs) >= _ENOUGH_PAIRS and _is_swapped(train, pairs):
             yield error(
                 "sides",
                 f"the source of {name} looks like the target of the training text; swap source "

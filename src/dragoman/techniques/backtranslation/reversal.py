@@ -30,6 +30,10 @@ def direction_of(config: ExperimentConfig) -> Direction:
         raise ConfigError(
             "a language model has no opposite direction; give the recipe of a translation model"
         )
+    if config.model.writes_labels:
+        raise ConfigError(
+            "a classifier has no opposite direction; give the recipe of a translation model"
+        )
     found = {
         (one.source_language, one.target_language): None
         for one in (part.direction for part in real_parts(config))

@@ -7,7 +7,7 @@ of fastText (Bojanowski et al. 2017, arXiv:1607.04606) or without.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -84,6 +84,23 @@ def splitter(tokens: Tokens, *, lowercase: bool, vocabulary: Vocabulary | None) 
         return vocabulary.pieces(i for i in ids if i != UNK)
 
     return pieces
+
+
+def leaving_out(split: Splitter, paths: Iterable[Path]) -> Splitter:
+    """``split``, but lines that also occur in some files have no tokens.
+
+    Lines are compared as in ``data.held_out``: white space, case and Unicode composition are
+    ignored.
+
+    Args:
+        split: how other lines are split.
+        paths: files of the lines that are left out.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    known = {normalize(line).casefold() for path in paths for line in read_lines(path)}
+    return lambda line: [] if normalize(line).casefold() in known else split(line)
 
 
 class _Text:
