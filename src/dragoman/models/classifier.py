@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
 import torch
-from pydantic import Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from dragoman.models.interface import (
@@ -36,7 +35,7 @@ from dragoman.models.interface import (
 )
 from dragoman.models.layers.attention import mask_bias
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.registry import COMPONENTS, FAMILIES, ComponentConfig
+from dragoman.models.registry import FAMILIES, ComponentConfig, width_as_of
 
 
 class ClassifierConfig(FamilyConfig):
@@ -65,15 +64,8 @@ class ClassifierConfig(FamilyConfig):
     @model_validator(mode="before")
     @classmethod
     def _take_width(cls, values: Any) -> Any:
-        """The width is that of the encoder's states; the encoder reports its own problems."""
-        if not isinstance(values, dict) or "d_model" in values:
-            return values
-        try:
-            backbone = COMPONENTS.validate(values.get("backbone"))
-        except (ValidationError, PydanticCustomError, PydanticKnownError):
-            return values
-        assert isinstance(backbone, FamilyConfig)
-        return {**values, "d_model": backbone.encoder_width or backbone.d_model}
+        """The width is that of the encoder's states."""
+        return width_as_of(values, "backbone", lambda one: one.encoder_width or one.d_model)
 
     def conflicts(self) -> Iterator[str]:
         """A model without an encoder, and another width than its."""

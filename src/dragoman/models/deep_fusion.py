@@ -28,8 +28,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import torch
-from pydantic import Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -42,7 +41,7 @@ from dragoman.models.interface import (
     TranslationModel,
 )
 from dragoman.models.layers.dropout import Dropout
-from dragoman.models.registry import COMPONENTS, FAMILIES, ComponentConfig, NamedModelConfig
+from dragoman.models.registry import FAMILIES, ComponentConfig, NamedModelConfig, width_as_of
 
 _FIRST_GATE_BIAS = -1.0
 
@@ -71,15 +70,8 @@ class DeepFusionConfig(FamilyConfig):
     @model_validator(mode="before")
     @classmethod
     def _take_width(cls, values: Any) -> Any:
-        """The width is that of the translation model, which reports its own problems."""
-        if not isinstance(values, dict) or "d_model" in values:
-            return values
-        try:
-            translation = COMPONENTS.validate(values.get("translation"))
-        except (ValidationError, PydanticCustomError, PydanticKnownError):
-            return values
-        assert isinstance(translation, FamilyConfig)
-        return {**values, "d_model": translation.d_model}
+        """The width is that of the translation model."""
+        return width_as_of(values, "translation", lambda one: one.d_model)
 
     def conflicts(self) -> Iterator[str]:
         """Models of the wrong kind, and another width than theirs."""

@@ -7,11 +7,12 @@ Another package adds a family by an entry point of the group ``dragoman.families
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.plugins import installed, load_class
@@ -148,3 +149,24 @@ COMPONENTS = Components()
 
 ComponentConfig = Annotated[FamilyConfig, COMPONENTS]
 """The configuration of any family, or of the model that a path names."""
+
+
+def width_as_of(values: Any, component: str, width: Callable[[FamilyConfig], int]) -> Any:
+    """Plain values of a composed model with the width that one of its components gives it.
+
+    They are returned unchanged if they have a width, or if the component is wrong: it reports its
+    own problems.
+
+    Args:
+        values: what was read, of any type.
+        component: field of the component.
+        width: from its configuration to the width.
+    """
+    if not isinstance(values, dict) or "d_model" in values:
+        return values
+    try:
+        found = COMPONENTS.validate(values.get(component))
+    except (ValidationError, PydanticCustomError, PydanticKnownError):
+        return values
+    assert isinstance(found, FamilyConfig)
+    return {**values, "d_model": width(found)}

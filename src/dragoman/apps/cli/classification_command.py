@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, device_option, json_option
+from dragoman.apps.cli.options import PATH, device_option, input_option, json_option, output_option
 from dragoman.apps.cli.translated_lines import Remembered, write_lines
 from dragoman.apps.cli.translation_commands import lines_of, shown_progress
 from dragoman.apps.results import to_json
@@ -29,20 +29,8 @@ log = logging.getLogger(__name__)
     metavar="LANGUAGE,...",
     help="Tell these languages apart, such as de,en,zh-Hans, by py3langid instead of a MODEL.",
 )
-@click.option(
-    "--input",
-    "inputs",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="Read FILE (compressed or not) instead of standard input; may be repeated.",
-)
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=PATH,
-    help="Write to FILE, which appears once everything is labelled, instead of standard output.",
-)
+@input_option
+@output_option
 @click.option(
     "--nbest",
     metavar="N",

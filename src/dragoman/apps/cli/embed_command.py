@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, json_option
+from dragoman.apps.cli.options import PATH, Number, input_option, json_option, output_option
 from dragoman.apps.cli.translated_lines import write_lines
 from dragoman.apps.cli.translation_commands import STANDARD_INPUT
 from dragoman.apps.progress import counting, tell
@@ -367,20 +367,8 @@ def score(
 @embed.command()
 @click.argument("source", metavar="SOURCE", type=PATH)
 @click.argument("target", metavar="TARGET", type=PATH)
-@click.option(
-    "--input",
-    "inputs",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="Read FILE (compressed or not) instead of standard input; may be repeated.",
-)
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=PATH,
-    help="Write to FILE, which appears once everything is translated, instead of standard output.",
-)
+@input_option
+@output_option
 @_words_option
 @_neighbours_option
 def translate(

@@ -133,3 +133,20 @@ def default_run(config: Path) -> Path:
     if not config.stem:
         raise ConfigError(f"{config}: not the name of a configuration file")
     return Path("runs") / config.stem
+
+
+input_option = click.option(
+    "--input",
+    "inputs",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="Read FILE (compressed or not) instead of standard input; may be repeated.",
+)
+
+output_option = click.option(
+    "--output",
+    metavar="FILE",
+    type=PATH,
+    help="Write to FILE, which appears once everything is done, instead of standard output.",
+)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, device_option, json_option
+from dragoman.apps.cli.options import (
+    PATH,
+    Number,
+    device_option,
+    input_option,
+    json_option,
+    output_option,
+)
 from dragoman.apps.cli.system_options import open_translator, system_options
 from dragoman.apps.cli.translated_lines import Remembered, formatted, objects, write_lines
 from dragoman.apps.progress import counting
@@ -29,20 +36,8 @@ STANDARD_INPUT = "standard input"
 
 @click.command()
 @click.argument("models", metavar="[MODEL]...", type=PATH, nargs=-1)
-@click.option(
-    "--input",
-    "inputs",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="Read FILE (compressed or not) instead of standard input; may be repeated.",
-)
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=PATH,
-    help="Write to FILE, which appears once everything is translated, instead of standard output.",
-)
+@input_option
+@output_option
 @click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search.")
 @click.option(
     "--early-end",
