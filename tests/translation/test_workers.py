@@ -82,7 +82,7 @@ def test_workers_of_a_forgotten_translator_end(model: Path) -> None:
     translator, (worker,) = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
     del translator  # they end by themselves; no warning, which would be an error here
     deadline = time.monotonic() + 60
-    # A thread of the pool waits for it, too, and whichever comes second learns the code a bit later.
+    # A thread of the pool waits for it, too; whichever comes second learns the code a bit later.
     while worker.exitcode is None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert worker.exitcode == 0
