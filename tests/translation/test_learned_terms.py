@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from tiny_model import LINES
 
 from dragoman.core.config import parse
@@ -26,6 +27,7 @@ def save(folder: Path, method: AnnotationMethod | None) -> Path:
     vocabularies = train_vocabularies(
         zip(LINES, LINES, strict=True), VocabularyConfig(size=14 + len(tags), tags=tags), seed=1
     )
+    torch.manual_seed(1)
     weights = dict(build_model(CONFIG, vocabularies).named_parameters())
     config = SavedConfig(model=CONFIG, search={"extra_length": 3}, term_annotation=method)
     save_model(folder, config, vocabularies, {n: t.detach() for n, t in weights.items()})
@@ -71,8 +73,9 @@ def test_both_modes_together_annotate_and_constrain(append: Path, glossary: Path
     terms = {"glossary": str(glossary), "mode": "both"}
     both = Translator.load(append, terms=terms).translate_nbest(lines)
     assert all(found[0].missing == () for found in both)
-    for text, wanted in zip([one[0].text for one in both], ("d", "e", ""), strict=True):
-        assert wanted in text.split() or not wanted
+    first, second, _ = (set(found[0].text.split()) for found in both)
+    assert first & {"d", "dd"}
+    assert "e" in second
 
 
 def test_a_model_says_in_its_files_how_it_was_trained(append: Path, tmp_path: Path) -> None:
