@@ -14,6 +14,7 @@ from worlds import ALONE
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.experiment import Experiment
+from dragoman.models import RecurrentConfig
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.model import WEIGHTS_FILE, build_model, load_model, read_tensors
 from dragoman.text import synthetic
@@ -228,3 +229,26 @@ def test_text_that_is_held_out_is_not_learned(corpus: Path, tmp_path: Path) -> N
     store = made.prepare().store
     kept = [part.stop - part.start for part in store.parts]
     assert kept[0] == kept[2] <= 10 < kept[1] == kept[3]
+
+
+HIDING = {"kind": "masked_lm", "mask_symbol": "<hidden>"}
+
+
+def test_a_task_may_have_an_objective_of_its_own(corpus: Path, tmp_path: Path) -> None:
+    tasks = {"denoising": {"objective": HIDING}, "back_translation": {}}
+    config = configured(corpus, parts(), training={"tasks": tasks})
+    made = Experiment.create(config, tmp_path / "run")
+    prepared = made.prepare()
+    hidden = prepared.vocabularies.source.tag("<hidden>")
+    denoising, back = made.tasks(prepared, ALONE)
+    (masked, *_), (whole, *_) = (next(one.stream.window(0, 0)) for one in (denoising, back))
+    assert (masked.source == hidden).any()
+    assert not (whole.source == hidden).any()
+
+
+def test_the_objective_of_a_task_must_fit_the_model(corpus: Path) -> None:
+    tasks = {"denoising": {"objective": HIDING}, "back_translation": {}}
+    config = configured(corpus, parts(), training={"tasks": tasks})
+    wide = config.model_copy(update={"model": RecurrentConfig(d_model=8, bidirectional="all")})
+    problems = [one for one in wide.conflicts() if "encoder as wide" in one]
+    assert [one.partition(":")[0] for one in problems] == ["training.tasks.denoising.objective"]

@@ -87,6 +87,16 @@ class TestTheCorpus:
         texts = {line.number: line.text for line in lines()}
         assert all(texts[row["line"]] == row["source"] for row in found)
 
+    def test_names_later_settings_only_where_they_are_set(
+        self, model: Path, tmp_path: Path
+    ) -> None:
+        """So that a corpus which an older release has begun goes on."""
+        later = {"constrained_beam", "unknown", "grammar"}
+        plain = make(model, tmp_path / "plain").origin["search"]
+        assert not plain.keys() & later
+        other = make(model, tmp_path / "other", search={"constrained_beam": 9}).origin["search"]
+        assert other.keys() & later == {"constrained_beam"}
+
     def test_is_read_like_any_other(self, model: Path, tmp_path: Path) -> None:
         corpus = make(model, tmp_path / "made", known="target")
         part = CorpusPart(path=str(corpus.path), source="source", target="target")

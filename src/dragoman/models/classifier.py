@@ -17,6 +17,7 @@ and every later one scores the same learned vector, which says that the output h
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
@@ -114,12 +115,12 @@ class ClassifierState(State):
     length: int  # target positions read so far
 
 
-class Pooling(nn.Module):
+class Pooling(nn.Module, ABC):
     """States of pieces to one for the sentence: the weighted mean that ``weights`` says."""
 
+    @abstractmethod
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
         """``(batch, source)``, 0 in padding: the share of each of ``(batch, source, d_model)``."""
-        raise NotImplementedError
 
     def forward(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pool ``(batch, source, d_model)``; True in ``mask`` is a real token.

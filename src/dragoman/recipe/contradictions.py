@@ -9,6 +9,7 @@ from dragoman.recipe.description import RunDescription, is_train
 from dragoman.text.back_translated import back_translation_problems
 from dragoman.text.corpus import TRANSLATION
 from dragoman.text.language_agreement import LanguageAgreement
+from dragoman.text.part_problems import context_problems
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND
 from dragoman.training.components import unfit_components
@@ -38,8 +39,7 @@ def contradictions(run: RunDescription) -> Iterator[str]:
         yield f"data.test: {name} is the name of the scores of data.dev; choose another"
     yield from _unfit_scores(run)
     yield from _labels_that_do_not_fit(run)
-    for problem in run.training.objective.unfit(run.model):
-        yield f"training.objective: {problem}"
+    yield from _unfit_objectives(run)
     if run.training.embeddings is not None:
         yield from unfit_embeddings(run.training.embeddings, run.model)
     if start is None:
@@ -58,6 +58,17 @@ def contradictions(run: RunDescription) -> Iterator[str]:
     yield from _context_that_does_not_fit(run)
     yield from _sides_that_do_not_fit(run)
     yield from _language_agreement(run).problems()
+
+
+def _unfit_objectives(run: RunDescription) -> Iterator[str]:
+    """Losses that the model cannot learn by, of all tasks."""
+    objectives = {"training.objective": run.training.objective}
+    for name, task in run.training.tasks.items():
+        if task.objective is not None:
+            objectives[f"training.tasks.{name}.objective"] = task.objective
+    for key, objective in objectives.items():
+        for problem in objective.unfit(run.model):
+            yield f"{key}: {problem}"
 
 
 def _unfit_scores(run: RunDescription) -> Iterator[str]:
@@ -107,7 +118,7 @@ def _context_that_does_not_fit(run: RunDescription) -> Iterator[str]:
         if given[name].context not in {None, context}:
             yield f"{name}.context: all text has the same; set data.context instead"
         elif context is not None:
-            for problem in part.context_conflicts():
+            for problem in context_problems(part):
                 yield f"{name}: {problem}"
     if context is None:
         return

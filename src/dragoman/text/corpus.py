@@ -19,6 +19,7 @@ from dragoman.text.formats import FORMATS, Format, Pair, format_named, format_of
 from dragoman.text.label_form import label_problem
 from dragoman.text.lines import decode_lines, read_lines, stream_lines
 from dragoman.text.normalization import normalize
+from dragoman.text.part_problems import part_problems
 from dragoman.text.public_corpora import located
 from dragoman.text.tags import check_tags
 from dragoman.text.transforms import (
@@ -46,12 +47,6 @@ __all__ = [
 ]
 
 
-_WITHOUT_SOURCE = {"back_translation", "case", "copy", "dummy_source", "filter"}
-"""Transforms that need no source."""
-_WITHOUT_WORDS = {"case", "filter", "tag"}
-"""Transforms that need no words of the source, so that these may be made later."""
-_BESIDE_CONTEXT = {"filter", "tag"}
-"""Transforms that leave the words of a sentence as they are."""
 TRANSLATION = "translation"
 """The training task of parts that name no other."""
 
@@ -142,101 +137,13 @@ class CorpusPart(Config):
         return value
 
     def conflicts(self) -> Iterator[str]:
-        """A format that is unknown, or does not fit the other keys."""
-        try:
-            form = self.file_format
-        except ValueError as error:
-            yield str(error)
-            return
-        if form.one_file == (self.path is None):
-            yield (
-                "two plain files are given as source and target without path, "
-                "any other format as path"
-            )
-        elif form.sides is None and (self.source is not None or self.target is not None):
-            yield f"{form.name} files have just two sides; leave source and target out"
-        elif self.is_labelled:
-            yield from self._label_conflicts(form)
-        elif form.sides is not None and self.target is None:
-            yield f"name both source and target: the {form.sides} to read{self._alone}"
-        if self.alignments is not None and not self.has_source:
-            yield "alignments link two sides, and there is no source; leave them out"
-        changes = self.tags or self.transforms
-        if self.alignments is not None and changes:
-            yield (
-                "alignments count the words of the original text, which tags and transforms "
-                "change; leave one of them out"
-            )
-        if self.documents is not None and form.sides not in {"columns", "keys"}:
-            yield f"documents is a column of a table, and {form.name} has none; leave it out"
-        yield from self._transform_conflicts()
-        yield from self.context_conflicts()
-
-    def context_conflicts(self) -> Iterator[str]:
-        """Why its sentences cannot be read with their context."""
-        if self.context is None:
-            return
-        if not self.has_source:
-            yield "context is read with a source, and there is none"
-        if self.is_aligned:
-            yield "context and word alignments do not go together; leave one of them out"
-        for transform in self.transforms:
-            if transform.kind not in _BESIDE_CONTEXT or transform.is_random:
-                yield (
-                    f"transforms: {transform.kind} would not change the context of a sentence "
-                    "alike; with context, there is filter, and tag without share"
-                )
-
-    def _label_conflicts(self, form: Format) -> Iterator[str]:
-        """A label beside targets, or without sources."""
-        if self.target is not None:
-            yield "label is the target of every pair; leave target out, or label"
-        if self.label_columns:
-            if self.label is not None or self.source is not None:
-                yield "label_columns name the texts and their labels; leave source and label out"
-            if not form.names_sides:
-                yield f"label_columns are of one file with named columns, not {form.name}"
-        elif form.sides is not None and self.source is None:
-            where = "the file of its lines" if not form.one_file else f"one of the {form.sides}"
-            yield f"label needs text to label; name it as source, {where}"
-        if self.alignments is not None:
-            yield "alignments link two texts, and label is none; leave one of them out"
+        """What of it does not fit together."""
+        yield from part_problems(self)
 
     @property
     def is_labelled(self) -> bool:
         """Whether it says itself what the labels of its texts are."""
         return self.label is not None or bool(self.label_columns)
-
-    @property
-    def _alone(self) -> str:
-        """What to do about text in one language that is named as a source."""
-        copied = any(transform.kind == "copy" for transform in self.transforms)
-        return "; text to copy is named as target, with its target_language" if copied else ""
-
-    def _transform_conflicts(self) -> Iterator[str]:
-        """Transforms that do not fit the text or one another."""
-        has_source, draws, is_copied, later = self.has_source, False, False, False
-        for transform in self.transforms:
-            kind = transform.kind
-            if transform.makes_source and has_source:
-                yield f"transforms: {kind} makes a source, and there is one; leave one of them out"
-            if later and kind not in _WITHOUT_WORDS:
-                yield (
-                    f"transforms: {kind} comes after back_translation, which makes its words only "
-                    "when they are learned from; leave it out"
-                )
-            later = later or transform.source_by_model
-            has_source = has_source or transform.makes_source
-            if not has_source and kind not in _WITHOUT_SOURCE:
-                yield f"transforms: {kind} changes a source, and there is none yet"
-            if transform.needs_copy and not is_copied:
-                yield f"transforms: {kind} masks text that is its own source; put copy before it"
-            is_copied = is_copied or kind == "copy"
-            draws = draws or transform.is_random
-            if draws and transform.can_drop:
-                yield f"transforms: {kind} comes after one that draws; put it before"
-        if self.tags and not has_source:
-            yield "tags go in front of a source, and there is none"
 
     @property
     def has_source(self) -> bool:
