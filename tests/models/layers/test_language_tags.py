@@ -55,6 +55,7 @@ def test_the_encoder_reads_the_same_and_the_decoder_does_not(name: str) -> None:
     model = build(VARIATIONS[name])
     german, french = (model.encode(*sources(tag)) for tag in (DE, FR))
     assert german.hidden.equal(french.hidden)
+    assert model.encoder_states(*sources(DE)).equal(german.hidden)
     target = torch.cat([torch.full((3, 1), BOS), random_ids(3, 4)], dim=1)
     assert (logits(model, DE, target) - logits(model, FR, target)).abs().amin() > 1e-9
 

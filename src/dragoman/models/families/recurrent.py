@@ -43,7 +43,7 @@ from dragoman.models.layers.attention import mask_bias
 from dragoman.models.layers.convolution import OddWidth
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.embeddings import Sharing, tie
-from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig
+from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig, split_tags
 from dragoman.models.layers.recurrence import (
     RESIDUAL_FROM,
     CellConfig,
@@ -307,8 +307,7 @@ class Recurrent(TranslationModel):
         Raises:
             DataError: a sentence is longer than the positions that the averaging encoder has.
         """
-        if self.language_tags is not None:
-            source, _ = self.language_tags.split(source)
+        source, _ = split_tags(self.language_tags, source)
         return self.encoder.read(self.source_embedding(source), source_mask).seen
 
     def encode(self, source: Tensor, source_mask: Tensor) -> RecurrentMemory:
@@ -317,9 +316,7 @@ class Recurrent(TranslationModel):
         Raises:
             DataError: a sentence is longer than the positions that the averaging encoder has.
         """
-        begin = None
-        if self.language_tags is not None:
-            source, begin = self.language_tags.split(source)
+        source, begin = split_tags(self.language_tags, source)
         scored, seen, ends = self.encoder.read(self.source_embedding(source), source_mask)
         keys = self.decoder.attention.keys(scored)
         bias = mask_bias(source_mask, seen.dtype)[:, None, :]  # (batch, 1, source)

@@ -27,7 +27,7 @@ from dragoman.models.interface import (
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
 from dragoman.models.layers.embeddings import Embedding, Sharing, tie
 from dragoman.models.layers.global_tokens import GlobalTokens
-from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig
+from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig, split_tags
 from dragoman.models.layers.mixing import Past, Shared
 from dragoman.models.layers.mixture import Mixture, expert_figures
 from dragoman.models.layers.positions import PositionalEncodingConfig
@@ -242,8 +242,11 @@ class Transformer(TranslationModel):
 
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """After the last layer; see :meth:`TranslationModel.encoder_states`."""
-        if self.language_tags is not None:
-            source, _ = self.language_tags.split(source)
+        source, _ = split_tags(self.language_tags, source)
+        return self._read(source, source_mask)
+
+    def _read(self, source: Tensor, source_mask: Tensor) -> Tensor:
+        """The states of a source without tags for the decoder."""
         x = self.source_embedding(source)  # (batch, source, d_model)
         marked = None
         if self.global_tokens is not None:
@@ -255,8 +258,8 @@ class Transformer(TranslationModel):
 
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
-        begin = None if self.language_tags is None else self.language_tags.split(source)[1]
-        x = self.encoder_states(source, source_mask)
+        source, begin = split_tags(self.language_tags, source)
+        x = self._read(source, source_mask)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)
         return TransformerMemory(x, source_mask, layers, seen, begin)

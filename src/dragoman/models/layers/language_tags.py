@@ -74,3 +74,12 @@ class LanguageTags(ReadsTags):
         """
         own = begin.repeat_interleave(len(target) // len(begin)).unsqueeze(1)  # (rows, 1)
         return torch.where(target == self._begin, own, target)
+
+
+def split_tags(tags: LanguageTags | None, source: Tensor) -> tuple[Tensor, Tensor | None]:
+    """What the encoder reads of ids ``(batch, source)``, and what the decoder begins with.
+
+    Without ``tags`` these are the source as it is and None, the begin symbol; see
+    :meth:`LanguageTags.split`.
+    """
+    return (source, None) if tags is None else tags.split(source)
