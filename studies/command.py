@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
+from dragoman.apps.progress import tell
+from dragoman.apps.results import print_json
 from dragoman.core.errors import DragomanError
+from dragoman.core.files import write_json
 
 
 class _RefusedError(click.ClickException):
@@ -31,3 +36,20 @@ class StudyCommand(click.Command):
             return super().invoke(ctx)
         except DragomanError as error:
             raise _RefusedError(error) from error
+
+
+def present(
+    values: dict[str, Any], table: Callable[[], str], output: Path | None, *, as_json: bool
+) -> None:
+    """Print a result as a table or as JSON, and write its plain values to a file if one is named.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    if output is not None:
+        write_json(output, values)
+        tell(f"written: {output}")
+    if as_json:
+        print_json(values)
+    else:
+        click.echo(table())

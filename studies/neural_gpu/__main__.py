@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dragoman.apps.cli.options import PATH, Number, json_option
-from dragoman.apps.progress import counting, quiet_option, tell
-from dragoman.apps.results import print_json
-from studies.command import StudyCommand
+from dragoman.apps.progress import counting, quiet_option
+from studies.command import StudyCommand, present
 
 if TYPE_CHECKING:
     from studies.neural_gpu.trial import Result
@@ -91,15 +90,7 @@ def neural_gpu(
     torch.set_num_threads(1)
     with counting("training", "steps", steps) as show:
         result = run(trial, show)
-    if output is not None:
-        from dragoman.core.files import write_json
-
-        write_json(output, result.values())
-        tell(f"written: {output}")
-    if as_json:
-        print_json(result.values())
-    else:
-        click.echo(_table(result))
+    present(result.values(), lambda: _table(result), output, as_json=as_json)
 
 
 def _table(result: Result) -> str:
