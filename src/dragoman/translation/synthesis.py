@@ -24,7 +24,8 @@ from dragoman.core.claims import claimed
 from dragoman.core.device import decide_precision, find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.files import content_digest
-from dragoman.evaluation.closest import Closest, Similarity
+from dragoman.evaluation.closest import Closest
+from dragoman.evaluation.similarity import Similarity
 from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
