@@ -254,7 +254,7 @@ def described(
         _lay_over(values, "identifier", {"classifier": options["identifier"]})
     first_leg = values.get("pivot") if options["onward"] else None
     _lay_over(values, "routes", _routes(options.get("routes") or (), first_leg))
-    samples = options.get("sample") or _draws(values.get("search"))
+    samples = options.get("sample") or search.get("mbr") or _draws(values.get("search"))
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
