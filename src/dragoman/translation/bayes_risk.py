@@ -2,12 +2,11 @@
 
 Eikema and Aziz 2020, "Is MAP Decoding All You Need?" (arXiv:2005.10283), section 6, and 2022
 (arXiv:2108.04718).  The expected utility of a candidate is its mean similarity to samples of the
-model, a repeated sample counting as often as it was drawn.  Samples are drawn by epsilon, as
-Freitag et al. 2023 recommend (arXiv:2305.09860); unlike theirs, temperature is 1.
+model, a repeated sample counting as often as it was drawn.  Pieces of low probability are not
+drawn (Hewitt et al. 2022; Freitag et al. 2023, arXiv:2305.09860).
 
-Expected utilities are exact, over all pairs of candidates and samples.  Aggregated references
-(Vamvas and Sennrich 2024) would save little: the similarities of 32 samples take a small part of
-the time in which they are drawn (docs/search.md).
+Expected utilities are exact, over all pairs of candidates and samples: drawing the samples takes
+the time, not comparing them.
 """
 
 from __future__ import annotations
