@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from studies.tables.plan import TableConfig
-from studies.tables.scoring import Line
+from studies.tables.scoring import Cost, Line
+from studies.tables.spread import Mean, grouped, mean_of
 
 _LEVEL = 0.05
 
@@ -44,19 +45,52 @@ def _rows(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
     head += ["published"] if published else []
     yield f"| {' | '.join(head)} |"
     yield f"|---|---|{'---:|' * (len(head) - 2 - published)}{'---|' if published else ''}"
-    for line in lines:
+    for group in grouped(lines):
+        line = group[0]
         cells = [line.test, line.label]
-        if line.scores:
+        if line.group and (mean := mean_of(group)) is not None:
+            cells += _mean(mean, group, table)
+        elif line.scores:
             cells += [_with_interval(line.scores[0]), _difference(line)]
             cells += [f"{score['value']:.2f}" for score in line.scores[1:]]
             if table.show_seconds:
                 seconds = line.translation_seconds
                 cells.append("" if seconds is None else f"{seconds:.1f}")
-            cells += _cost(line)
+            cells += [] if line.cost is None else _cost(line.cost)
         else:
             cells += [line.missing.replace("|", "\\|")]
         cells += [""] * (len(head) - published - len(cells))
         yield f"| {' | '.join([*cells, *([line.published] if published else [])])} |"
+
+
+def _mean(mean: Mean, group: Sequence[Line], table: TableConfig) -> Iterator[str]:
+    """The cells of a group of rows."""
+    first, *others = mean.scores.values()
+    left = "" if len(mean.rows) == len(group) else f" of {len(group)}"
+    yield f"{first.mean:.2f} ({first.deviation:.2f}, {len(mean.rows)}{left} seeds)"
+    if mean.difference is None:
+        yield ""
+    else:
+        star = "*" if max(mean.p_values) < _LEVEL else ""
+        chances = ", ".join(f"{value:.4f}" for value in mean.p_values)
+        yield f"{mean.difference.mean:+.2f}{star} ({chances})"
+    yield from (f"{one.mean:.2f}" for one in others)
+    done = [line for line in group if line.scores]
+    if table.show_seconds:
+        seconds = [line.translation_seconds for line in done]
+        known = [one for one in seconds if one is not None]
+        yield f"{sum(known) / len(known):.1f}" if known else ""
+    costs = [line.cost for line in done if line.cost is not None]
+    if costs:
+        count = len(costs)
+        yield from _cost(
+            Cost(
+                sum(one.steps for one in costs) // count,
+                sum(one.target_tokens for one in costs) // count,
+                sum(one.seconds for one in costs) / count,
+                sum(one.seconds_in_all for one in costs) / count,
+            )
+        )
 
 
 def _with_interval(score: Mapping[str, object]) -> str:
@@ -77,10 +111,7 @@ def _difference(line: Line) -> str:
     return f"{line.difference['difference']:+.2f}{star}{interval} ({p_value:.4f})"
 
 
-def _cost(line: Line) -> list[str]:
-    cost = line.cost
-    if cost is None:
-        return []
+def _cost(cost: Cost) -> list[str]:
     own = [f"{cost.steps:,}", f"{cost.target_tokens / 1e6:.2f} M", f"{cost.seconds / 60:.1f}"]
     return [*(own if cost.steps else [""] * 3), f"{cost.seconds_in_all / 60:.1f}"]
 
@@ -94,10 +125,16 @@ def _explained(table: TableConfig, lines: Sequence[Line]) -> str:
         "bootstrap": "the paired bootstrap",
     }[table.significance.test]
     brackets = " (brackets: 95 % interval)" if table.difference_samples else ""
+    several = (
+        "Rows of several seeds show the mean, in brackets the standard deviation over seeds; each "
+        "seed is compared with the baseline of the same seed, * if all are below. "
+        if any(line.group for line in lines)
+        else ""
+    )
     seconds = "Seconds are of translating, loading included. " if table.show_seconds else ""
     return (
         f"{bounds}Differences are to the section's baseline{brackets}, with p by {test}, * below "
-        f"{_LEVEL}, each by itself. {seconds}Steps, target tokens and minutes of "
+        f"{_LEVEL}, each by itself. {several}{seconds}Steps, target tokens and minutes of "
         "training are summed over the models that translate; minutes in all count everything that "
         "these needed, too. "
         f"{'; '.join(signatures)}"

@@ -26,6 +26,7 @@ from dragoman.evaluation.significance import SignificanceConfig
 from dragoman.text.corpus import CorpusPart, relocate_part
 from dragoman.text.public_corpora import located
 from dragoman.validation import SCORES_FILE
+from studies.tables.seeds import with_seeds
 
 TABLE_FILE = "table.yaml"
 """The usual name of such a file."""
@@ -70,6 +71,8 @@ class Stage(Config):
     """The file in the directory of the stage that the command writes last."""
     needs: tuple[str, ...] = ()
     """Stages that it needs and does not name."""
+    seeds: tuple[int, ...] = ()
+    """Make it once for each of these seeds."""
 
     def conflicts(self) -> Iterator[str]:
         """Neither or both kinds, and settings of a stage that trains nothing."""
@@ -81,6 +84,7 @@ class Stage(Config):
                 yield "settings are read with train; write --set into the command"
         elif self.done != SCORES_FILE:
             yield f"done: a training writes {SCORES_FILE} last; remove it"
+        yield from _bad_seeds(self.seeds)
 
     def names(self) -> Iterator[str]:
         """The places that it names."""
@@ -102,6 +106,11 @@ class Row(Config):
     """What was published beside it and where, for every test or by name."""
     baseline: str | None = None
     """The row that it is compared with; by default that of the section."""
+    seeds: tuple[int, ...] = ()
+    """Make it once for each of these seeds, with the stages of that seed, and compare each with the
+    baseline of that seed."""
+    group: str = ""
+    """Rows of the same group are shown as one, by their mean and spread; `seeds` makes one."""
 
     def conflicts(self) -> Iterator[str]:
         """Arguments that a shell could not read, and a row that says nothing."""
@@ -109,6 +118,7 @@ class Row(Config):
             yield from _unsplit(key, arguments)
         if not self.translate and not self.published:
             yield "a row has translate, or at least published"
+        yield from _bad_seeds(self.seeds)
 
     def by_test(self, tests: Iterable[str]) -> dict[str, str]:
         """Arguments of ``dragoman translate`` for each of the tests that it translates."""
@@ -237,7 +247,7 @@ def read_table(path: Path) -> TableConfig:
         values = {**values, "tests": placed}
     if "data" in values:
         raise ConfigError(f"{path}: a recipe, not a table of results; see studies/README.md")
-    return parse(TableConfig, values, path)
+    return parse(TableConfig, with_seeds(values), path)
 
 
 def _placed(test: Any, folder: Path) -> Any:
@@ -270,6 +280,12 @@ def _places(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _places(one)
+
+
+def _bad_seeds(seeds: tuple[int, ...]) -> Iterator[str]:
+    """What is left of seeds that no rows and stages could be made of."""
+    if seeds:
+        yield "seeds are different whole numbers, such as [1, 2, 3]"
 
 
 def _unsplit(key: str, arguments: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dragoman.core.files import atomic_write, write_json
 from studies.tables.page import page
 from studies.tables.scoring import Line, measure
+from studies.tables.spread import grouped, mean_of
 from studies.tables.work import Work
 
 
@@ -19,7 +20,15 @@ def write_result(work: Work) -> dict[str, list[Line]]:
         "title": place.table.title,
         "note": place.table.note,
         "sections": [
-            {"title": title, "lines": [line.to_json() for line in lines]}
+            {
+                "title": title,
+                "lines": [line.to_json() for line in lines],
+                "means": [
+                    mean.to_json()
+                    for group in grouped(lines)
+                    if group[0].group and (mean := mean_of(group)) is not None
+                ],
+            }
             for title, lines in found.items()
         ],
     }

@@ -83,6 +83,8 @@ class Line:
     """None if there are no scores."""
     translation_seconds: float | None = None
     """What translating took; None if that is not known."""
+    group: str = ""
+    """Rows of the same group are shown as one."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -110,7 +112,7 @@ def measure(work: Work) -> dict[str, list[Line]]:
 
 def _line(work: Work, section: Section, name: str, row: Row, test: str) -> Line:
     place = work.place
-    line = Line(name, row.label, test, row.published_for(test))
+    line = Line(name, row.label, test, row.published_for(test), group=row.group)
     cell = _cell(place, name, test)
     if cell is None:
         return line

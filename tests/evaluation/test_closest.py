@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.evaluation.closest import Closest, Similarity
+from dragoman.evaluation.closest import Closest
+from dragoman.evaluation.similarity import Similarity
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])

@@ -30,8 +30,9 @@ def expected(scores: np.ndarray, config: SamplingConfig) -> np.ndarray:
     kept: list[int] = []
     while order and (not kept or weights[kept].sum() / total < config.top_p):
         kept.append(order.pop(0))
+    likely = [i for i in kept if i == kept[0] or weights[i] / total >= (config.epsilon or 0)]
     probabilities = np.zeros(len(scores))
-    probabilities[kept] = weights[kept] / weights[kept].sum()
+    probabilities[likely] = weights[likely] / weights[likely].sum()
     return probabilities
 
 
@@ -40,6 +41,7 @@ configs = st.builds(
     temperature=st.sampled_from([0.3, 1.0, 2.5]),
     top_k=st.sampled_from([None, 1, 3, 99]),
     top_p=st.sampled_from([0.05, 0.5, 0.9, 1.0]),
+    epsilon=st.sampled_from([None, 0.05, 0.2, 0.9]),
 )
 
 

@@ -217,6 +217,8 @@ def test_what_a_pivot_cannot_do() -> None:
     translator = through()
     with pytest.raises(ConfigError, match="through a pivot the best joint score decides"):
         translator.translate(["a"], sampling={})
+    with pytest.raises(ConfigError, match="mbr: through a pivot"):
+        translator.translate(["a"], mbr={"samples": 2})
     drawing = SearchConfig.model_validate({"sampling": {}})
     for legs in ((SEARCH, drawing), (drawing, SEARCH)):
         first = leg(4, search=legs[0])

@@ -35,6 +35,8 @@ def test_processes_give_what_one_gives_in_order(model: Path) -> None:
     draws = {"sampling": {"seed": 3}, "nbest": 2}
     found, expected = (each.translate_nbest(LINES, **draws) for each in (shared, alone))
     assert_same_translations(found, expected)
+    both = {"mbr": {"samples": 3, "candidates": "both"}}
+    assert shared.translate(LINES, **both) == alone.translate(LINES, **both)
 
 
 def test_auto_is_decided_once_for_all_processes(

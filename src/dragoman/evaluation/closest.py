@@ -7,18 +7,13 @@ arXiv:1606.07947, section 4.3).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
-from dragoman.evaluation.metrics import EvaluationConfig, build_metric
-
-Similarity = Literal["bleu", "chrf"]
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.evaluation.similarity import PairwiseSimilarity, Similarity
 
 
 class Closest:
-    """Chooses by sentence BLEU or chrF.
-
-    Sentence BLEU is smoothed and counts only orders of n-grams that a sentence has; without that,
-    most short sentences would have a BLEU of 0.
+    """Chooses by sentence BLEU or chrF; see :class:`PairwiseSimilarity`.
 
     Args:
         metric: the measure of similarity.
@@ -29,11 +24,8 @@ class Closest:
     """
 
     def __init__(self, metric: Similarity, config: EvaluationConfig | None = None) -> None:
-        self._metric = build_metric(metric, config or EvaluationConfig())
-        if metric == "bleu":
-            self._metric.effective_order = True  # type: ignore[attr-defined]  # BLEU alone has it
+        self._similarity = PairwiseSimilarity(metric, config)
 
     def __call__(self, hypotheses: Sequence[str], reference: str) -> int:
         """The place of the hypothesis that is most similar; of equals, the first."""
-        scores = [self._metric.sentence_score(one, [reference]).score for one in hypotheses]
-        return max(range(len(scores)), key=lambda place: scores[place])
+        return int(self._similarity(hypotheses, [reference])[:, 0].argmax())

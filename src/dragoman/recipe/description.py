@@ -196,8 +196,8 @@ class RunDescription(Config):
         """Settings of search; a classifier's output is one label, whatever they say."""
         if not self.model.writes_labels:
             return self.search
-        one = {"beam": 1, "nbest": 1, "minimum_length": 1, "maximum_length": 1, "sampling": None}
-        return self.search.model_copy(update=one)
+        one = {"beam": 1, "nbest": 1, "minimum_length": 1, "maximum_length": 1}
+        return self.search.model_copy(update={**one, "sampling": None, "mbr": None})
 
     def held_out(self, parts: Iterable[CorpusPart]) -> frozenset[int]:
         """Keys of the pairs of dev and test sets, for cleaning to recognise; no label is one.

@@ -1,7 +1,7 @@
 """Sampling: pieces drawn by their probability, from the whole vocabulary or the likeliest.
 
 Top-k after Fan et al. 2018 (arXiv:1805.04833), the nucleus after Holtzman et al. 2020
-(arXiv:1904.09751).
+(arXiv:1904.09751), epsilon after Hewitt et al. 2022 (arXiv:2210.15191).
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ class SamplingConfig(Config):
     top_p: float = Field(1.0, gt=0, le=1)
     """Draw from the fewest likeliest pieces that together have at least this probability (nucleus),
     after temperature and top_k; 1 disables this."""
+    epsilon: float | None = Field(None, ge=0, lt=1)
+    """Do not draw pieces below this probability, after temperature and top_k; the likeliest can
+    always be drawn.  By default 0, which disables this; for `mbr` 0.02, unless top_k or top_p is
+    given."""
     seed: int = Field(1, ge=0)
     """Seed of the random numbers.  Each line of the input has its own numbers, whatever the
     batch."""
@@ -95,6 +99,9 @@ def draw(scores: Tensor, uniform: Tensor, config: SamplingConfig) -> Tensor:
     # 0 first, so that a tiny temperature does not turn all of them into -inf.
     highest, where_highest = scores.max(1, keepdim=True)
     probabilities = torch.softmax((scores.double() - highest) / config.temperature, dim=1)
+    if config.epsilon:
+        unlikely = (probabilities < config.epsilon) & (scores < highest)
+        probabilities = probabilities.masked_fill(unlikely, 0.0)
     cumulative = probabilities.cumsum(1)
     if truncated:
         outside = cumulative - probabilities >= config.top_p

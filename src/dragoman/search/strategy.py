@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError
+from dragoman.search.bayes_risk_config import BayesRiskConfig
 from dragoman.search.beam import EarlyEnd, beam_search
 from dragoman.search.constrained import constrained_search
 from dragoman.search.constraints import (
@@ -74,6 +75,9 @@ class SearchConfig(Config):
     """Hypotheses returned per sentence, at most `beam`; with `sampling`, samples per sentence."""
     sampling: SamplingConfig | None = None
     """Draw outputs at random instead of searching for the best."""
+    mbr: BayesRiskConfig | None = None
+    """Draw outputs, and choose the one most similar to the others (minimum Bayes risk) instead of
+    the likeliest; `sampling` may say how they are drawn."""
     batch_tokens: int = Field(8192, ge=1, le=1_000_000)
     """Maximum padded source pieces times hypotheses per batch."""
     buffer_lines: int = Field(4096, ge=1, le=10_000_000)
@@ -84,10 +88,23 @@ class SearchConfig(Config):
 
     def conflicts(self) -> Iterator[str]:
         """A beam yields no more hypotheses than it is wide, and trees repeat brackets."""
-        if self.sampling is None and self.nbest > self.beam:
+        if self.mbr is not None:
+            yield from self._mbr_conflicts(self.mbr)
+        elif self.sampling is None and self.nbest > self.beam:
             yield f"nbest {self.nbest} needs a beam at least as wide, not {self.beam}"
         if self.grammar == "trees" and self.no_repeat_ngram:
             yield "no_repeat_ngram: trees repeat their brackets; set it to 0, or grammar to any"
+
+    def _mbr_conflicts(self, mbr: BayesRiskConfig) -> Iterator[str]:
+        """More translations than there are to choose from, or nothing that can be compared."""
+        numbers = {"samples": mbr.samples, "beam": self.beam, "both": mbr.samples + self.beam}
+        if self.nbest > (most := numbers[mbr.candidates]):
+            yield (
+                f"nbest {self.nbest} is more than the {most} candidates that mbr chooses from; "
+                "lower it, or let mbr have more"
+            )
+        if self.grammar != "any":
+            yield f"mbr compares texts, and grammar {self.grammar} has none; remove one of the two"
 
     def refusal(self, pieces: int, positions: int | None) -> str | None:
         """Why a model with ``positions`` positions refuses a line of ``pieces``; None: it does not.

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.core.errors import ConfigError, InterruptedRunError
-from dragoman.evaluation.closest import Similarity
+from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
 from dragoman.revision import changed_keys, ended_by, plain_values

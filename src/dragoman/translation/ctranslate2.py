@@ -131,7 +131,9 @@ class CTranslate2Engine:
                 "out, or choose engine pytorch"
             )
         if config.sampling is not None:
-            raise ConfigError("the engine ctranslate2 does not sample; leave out --engine")
+            raise ConfigError(
+                "the engine ctranslate2 does not sample (mbr does, too); leave out --engine"
+            )
         if config.grammar != "any":
             raise ConfigError("the engine ctranslate2 has no grammar; leave out --engine")
         pending: deque[tuple[SourceBatch, list[Any]]] = deque()

@@ -217,7 +217,8 @@ def changed_search(
 ) -> SearchConfig:
     """``search`` with some settings overridden; a value of None leaves a setting as it is.
 
-    Those of ``sampling`` are overridden one by one, too; there, None is a value like any other.
+    Those of ``sampling`` and ``mbr`` are overridden one by one, too; there, None is a value like
+    any other.
 
     Args:
         search: the settings so far.
@@ -230,8 +231,9 @@ def changed_search(
     changes = {name: value for name, value in given.items() if value is not None}
     if not changes:
         return search
-    if isinstance(drawn := changes.get("sampling"), Mapping) and search.sampling is not None:
-        changes["sampling"] = {**search.sampling.model_dump(), **drawn}
+    for name, section in (("sampling", search.sampling), ("mbr", search.mbr)):
+        if isinstance(inner := changes.get(name), Mapping) and section is not None:
+            changes[name] = {**section.model_dump(), **inner}
     draws = "sampling" in changes or search.sampling is not None
     if isinstance(nbest := changes.get("nbest"), int) and not draws:
         # The beam must be as wide as nbest; widen it unless its width is given.

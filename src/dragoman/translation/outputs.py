@@ -17,7 +17,8 @@ class Translation:
     """The translation; empty for an empty line and for a refused one."""
 
     score: float
-    """Log-probability over length penalty, plus coverage penalty: the higher, the better."""
+    """Log-probability over length penalty, plus coverage penalty: the higher, the better.  With
+    minimum Bayes risk the expected utility, 0 to 100."""
 
     log_probability: float
     """Natural logarithm of the model's probability of these pieces and the end symbol."""

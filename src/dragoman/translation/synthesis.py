@@ -24,11 +24,13 @@ from dragoman.core.claims import claimed
 from dragoman.core.device import decide_precision, find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.files import content_digest
-from dragoman.evaluation.closest import Closest, Similarity
+from dragoman.evaluation.closest import Closest
+from dragoman.evaluation.similarity import Similarity
 from dragoman.saved.model import WEIGHTS_FILE, model_directory, weights_digest
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import SearchConfig
 from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.translation.bayes_risk import sampling_settings
 from dragoman.translation.outputs import Translation
 from dragoman.translation.shards import Counts, Shards
 from dragoman.translation.translator import Translator
@@ -45,7 +47,8 @@ _LOCK = ".lock"
 _MODEL_DIGITS = 12
 # They decide where and how fast a line is translated, but not into what; search is compared whole.
 _NOT_COMPARED = {"device", "workers", "search"}
-_CAME_LATER = ("constrained_beam", "grammar", "unknown")  # settings that older corpora do not name
+# Settings that older corpora do not name.
+_CAME_LATER = ("constrained_beam", "grammar", "unknown", "mbr")
 
 
 class GivenLine(NamedTuple):
@@ -197,6 +200,8 @@ def _settings(
     for name in _CAME_LATER:  # so that older corpora go on
         if search[name] == SearchConfig.model_fields[name].default:
             del search[name]
+    if search["sampling"] is not None and search["sampling"]["epsilon"] is None:
+        del search["sampling"]["epsilon"]
     return {
         "known": known,
         "method": method_of(translator.search, closest),
@@ -240,14 +245,18 @@ def _models(origin: Mapping[str, Any]) -> str:
 
 def method_of(search: SearchConfig, closest: Similarity | None = None) -> str:
     """How translations are found, in a few words, such as "sampling, top-k 10, seed 1"."""
-    drawn = search.sampling
+    drawn, words = search.sampling, ["sampling"]
+    if (mbr := search.mbr) is not None:
+        drawn = sampling_settings(search).sampling
+        words = [f"minimum Bayes risk of {mbr.samples} samples by {mbr.utility}"]
+        words += [] if mbr.candidates == "samples" else [f"candidates {mbr.candidates}"]
     if drawn is None:
         words = ["greedy" if search.beam == 1 else f"beam {search.beam}"]
     else:
-        words = ["sampling"]
         words += [f"temperature {drawn.temperature:g}"] if drawn.temperature != 1 else []
         words += [f"top-k {drawn.top_k}"] if drawn.top_k is not None else []
         words += [f"top-p {drawn.top_p:g}"] if drawn.top_p != 1 else []
+        words += [f"epsilon {drawn.epsilon:g}"] if drawn.epsilon else []
         words.append(f"seed {drawn.seed}")
     if closest is not None:
         words.append(f"closest of {search.nbest} by {closest}")

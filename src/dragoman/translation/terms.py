@@ -154,9 +154,10 @@ def check_terms(
         ConfigError: outputs are drawn, or are trees.
         DataError: a term does not fit into an output.
     """
-    if config.sampling is not None:
+    if config.sampling is not None or config.mbr is not None:
         raise ConfigError(
-            "glossary: terms are searched for, not drawn; leave out the sampling or the terms"
+            "glossary: terms are searched for, not drawn; leave out the sampling (of mbr, too) or "
+            "the terms"
         )
     if config.grammar != "any":
         raise ConfigError(

@@ -26,6 +26,7 @@ from dragoman.text.glossary import Glossary
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.building import build_engines
 from dragoman.translation.engine import Engine, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
@@ -340,6 +341,9 @@ class Translator:
         self, given: Iterator[Line], progress: Callable[[int], object], config: SearchConfig
     ) -> Iterator[list[Translation]]:
         """Translations by the models or, with a pivot, by both legs."""
+        if config.mbr is not None:
+            check_compared(self.vocabularies, self.reads_source)
+            return BayesRiskStream(self._run, config, progress).run(given)
         if self._pivot is None:
             return self._run(given, progress, config)
         shared = {"buffer_lines": config.buffer_lines, "batch_tokens": config.batch_tokens}
@@ -390,7 +394,8 @@ class Translator:
         """The search settings of a call with these options; with a pivot, of the second leg.
 
         Raises:
-            ConfigError: an option does not exist or is out of range; or sampling through a pivot.
+            ConfigError: an option does not exist or is out of range; or sampling or minimum Bayes
+                risk through a pivot.
         """
         config = changed_search(self.search, options)
         if self._pivot is not None:
@@ -494,6 +499,11 @@ class Translator:
 
 def _check_ranks(config: SearchConfig) -> None:
     """Check that a search can be a leg: joint scores rank the hypotheses of both."""
+    if config.mbr is not None:
+        raise ConfigError(
+            "mbr: through a pivot the best joint score decides, and expected utilities have none; "
+            "leave it out"
+        )
     if config.sampling is not None:
         raise ConfigError(
             "sampling: through a pivot the best joint score decides, and samples have none; leave "

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, SavedError
 from dragoman.techniques.embedding.learning import LearningConfig, learn, leaving_out, splitter
-from dragoman.techniques.embedding.similarity import unit
+from dragoman.techniques.embedding.nearest_vectors import unit
 from dragoman.techniques.embedding.vectors_origin import (
     VectorsOrigin,
     origin_file,

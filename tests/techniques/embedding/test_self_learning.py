@@ -8,13 +8,13 @@ from planted_rotation import Planted, named, planted
 
 from dragoman.core.errors import DataError
 from dragoman.techniques.embedding.linear_maps import WordPairs, normalised
+from dragoman.techniques.embedding.nearest_vectors import nearest, neighbourhood, unit
 from dragoman.techniques.embedding.seeds import (
     pairs_from_dictionary,
     pairs_from_nothing,
     pairs_from_words,
 )
 from dragoman.techniques.embedding.self_learning import SelfLearningConfig, map_once, self_learn
-from dragoman.techniques.embedding.similarity import nearest, neighbourhood, unit
 from dragoman.text.word_vectors import Matrix, WordVectors
 
 QUICK = SelfLearningConfig(patience=5)

@@ -13,6 +13,7 @@ from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
+    from dragoman.search import SearchConfig
     from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
 
@@ -224,9 +225,9 @@ def open_translator(
     where = "search options" if file is None else f"{file}: search"
     translator: Translator | Router
     translator = (Router if system.chooses_route else Translator).of(system, where)
-    if options["beam"] and translator.search.sampling is not None:
+    if problem := _unread(options, translator.search):
         translator.close()
-        raise ConfigError("--beam: this system samples; leave it out")
+        raise ConfigError(problem)
     if options["write_system"] is not None:
         write_system(options["write_system"], system)
     return translator
@@ -253,7 +254,7 @@ def described(
         _lay_over(values, "identifier", {"classifier": options["identifier"]})
     first_leg = values.get("pivot") if options["onward"] else None
     _lay_over(values, "routes", _routes(options.get("routes") or (), first_leg))
-    samples = options.get("sample") or _has_sampling(values.get("search"))
+    samples = options.get("sample") or search.get("mbr") or _draws(values.get("search"))
     _lay_over(values, "search", {k: v for k, v in search.items() if v is not None})
     fused = {"path": options["language_model"], "weight": options["lm_weight"]}
     _lay_over(values, "language_model", {k: v for k, v in fused.items() if v is not None})
@@ -265,14 +266,36 @@ def described(
     if options["lm_weight"] is not None and isinstance(fusion, dict) and "path" not in fusion:
         raise ConfigError("--lm-weight needs a language model; name one with --lm")
     system = parse(TranslationSystem, values, file or "translate")
-    if (
-        search.get("sampling")
-        and not samples
-        and not _has_sampling(_saved_search(system.models[0]))
-    ):
+    if search.get("sampling") and not samples and not _draws(_saved_search(system.models[0])):
         flag = "--" + next(iter(search["sampling"])).replace("_", "-")
-        raise ConfigError(f"{flag} needs --sample; add it, or leave out {flag}")
+        raise ConfigError(f"{flag} needs --sample or --mbr; add one, or leave out {flag}")
+    _check_mbr(search.get("mbr"), system)
     return system
+
+
+def _check_mbr(given: dict[str, Any] | None, system: TranslationSystem) -> None:
+    """Check that what chooses among samples has some.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    if not given or "samples" in given or isinstance(system.search["mbr"].get("samples"), int):
+        return
+    if not isinstance(_saved_search(system.models[0]).get("mbr"), dict):
+        flag = f"--{next(iter(given))}"
+        raise ConfigError(f"{flag} needs --mbr; add it, or leave out {flag}")
+
+
+def _unread(options: dict[str, Any], search: SearchConfig) -> str | None:
+    """Which option a search does not read, and what to do; None if it reads all."""
+    if search.mbr is not None:
+        if options.get("sample"):
+            return "--sample: this system chooses among samples (mbr); leave it out"
+        if options["beam"] and search.mbr.candidates == "samples":
+            return "--beam: --mbr chooses among samples; leave it out, or add --candidates both"
+    elif options["beam"] and search.sampling is not None:
+        return "--beam: this system samples; leave it out"
+    return None
 
 
 def _lay_over_pivot(values: dict[str, Any], options: dict[str, Any]) -> None:
@@ -326,8 +349,11 @@ def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, d
     return routes
 
 
-def _has_sampling(search: object) -> bool:
-    return isinstance(search, dict) and isinstance(search.get("sampling"), dict)
+def _draws(search: object) -> bool:
+    """Whether settings of search have samples drawn."""
+    return isinstance(search, dict) and any(
+        isinstance(search.get(name), dict) for name in ("sampling", "mbr")
+    )
 
 
 def _saved_search(model: Path) -> dict[str, Any]:

@@ -93,7 +93,32 @@ STANDARD_INPUT = "standard input"
     type=Number(0, 1, min_open=True),
     help="With --sample: sample from the likeliest pieces with total probability P.",
 )
+@click.option(
+    "--epsilon",
+    metavar="P",
+    type=Number(0, 1, max_open=True),
+    help="With --sample or --mbr: never sample pieces of lower probability.  [default: 0, with "
+    "--mbr 0.02]",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="With --sample: seed of the samples.")
+@click.option(
+    "--mbr",
+    metavar="N",
+    type=click.IntRange(2, 1000),
+    help="Minimum Bayes risk: draw N samples, and print the one most similar to all of them; the "
+    "options of --sample say how they are drawn.",
+)
+@click.option(
+    "--utility",
+    type=click.Choice(["chrf", "bleu"]),
+    help="With --mbr: measure of similarity.  [default: chrf]",
+)
+@click.option(
+    "--candidates",
+    type=click.Choice(["samples", "beam", "both"]),
+    help="With --mbr: choose among the samples, the hypotheses of beam search, or both.  [default: "
+    "samples]",
+)
 @click.option(
     "--buffer-lines",
     metavar="N",
@@ -129,6 +154,7 @@ def translate(
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
+      dragoman translate runs/demo --mbr 32 --utility chrf < input.txt
       dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
     """
     search = _search_options(options)
@@ -220,11 +246,18 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
         "buffer_lines",
     )
     search = {name: options[name] for name in names}
-    draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "seed")}
+    draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "epsilon", "seed")}
     given = {name: value for name, value in draws.items() if value is not None}
     if options["sample"] and options["beam"]:
         raise ConfigError("--beam and --sample exclude each other; leave one of them out")
+    if options["sample"] and options["mbr"]:
+        raise ConfigError(
+            "--sample prints samples, and --mbr chooses among them; leave one of them out"
+        )
     search["sampling"] = given if given or options["sample"] else None
+    chosen = {"samples": "mbr", "utility": "utility", "candidates": "candidates"}
+    mbr = {name: options[option] for name, option in chosen.items()}
+    search["mbr"] = {name: value for name, value in mbr.items() if value is not None} or None
     return search
 
 

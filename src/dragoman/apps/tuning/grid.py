@@ -16,7 +16,7 @@ from dragoman.search import SearchConfig
 
 LM_WEIGHT = "language_model.weight"
 SEARCH = "search."
-_SAME_TEXT = {"nbest", "sampling", "batch_tokens", "buffer_lines"}  # or no text to choose
+_SAME_TEXT = {"nbest", "sampling", "mbr", "batch_tokens", "buffer_lines"}  # or no text to choose
 KEYS = (
     LM_WEIGHT,
     *(f"{SEARCH}{name}" for name in SearchConfig.model_fields if name not in _SAME_TEXT),

@@ -120,9 +120,10 @@ class Tuning:
                     "reads a source, and this one with --lm"
                 )
             search = translator.search
-            if search.sampling is not None:
+            if search.sampling is not None or search.mbr is not None:
                 raise ConfigError(
-                    f"{system.models[0]}: it samples, and tuning is for search; leave out sampling"
+                    f"{system.models[0]}: it samples, and tuning is for search; leave out "
+                    "sampling and mbr"
                 )
             present = {
                 key: self._own_weight if key == LM_WEIGHT else getattr(search, _name(key))

@@ -105,7 +105,8 @@ def reversed_recipe(config: ExperimentConfig) -> ExperimentConfig:
     if (given := values["training"]["embeddings"]) is not None:
         given["source"], given["target"] = given["target"], given["source"]
         given["digest"] = None  # it depends on the order of the files
-    values["search"]["sampling"] = None  # how the model is validated and, by default, translates
+    # How the model is validated and, by default, translates.
+    values["search"].update({"sampling": None, "mbr": None})
     values["evaluation"]["bleu_tokenize"] = _tokenizer(config)
     return parse(ExperimentConfig, values, f"the recipe turned round ({INSTEAD})")
 

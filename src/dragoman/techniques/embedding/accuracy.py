@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.core.errors import DataError
-from dragoman.techniques.embedding.similarity import NEIGHBOURS, nearest, neighbourhood, unit
+from dragoman.techniques.embedding.nearest_vectors import NEIGHBOURS, nearest, neighbourhood, unit
 from dragoman.text.word_vectors import WordVectors
 
 _ANSWERS = 5

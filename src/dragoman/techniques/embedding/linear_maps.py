@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.techniques.embedding.similarity import Rows, unit
+from dragoman.techniques.embedding.nearest_vectors import Rows, unit
 from dragoman.text.word_vectors import Matrix
 
 _REWEIGHTING = 0.5  # of the singular values, as in the paper's unsupervised and seeded settings

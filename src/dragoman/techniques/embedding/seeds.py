@@ -10,7 +10,7 @@ import numpy as np
 
 from dragoman.core.errors import DataError
 from dragoman.techniques.embedding.linear_maps import WordPairs, normalised
-from dragoman.techniques.embedding.similarity import NEIGHBOURS, neighbourhood
+from dragoman.techniques.embedding.nearest_vectors import NEIGHBOURS, neighbourhood
 from dragoman.text.word_vectors import Matrix, WordVectors
 
 Seed = Literal["identical", "numerals", "nothing"]

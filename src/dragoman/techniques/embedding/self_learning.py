@@ -16,7 +16,7 @@ from pydantic import Field
 
 from dragoman.core.config import Config
 from dragoman.techniques.embedding.linear_maps import WordPairs, orthogonal_map, reweighted
-from dragoman.techniques.embedding.similarity import (
+from dragoman.techniques.embedding.nearest_vectors import (
     NEIGHBOURS,
     Rows,
     mean_of_largest,

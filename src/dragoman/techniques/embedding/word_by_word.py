@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.core.errors import DataError
 from dragoman.techniques.embedding.accuracy import check_dimensions
-from dragoman.techniques.embedding.similarity import NEIGHBOURS, nearest, neighbourhood, unit
+from dragoman.techniques.embedding.nearest_vectors import NEIGHBOURS, nearest, neighbourhood, unit
 from dragoman.text.normalization import normalize
 from dragoman.text.word_vectors import WordVectors
 from dragoman.text.words import is_word, word_spans

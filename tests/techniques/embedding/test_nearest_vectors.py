@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.techniques.embedding import similarity
-from dragoman.techniques.embedding.similarity import mean_of_largest, nearest, neighbourhood, unit
+from dragoman.techniques.embedding.nearest_vectors import (
+    mean_of_largest,
+    nearest,
+    neighbourhood,
+    unit,
+)
 from dragoman.text.word_vectors import Matrix
 
 

@@ -1,0 +1,30 @@
+"""What minimum Bayes risk decoding chooses from, and by what.
+
+Candidates are texts, so that :mod:`dragoman.translation.bayes_risk` compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from dragoman.core.config import Config
+from dragoman.evaluation.similarity import Similarity
+
+
+class BayesRiskConfig(Config):
+    """Minimum Bayes risk: the translation that is most similar to samples of the model.
+
+    Eikema and Aziz 2020 (arXiv:2005.10283), section 6; 2022 (arXiv:2108.04718).
+    """
+
+    samples: int = Field(ge=2, le=1000)
+    """Samples per sentence, which every candidate is compared with; `sampling` says how they are
+    drawn."""
+    utility: Similarity = "chrf"
+    """Measure of similarity: `chrf`, or sentence `bleu` with the tokenizer 13a, which takes text
+    without spaces between words for one word."""
+    candidates: Literal["samples", "beam", "both"] = "samples"
+    """What is chosen from: the `samples` themselves, all hypotheses that `beam` search finds, or
+    `both`."""

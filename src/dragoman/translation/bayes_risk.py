@@ -1,0 +1,150 @@
+"""Minimum Bayes risk: of several translations, the one most similar to what the model would say.
+
+Eikema and Aziz 2020, "Is MAP Decoding All You Need?" (arXiv:2005.10283), section 6, and 2022
+(arXiv:2108.04718).  The expected utility of a candidate is its mean similarity to samples of the
+model, a repeated sample counting as often as it was drawn.  Pieces of low probability are not
+drawn (Hewitt et al. 2022; Freitag et al. 2023, arXiv:2305.09860).
+
+Expected utilities are exact, over all pairs of candidates and samples: drawing the samples takes
+the time, not comparing them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import tee
+from typing import Any
+
+import numpy as np
+
+from dragoman.core.errors import ConfigError
+from dragoman.evaluation.similarity import PairwiseSimilarity
+from dragoman.search import SamplingConfig, SearchConfig
+from dragoman.search.bayes_risk_config import BayesRiskConfig
+from dragoman.search.tree_grammar import TreeSymbols
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.outputs import Translation
+from dragoman.translation.streaming import Line
+
+EPSILON = 0.02
+"""Below this probability no piece is drawn, unless the settings say something else."""
+
+Progress = Callable[[int], object]
+Search = Callable[[Iterator[Line], Progress, SearchConfig], Iterator[list[Translation]]]
+"""From lines to their translations, as :meth:`LineStream.run`, with the settings of the search."""
+
+
+class BayesRiskStream:
+    """Translates lines as they come, and chooses among the translations of each.
+
+    Args:
+        search: translates lines.
+        config: settings with ``mbr``.
+        progress: called with the number of lines translated so far.
+    """
+
+    def __init__(self, search: Search, config: SearchConfig, progress: Progress) -> None:
+        assert config.mbr is not None, "whoever calls has looked"
+        self._search, self._config, self._progress = search, config, progress
+        self._mbr: BayesRiskConfig = config.mbr
+        self._similarity = PairwiseSimilarity(config.mbr.utility)
+
+    def run(self, lines: Iterator[Line]) -> Iterator[list[Translation]]:
+        """The best translations of each line by expected utility, in order.
+
+        If reading ``lines`` fails, the lines before the failure are translated first.
+        """
+        sampled, searched = sampling_settings(self._config), beam_settings(self._config)
+        if self._mbr.candidates == "samples":
+            for samples in self._search(lines, self._progress, sampled):
+                yield self._chosen(samples, samples)
+            return
+        once, again = tee(lines)
+        both = zip(
+            self._search(once, _nobody, sampled),
+            self._search(again, self._progress, searched),
+            strict=True,
+        )
+        for samples, found in both:
+            candidates = found if self._mbr.candidates == "beam" else [*found, *samples]
+            yield self._chosen(candidates, samples)
+
+    def _chosen(
+        self, candidates: Sequence[Translation], samples: Sequence[Translation]
+    ) -> list[Translation]:
+        if candidates[0].refused is not None:
+            return [candidates[0]]
+        return by_expected_utility(candidates, samples, self._similarity)[: self._config.nbest]
+
+
+def by_expected_utility(
+    candidates: Sequence[Translation], samples: Sequence[Translation], utility: PairwiseSimilarity
+) -> list[Translation]:
+    """Candidates by their mean similarity to samples, best first, each text once.
+
+    Of equals the likelier is better; of several spellings of a text in pieces the likeliest is
+    returned.
+
+    Args:
+        candidates: what is chosen from.
+        samples: of the model, repeated as often as they were drawn.
+        utility: compares texts.
+
+    Returns:
+        Translations whose score is the expected utility, 0 to 100.
+    """
+    texts: dict[str, Translation] = {}
+    for one in candidates:
+        if one.text not in texts or one.log_probability > texts[one.text].log_probability:
+            texts[one.text] = one
+    # The order of sums must not depend on that of the samples.
+    drawn = sorted(Counter(one.text for one in samples).items())
+    shares = np.array([count for _, count in drawn]) / len(samples)
+    expected = utility(list(texts), [text for text, _ in drawn]) @ shares
+    ranked = [
+        replace(one, score=float(score))
+        for one, score in zip(texts.values(), expected, strict=True)
+    ]
+    # Rounded, so that equal utilities are equal however they were summed.
+    return sorted(ranked, key=lambda one: (-round(one.score, 9), -one.log_probability, one.text))
+
+
+def sampling_settings(config: SearchConfig) -> SearchConfig:
+    """How the samples of a search with ``mbr`` are drawn."""
+    assert config.mbr is not None, "whoever calls has looked"
+    drawn = config.sampling or SamplingConfig()
+    if drawn.epsilon is None and drawn.top_k is None and drawn.top_p == 1:
+        drawn = drawn.model_copy(update={"epsilon": EPSILON})
+    changes: dict[str, Any] = {"mbr": None, "sampling": drawn, "nbest": config.mbr.samples}
+    return config.model_copy(update=changes)
+
+
+def beam_settings(config: SearchConfig) -> SearchConfig:
+    """How candidates that are not drawn are searched for: all hypotheses of the beam."""
+    return config.model_copy(update={"mbr": None, "sampling": None, "nbest": config.beam})
+
+
+def check_compared(vocabularies: Vocabularies, reads_source: bool) -> None:
+    """Check that outputs of a model can be compared as translations.
+
+    Raises:
+        ConfigError: the model is a language model or a parser.
+    """
+    if not reads_source:
+        raise ConfigError(
+            "mbr: a language model translates nothing, and its samples have no common meaning; "
+            "leave out mbr"
+        )
+    try:
+        TreeSymbols.of(vocabularies)
+    except ConfigError:
+        return
+    raise ConfigError(
+        "mbr: this model writes trees, which cannot be compared as text; leave it out"
+    )
+
+
+def _nobody(_: int) -> None:
+    """Ignore progress."""

@@ -1,0 +1,91 @@
+"""Stages and rows that are made once for each of several seeds.
+
+``seeds: [1, 2, 3]`` stands for three stages or rows, whose names end in the seed.  In them
+``{NAME}`` is the one of the same seed, where NAME has seeds, too.  The page shows rows of several
+seeds as one, by mean and spread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Values = dict[str, Any]
+
+
+def with_seeds(values: Values) -> Values:
+    """The plain values of a table with each stage and row that has seeds once for each of them.
+
+    What is not as it should be is left for ``parse`` to report.
+    """
+    stages = values.get("stages")
+    sections = values.get("sections")
+    seeded = {name: _seeds(one) for name, one in _items(stages)}
+    changed = dict(values)
+    if isinstance(stages, dict):
+        changed["stages"] = {
+            new: one for name, stage in stages.items() for new, one in _stages(name, stage, seeded)
+        }
+    if isinstance(sections, list):
+        changed["sections"] = [_section(one, seeded) for one in sections]
+    return changed
+
+
+def _stages(name: str, stage: Any, seeded: Mapping[str, Sequence[int]]) -> list[tuple[str, Any]]:
+    if not seeded.get(name):
+        return [(name, stage)]
+    found = []
+    for seed in seeded[name]:
+        one = {key: _of_seed(value, seed, seeded) for key, value in stage.items() if key != "seeds"}
+        if "train" in one and isinstance(settings := one.get("settings", {}), dict):
+            one["settings"] = {**settings, "seed": seed}
+        found.append((f"{name}-{seed}", one))
+    return found
+
+
+def _section(section: Any, seeded: Mapping[str, Sequence[int]]) -> Any:
+    if not isinstance(section, dict) or not isinstance(rows := section.get("rows"), dict):
+        return section
+    by_row = {name: _seeds(row) for name, row in rows.items()}
+    changed: Values = {**section, "rows": {}}
+    for name, row in rows.items():
+        baseline = row.get("baseline", section.get("baseline")) if isinstance(row, dict) else None
+        for seed in by_row[name]:
+            one = {key: _of_seed(value, seed, seeded) for key, value in row.items()}
+            del one["seeds"]
+            if seed in by_row.get(baseline, ()):
+                one["baseline"] = f"{baseline}-{seed}"
+            changed["rows"][f"{name}-{seed}"] = {**one, "group": name}
+        if not by_row[name]:
+            changed["rows"][name] = row
+    if seeds := by_row.get(section.get("baseline")):  # rows without seeds are compared with this
+        changed["baseline"] = f"{section['baseline']}-{seeds[0]}"
+    return changed
+
+
+def _seeds(value: Any) -> list[int]:
+    """The seeds of a stage or row; none if there are none, or they are wrong."""
+    seeds = value.get("seeds") if isinstance(value, dict) else None
+    if not isinstance(seeds, list) or len(set(map(repr, seeds))) < len(seeds):
+        return []
+    return seeds if all(type(one) is int and one >= 0 for one in seeds) else []
+
+
+def _of_seed(value: Any, seed: int, seeded: Mapping[str, Sequence[int]]) -> Any:
+    """Text, or values that hold text, with the places of one seed."""
+    if isinstance(value, str):
+        return re.sub(
+            r"\{([^{}]*)\}",
+            lambda found: (
+                f"{{{found[1]}-{seed}}}" if seed in seeded.get(found[1], ()) else found[0]
+            ),
+            value,
+        )
+    if isinstance(value, dict):
+        return {key: _of_seed(one, seed, seeded) for key, one in value.items()}
+    return [_of_seed(one, seed, seeded) for one in value] if isinstance(value, list) else value
+
+
+def _items(values: Any) -> list[tuple[Any, Any]]:
+    return list(values.items()) if isinstance(values, dict) else []
