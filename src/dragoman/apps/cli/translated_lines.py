@@ -96,7 +96,7 @@ class Flags:
     def conclude(self) -> None:
         """Say how many lines are flagged."""
         if self._flagged:
-            log.warning("%s of %s lines are flagged", f"{self._flagged:,}", f"{self._lines:,}")
+            log.warning("flagged: %s of %s lines", f"{self._flagged:,}", f"{self._lines:,}")
 
 
 def objects(
