@@ -70,7 +70,8 @@ def test_calibrate_check_and_translate(folder: Path, dragoman: CommandLine, tmp_
     with load(model, device="cpu", confidence=True) as translator:
         ((best,),) = translator.translate_nbest(["a b"])
     assert best.confidence is not None
-    assert (float(confidence), text_of_it) == (pytest.approx(best.confidence, abs=1e-3), best.text)
+    assert best.confidence == pytest.approx(float(confidence), abs=1e-3)
+    assert text_of_it == best.text
 
 
 def test_an_ensemble_and_other_settings_have_a_file(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -71,6 +72,8 @@ def test_the_published_picture_is_of_the_published_figures() -> None:
 def test_the_reliability_diagram_has_a_point_for_each_bin_with_lines() -> None:
     found = reliability([0.05, 0.05, 0.95, 1.0], [False, False, True, False], samples=2)
     figure = reliability_diagram(found, "chrF above 60, news")
+    shares: Any
+    counts: Any
     shares, counts = figure.axes
     points = shares.containers[0].lines[0]
     assert points.get_xdata().tolist() == pytest.approx([0.05, 0.975])

@@ -19,9 +19,8 @@ from dragoman.core.files import make_directory
 if TYPE_CHECKING:
     from dragoman.apps.tuning import DevText
     from dragoman.evaluation.criterion import Criterion
-    from dragoman.evaluation.reliability import Reliability
     from dragoman.saved.system import TranslationSystem
-    from dragoman.techniques.calibration import Calibrated, Measured
+    from dragoman.techniques.calibrating import Calibrated, MeasuredConfidence
 
 _SEARCH = ("beam", "early_end", "length_penalty", "coverage_penalty")
 
@@ -118,7 +117,7 @@ def calibrate(
     if check:
         options["confidence"] = True
     system = described(models, options, {name: options[name] for name in _SEARCH})
-    found: Calibrated | Measured
+    found: Calibrated | MeasuredConfidence
     if check:
         text, written = _text(system, texts, dev_set, is_test=True), None
         found = _checked(system, text)
@@ -129,9 +128,9 @@ def calibrate(
     if picture is not None:
         draw(found.reliability, f"{found.calibration.right}, {text.name}", picture)
     if as_json:
-        print_json(_values(found.reliability, found, text, written))
+        print_json(_values(found, text, written))
         return
-    click.echo(_heading(found, text, cross_validated=written is not None))
+    click.echo(_heading(found, text, is_new=written is not None))
     click.echo(table(found.reliability))
     if written is not None:
         given = "--confidence" if output is None else f"--calibration {written}"
@@ -218,10 +217,10 @@ def _calibrated(
 ) -> Calibrated:
     """Calibrate and write the result."""
     from dragoman.saved.calibration import write_calibration
-    from dragoman.techniques import calibration
+    from dragoman.techniques.calibrating import calibrate as calibrate_system
 
     with counting("calibrating", "lines", len(text.sources)) as count:
-        found = calibration.calibrate(
+        found = calibrate_system(
             system, text.sources, text.references, criterion, name=text.name, progress=count
         )
     _tell_left_out(found.left_out)
@@ -229,9 +228,9 @@ def _calibrated(
     return found
 
 
-def _checked(system: TranslationSystem, text: DevText) -> Measured:
+def _checked(system: TranslationSystem, text: DevText) -> MeasuredConfidence:
     """Measure a calibration."""
-    from dragoman.techniques.calibration import measure_reliability
+    from dragoman.techniques.calibrating import measure_reliability
 
     with counting("measuring", "lines", len(text.sources)) as count:
         found = measure_reliability(system, text.sources, text.references, count)
@@ -244,20 +243,22 @@ def _tell_left_out(lines: int) -> None:
         tell(f"{lines:,} lines cannot be translated and are left out")
 
 
-def _heading(found: Calibrated | Measured, text: DevText, *, cross_validated: bool) -> str:
+def _heading(
+    found: Calibrated | MeasuredConfidence, text: DevText, *, cross_validated: bool
+) -> str:
     how = ", cross-validated" if cross_validated else f", calibrated on {found.calibration.text}"
     return f"{text.name}{how}\nright is: {found.calibration.right}"
 
 
 def _values(
-    reliability: Reliability, found: Calibrated | Measured, text: DevText, written: Path | None
+    found: Calibrated | MeasuredConfidence, text: DevText, written: Path | None
 ) -> dict[str, Any]:
     calibration = found.calibration
     return {
         "text": text.name,
         "right": calibration.right.model_dump(),
         "left_out": found.left_out,
-        "reliability": reliability.to_json(),
+        "reliability": found.reliability.to_json(),
         "calibrated_on": {"text": calibration.text, "lines": calibration.lines},
         "output": None if written is None else str(written),
     }

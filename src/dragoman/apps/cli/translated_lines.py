@@ -50,7 +50,7 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class Columns:
+class PrintedFields:
     """What is printed before each translation."""
 
     scores: bool = False
@@ -142,21 +142,21 @@ def _values(translation: Translation) -> dict[str, Any]:
 
 
 def formatted(
-    translated: Iterable[list[Translation]], *, numbered: bool, columns: Columns
+    translated: Iterable[list[Translation]], *, numbered: bool, shown: PrintedFields
 ) -> Iterator[str]:
     """A line for each translation, its fields separated by tabs.
 
     Args:
         translated: the translations.
         numbered: whether all of a line are written, with its number and their scores.
-        columns: what else precedes each; where nothing was translated, confidence is empty.
+        shown: what else precedes each; where nothing was translated, confidence is empty.
     """
     for number, translations in enumerate(translated, 1):
         for translation in translations if numbered else translations[:1]:
             fields = [str(number)] if numbered else []
-            if numbered or columns.scores:
+            if numbered or shown.scores:
                 fields.append(f"{translation.score:.4f}")
-            if columns.confidence:
+            if shown.confidence:
                 known = translation.confidence
                 fields.append("" if known is None else f"{known:.4f}")
             yield "\t".join([*fields, one_line(translation.text)])

@@ -22,8 +22,8 @@ from dragoman.apps.cli.options import (
 )
 from dragoman.apps.cli.system_options import open_translator, system_options
 from dragoman.apps.cli.translated_lines import (
-    Columns,
     Flags,
+    PrintedFields,
     Remembered,
     formatted,
     objects,
@@ -161,9 +161,9 @@ def translate(
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
     _keep_texts(inputs, output, options["write_system"])
-    columns = Columns(scores=scores, confidence=options["confidence"])
+    shown = PrintedFields(scores=scores, confidence=options["confidence"])
     flags = Flags(options["flag_below"])
-    options["confidence"] = columns.confidence or flags.wanted
+    options["confidence"] = shown.confidence or flags.wanted
     with open_translator(models, options, search) as translator, lines_of(inputs) as given:
         lines, interactive = given
         at_once = 1 if interactive and not options["buffer_lines"] else None
@@ -177,7 +177,7 @@ def translate(
                 written = objects(sources, translated, has_confidence=known, flags=flags)
             else:
                 several = bool(options["nbest"]) or translator.search.nbest > 1
-                written = formatted(translated, numbered=several, columns=columns)
+                written = formatted(translated, numbered=several, shown=shown)
             write_lines(output, written)
     flags.conclude()
     refused.complain()

@@ -56,7 +56,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredConfidence:
     """How reliable a calibration is on a text."""
 
     calibration: Calibration
@@ -124,7 +124,7 @@ def measure_reliability(
     sources: Sequence[str],
     references: Sequence[str],
     progress: Progress = lambda done: None,
-) -> Measured:
+) -> MeasuredConfidence:
     """Measure the calibration of a system on another text.
 
     Args:
@@ -151,7 +151,9 @@ def measure_reliability(
         raise DataError("confidence: no line can be translated, so there is nothing to measure")
     texts, wanted, confidences = zip(*judged, strict=True)
     right = calibration.right.holds(texts, wanted)
-    return Measured(calibration, reliability(confidences, right), len(sources) - len(judged))
+    return MeasuredConfidence(
+        calibration, reliability(confidences, right), len(sources) - len(judged)
+    )
 
 
 def check_calibrates(system: TranslationSystem) -> None:

@@ -14,7 +14,7 @@ from dragoman.evaluation.criterion import Criterion
 from dragoman.evaluation.logistic import fit_logistic
 from dragoman.saved.calibration import write_calibration
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.calibration import (
+from dragoman.techniques.calibrating import (
     FOLDS,
     calibrate,
     cross_validated,
