@@ -243,10 +243,8 @@ def _tell_left_out(lines: int) -> None:
         tell(f"{lines:,} lines cannot be translated and are left out")
 
 
-def _heading(
-    found: Calibrated | MeasuredConfidence, text: DevText, *, cross_validated: bool
-) -> str:
-    how = ", cross-validated" if cross_validated else f", calibrated on {found.calibration.text}"
+def _heading(found: Calibrated | MeasuredConfidence, text: DevText, *, is_new: bool) -> str:
+    how = ", cross-validated" if is_new else f", calibrated on {found.calibration.text}"
     return f"{text.name}{how}\nright is: {found.calibration.right}"
 
 
