@@ -82,6 +82,21 @@ results-%: $(VENV)/studies
 		$(BIN)/python -m studies.tables recipes/$$table/table.yaml --output runs/$$table \
 			$(MINUTES:%=--minutes %) || exit; done
 
+# No table of scores: how far the confidence of one model can be believed, on three texts.
+results-confidence: RUN := runs/multilingual/de-en
+results-confidence: CALIBRATE = $(BIN)/dragoman calibrate $(RUN)
+results-confidence: $(VENV)/studies
+	test -f $(RUN)/scores.json || $(BIN)/dragoman train recipes/multilingual/de-en.yaml --run $(RUN)
+	set -e; text=$$($(BIN)/dragoman corpora where multi30k); \
+	$(CALIBRATE) $$text/val.de.gz $$text/val.en.gz; \
+	for year in 2016 2017; do \
+		test=$$text/test_$${year}_flickr; \
+		$(CALIBRATE) $$test.de.gz $$test.en.gz --check --picture runs/confidence/$$year.svg; done; \
+	strings=$$($(BIN)/dragoman corpora where homeassistant)/test.tsv.gz; \
+	for column in 2.en 3.de; do \
+		zcat $$strings | tail -n +2 | cut -f $${column%.*} > runs/confidence/strings.$${column#*.}; done; \
+	$(CALIBRATE) runs/confidence/strings.de runs/confidence/strings.en --check
+
 # Its environment is a new one outside of the working tree, where nothing but the wheel is found.
 dist: $(VENV)/dist
 	rm -rf dist

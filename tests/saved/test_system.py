@@ -67,6 +67,18 @@ def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_system(moved).models == (moved.parent / "models/a", tmp_path.parent / "b")
 
 
+def test_a_calibration_moves_with_its_description(tmp_path: Path) -> None:
+    path = tmp_path / "system.yaml"
+    system = described(models=[str(tmp_path / "a")], confidence=str(tmp_path / "both.json"))
+    write_system(path, system)
+    assert "confidence: both.json\n" in path.read_text(encoding="utf-8")
+    assert read_system(path) == system
+    own = described(models=[str(tmp_path / "a")], confidence=True)
+    write_system(path, own)
+    assert read_system(path) == own
+    assert own.confidence is True
+
+
 @pytest.mark.parametrize("place", ["far", "near"])
 def test_a_link_that_is_written_to_can_be_read_back(place: str, tmp_path: Path) -> None:
     link, old = tmp_path / "near" / "system.yaml", tmp_path / "far" / "system.yaml"
@@ -118,6 +130,8 @@ def test_plain_values_make_the_same_description(
         ({"weights": [1]}, r"weights: .* is not read by one model; remove it"),
         ({"ensemble": "log-linear"}, "ensemble: log-linear is not read by one model"),
         ({"models": ["a", "b"], "weights": [1]}, "one for each of the 2 models, found 1"),
+        ({"models": ["a", "b"], "confidence": True}, "an ensemble .*; name the file of one"),
+        ({"confidence": True, "pivot": {"language": "en"}}, "through a pivot there are two"),
         ({"models": ["a", "b"], "weights": [1, 0]}, "weights.1: .* found 0"),
         ({"language_model": {"path": "lm", "weight": -1}}, "language_model.weight: .* found -1"),
         ({"precision": "int8"}, "precision int8 needs engine ctranslate2"),

@@ -12,12 +12,16 @@ from typing import Any
 
 import pytest
 import torch
-from agreement import assert_same_translations
+from agreement import assert_same_translations, close
+from planted_calibration import calibration_of
 from tiny_model import save_tiny_model
 
 from dragoman.core import device
 from dragoman.core.errors import UsageError, WorkerError
+from dragoman.saved.system import TranslationSystem
 from dragoman.translation import building
+from dragoman.translation.confidence import ConfidentEngine
+from dragoman.translation.opening import open_system
 from dragoman.translation.translator import Translator
 
 LINES = [f"{'a b c d e'[: 1 + i % 9]} {'e d c'[: i % 5]}".strip() for i in range(30)] + [""]
@@ -37,6 +41,16 @@ def test_processes_give_what_one_gives_in_order(model: Path) -> None:
     assert_same_translations(found, expected)
     both = {"mbr": {"samples": 3, "candidates": "both"}}
     assert shared.translate(LINES, **both) == alone.translate(LINES, **both)
+    system = TranslationSystem(models=(model,), device="cpu")
+    opened, calibration = open_system(system), calibration_of(system)
+    confident = [
+        Translator.over(opened, ConfidentEngine(engine, calibration, opened))
+        for engine in (shared._engine, alone._engine)
+    ]
+    for (one, *_), (other, *_) in zip(
+        *(each.translate_nbest(LINES) for each in confident), strict=True
+    ):
+        assert one.confidence == (None if other.confidence is None else close(other.confidence))
 
 
 def test_auto_is_decided_once_for_all_processes(

@@ -44,9 +44,12 @@ which a ``config.yaml`` without a format has, too."""
 CONFIG_FILE = "config.yaml"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
+CONFIDENCE_FILE = "confidence.json"
 MODEL_DIRECTORY = "model"
 CONVERTED_DIRECTORY = "ctranslate2"
-MODEL_FILES = frozenset([CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, *FILE_NAMES, CONVERTED_DIRECTORY])
+MODEL_FILES = frozenset(
+    [CONFIG_FILE, WEIGHTS_FILE, CARD_FILE, CONFIDENCE_FILE, *FILE_NAMES, CONVERTED_DIRECTORY]
+)
 """Everything that a model directory holds; a directory with anything else is not replaced."""
 CHECKPOINTS_DIRECTORY = "checkpoints"
 

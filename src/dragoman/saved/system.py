@@ -165,6 +165,9 @@ class TranslationSystem(Config):
     workers: int | None = Field(None, ge=1, le=1024)
     """Processes (ctranslate2: threads) that share the lines; by default, this process works
     alone."""
+    confidence: bool | Path = False
+    """Whether each translation gets its confidence: `true`, by the calibration beside the model, or
+    the file of a calibration; see docs/confidence.md."""
 
     def conflicts(self) -> Iterator[str]:
         """Settings that do not fit the models or the engine, and a pivot that leads nowhere."""
@@ -189,6 +192,20 @@ class TranslationSystem(Config):
         yield from self._beyond_ctranslate2() if self.engine == "ctranslate2" else ()
         if self.engine == "pytorch" and self.precision == "int8":
             yield "precision int8 needs engine ctranslate2"
+        yield from self._confidence_conflicts()
+
+    def _confidence_conflicts(self) -> Iterator[str]:
+        """Confidence that no calibration can give."""
+        if self.confidence and self.pivot is not None:
+            yield (
+                "confidence is calibrated for one search, and through a pivot there are two; leave "
+                "one of them out"
+            )
+        if self.confidence is True and len(self.models) > 1:
+            yield (
+                "confidence: an ensemble has no model whose calibration is its own; name the file "
+                "of one (--calibration FILE)"
+            )
 
     def _beyond_ctranslate2(self) -> Iterator[str]:
         if len(self.models) > 1:
@@ -373,6 +390,8 @@ def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict
         changed["models"] = [change(name) if isinstance(name, str) else name for name in models]
     if isinstance(fused, dict) and isinstance(fused.get("path"), str):
         changed["language_model"] = {**fused, "path": change(fused["path"])}
+    if isinstance(calibration := values.get("confidence"), str):
+        changed["confidence"] = change(calibration)
     if isinstance(terms := values.get("terms"), dict):
         changed["terms"] = {
             name: _changed_paths(value, change) if name in {"glossary", "keep"} else value

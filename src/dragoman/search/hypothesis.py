@@ -23,6 +23,9 @@ class Hypothesis:
     ended: bool
     """False if the length limit cut the hypothesis off, that is, if it is as long as allowed."""
 
+    confidence: float | None = None
+    """Calibrated probability that it is right; None where no calibration is in use."""
+
 
 def rank(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
     """Best first; ties are broken by lowest ids, so that the order is always the same."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast, get_args
 
 from dragoman.saved.model import model_directory
+from dragoman.translation.confidence import ConfidentEngine, open_calibration
 from dragoman.translation.engine import Engine, TorchEngine
 from dragoman.translation.opening import OpenSystem
 from dragoman.translation.workers import WorkerEngine
@@ -35,10 +36,18 @@ def build_engine(opened: OpenSystem) -> Engine:
     """The engine that a system asks for; the caller must close it.
 
     Raises:
-        ConfigError: the engine cannot do what the system asks for.
+        ConfigError: the engine cannot do what the system asks for, or the confidence that it asks
+            for is not calibrated.
+        SavedError: the calibration is damaged, or of other weights.
         MissingExtraError: a package that the engine needs is not installed.
         StorageError: the engine's converted model cannot be written.
     """
+    calibration = open_calibration(opened)  # before processes start
+    engine = _searching_engine(opened)
+    return engine if calibration is None else ConfidentEngine(engine, calibration, opened)
+
+
+def _searching_engine(opened: OpenSystem) -> Engine:
     system = opened.system
     if system.engine == "ctranslate2":
         from dragoman.translation.ctranslate2 import Compute, CTranslate2Engine

@@ -40,6 +40,10 @@ class Translation:
     """The terms and copied strings that ``text`` should contain and does not; None if nothing was
     to be checked."""
 
+    confidence: float | None = None
+    """Probability that it is right, as calibrated by ``dragoman calibrate``; None unless the system
+    has ``confidence``, and where there was nothing to translate."""
+
 
 class Scored(NamedTuple):
     """How likely a given translation is."""

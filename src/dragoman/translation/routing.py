@@ -94,6 +94,12 @@ class Router:
         return cls.of(parse(TranslationSystem, values, "load options"))
 
     @property
+    def has_confidence(self) -> bool:
+        """Whether translations of some lines have a calibrated confidence."""
+        translators = (self._others, *self._routes.values())
+        return any(translator.has_confidence for translator in translators)
+
+    @property
     def search(self) -> SearchConfig:
         """Settings of the translator of other lines."""
         return self._others.search

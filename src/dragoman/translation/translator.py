@@ -28,9 +28,16 @@ from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.bayes_risk import BayesRiskStream, check_compared
 from dragoman.translation.building import build_engines
+from dragoman.translation.confidence import ConfidentEngine
 from dragoman.translation.engine import Engine, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
-from dragoman.translation.opening import build_scorer, changed_search, open_legs, open_terms
+from dragoman.translation.opening import (
+    OpenSystem,
+    build_scorer,
+    changed_search,
+    open_legs,
+    open_terms,
+)
 from dragoman.translation.outputs import Attention, Scored, Translation
 from dragoman.translation.pivot import PivotStream
 from dragoman.translation.preparation import (
@@ -121,7 +128,7 @@ class Translator:
             device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
             options: other values of :class:`~dragoman.saved.system.TranslationSystem`, such as
                 ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]``,
-                ``target_language="de"``, ``pivot={"language": "en"}`` or
+                ``target_language="de"``, ``pivot={"language": "en"}``, ``confidence=True`` or
                 ``language_model={"path": "models/lm", "weight": 0.2}``.
 
         Raises:
@@ -162,29 +169,47 @@ class Translator:
         terms = open_terms(system, legs)
         engines = build_engines(legs)
 
-        def built(place: int, pivot: Translator | None = None) -> Translator:
-            opened, last = legs[place], place == len(legs) - 1
-            return cls(
-                opened.models,
-                opened.vocabularies,
-                opened.search,
-                engines[place],
-                scorer=opened.scorer,
-                prefix=opened.system.prefix,
-                tags=opened.tags,
-                pivot=pivot,
-                reminder=opened.reminder,
-                annotate=opened.annotate,
-                terms=terms if last else None,
-                context=opened.context,
-            )
-
         try:
-            return built(0) if len(legs) == 1 else built(1, built(0))
+            first = cls.over(legs[0], engines[0], terms=terms if len(legs) == 1 else None)
+            return (
+                first if len(legs) == 1 else cls.over(legs[1], engines[1], pivot=first, terms=terms)
+            )
         except BaseException:
             for engine in engines:
                 engine.close()
             raise
+
+    @classmethod
+    def over(
+        cls,
+        opened: OpenSystem,
+        engine: Engine,
+        *,
+        pivot: Translator | None = None,
+        terms: Terminology | None = None,
+    ) -> Translator:
+        """The translator of an open system without a pivot of its own.
+
+        Args:
+            opened: the system.
+            engine: carries out its searches; closed with the translator.
+            pivot: as in the constructor.
+            terms: as in the constructor.
+        """
+        return cls(
+            opened.models,
+            opened.vocabularies,
+            opened.search,
+            engine,
+            scorer=opened.scorer,
+            prefix=opened.system.prefix,
+            tags=opened.tags,
+            pivot=pivot,
+            reminder=opened.reminder,
+            annotate=opened.annotate,
+            terms=terms,
+            context=opened.context,
+        )
 
     def close(self) -> None:
         """End the processes of ``workers``; afterwards this can no longer translate or score.
@@ -218,6 +243,11 @@ class Translator:
     def tags(self) -> tuple[str, ...]:
         """Those that are put in front of each source."""
         return self._tags
+
+    @property
+    def has_confidence(self) -> bool:
+        """Whether translations have a calibrated confidence."""
+        return isinstance(self._engine, ConfidentEngine)
 
     @property
     def context(self) -> ContextConfig | None:
@@ -494,6 +524,7 @@ class Translator:
             self.vocabularies.target.pieces(ids),
             hypothesis.ended,
             missing=lacking(constraints, text),
+            confidence=hypothesis.confidence,
         )
 
 

@@ -2,12 +2,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.apps.reports.plots import axis_of_most, comparison_picture, to_svg
+from dragoman.apps.reports.plots import (
+    axis_of_most,
+    comparison_picture,
+    reliability_diagram,
+    to_svg,
+)
+from dragoman.evaluation.reliability import reliability
 
 VARIATIONS = Path(__file__).parents[3] / "docs" / "images" / "variations.json"
 
@@ -60,3 +67,18 @@ def test_the_published_picture_is_of_the_published_figures() -> None:
     for one in json.loads(VARIATIONS.read_text(encoding="utf-8"))["rows"]:
         score = one["scores"][0]
         assert f"| {score['value']:.2f} ± {score['confidence']['margin']:.2f} |" in results
+
+
+def test_the_reliability_diagram_has_a_point_for_each_bin_with_lines() -> None:
+    found = reliability([0.05, 0.05, 0.95, 1.0], [False, False, True, False], samples=2)
+    figure = reliability_diagram(found, "chrF above 60, news")
+    shares: Any
+    counts: Any
+    shares, counts = figure.axes
+    points = shares.containers[0].lines[0]
+    assert points.get_xdata().tolist() == pytest.approx([0.05, 0.975])
+    assert points.get_ydata().tolist() == pytest.approx([0.0, 0.5])
+    assert [bar.get_height() for bar in counts.patches] == [2, *[0] * 8, 2]
+    picture = to_svg(figure)
+    assert picture == to_svg(reliability_diagram(found, "chrF above 60, news"))
+    assert "chrF above 60, news" in picture

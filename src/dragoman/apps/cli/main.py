@@ -20,6 +20,7 @@ import click
 
 import dragoman
 from dragoman.apps.cli.backtranslation_command import backtranslate
+from dragoman.apps.cli.calibrate_command import calibrate
 from dragoman.apps.cli.classification_command import classify
 from dragoman.apps.cli.comparison_commands import compare
 from dragoman.apps.cli.convert_command import convert
@@ -92,8 +93,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(score, tune, average, distill, backtranslate, embed, compare, terms, show, cost, recipes),
-    corpora,
+    *(score, tune, calibrate, average, distill, backtranslate, embed, compare, terms, show, cost),
+    *(recipes, corpora),
 ):
     commands.add_command(_command)
 

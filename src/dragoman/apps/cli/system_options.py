@@ -249,6 +249,10 @@ def described(
         raise click.UsageError("name at least one MODEL or --system FILE, but not both")
     values: dict[str, Any] = {"models": models} if file is None else read_values(file)
     values.update({name: options[name] for name in _VALUES if options[name] not in {None, ()}})
+    if options.get("calibration") is not None:
+        values["confidence"] = options["calibration"]
+    elif options.get("confidence"):
+        values["confidence"] = values.get("confidence") or True
     _lay_over_pivot(values, options)
     if options.get("identifier") is not None:
         _lay_over(values, "identifier", {"classifier": options["identifier"]})

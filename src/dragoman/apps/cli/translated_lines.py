@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,9 @@ from dragoman.apps.results import to_json
 
 if TYPE_CHECKING:
     from dragoman.translation.outputs import Translation
+
+
+log = logging.getLogger(__name__)
 
 
 def write_lines(path: Path | None, lines: Iterable[str]) -> None:
@@ -44,12 +49,82 @@ class Remembered:
         return self._kept.popleft()
 
 
-def objects(sources: Remembered, translated: Iterable[list[Translation]]) -> Iterator[str]:
-    """A JSON object for each input line, as docs/command-line.md describes it."""
+@dataclass(frozen=True)
+class PrintedFields:
+    """What is printed before each translation."""
+
+    scores: bool = False
+    confidence: bool = False
+
+
+class Flags:
+    """Warns of translations that a person should look at.
+
+    Args:
+        bound: the confidence below which a translation is flagged; None flags nothing.
+    """
+
+    def __init__(self, bound: float | None) -> None:
+        self._bound = bound
+        self._lines = self._flagged = 0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is a bound."""
+        return self._bound is not None
+
+    def is_flagged(self, translation: Translation) -> bool:
+        """Whether to look at a translation: a refused line always, an empty one never."""
+        if self._bound is None:
+            return False
+        if translation.refused is not None:
+            return True
+        return translation.confidence is not None and translation.confidence < self._bound
+
+    def watch(self, translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
+        """Pass translations on, and warn of those that are flagged unless they were refused."""
+        for number, translations in enumerate(translated, 1):
+            best, self._lines = translations[0], number
+            if self.is_flagged(best):
+                self._flagged += 1
+                if best.refused is None:
+                    log.warning(
+                        "line %d: confidence %.2f, below %g", number, best.confidence, self._bound
+                    )
+            yield translations
+
+    def conclude(self) -> None:
+        """Say how many lines are flagged."""
+        if self._flagged:
+            log.warning("flagged: %s of %s lines", f"{self._flagged:,}", f"{self._lines:,}")
+
+
+def objects(
+    sources: Remembered,
+    translated: Iterable[list[Translation]],
+    *,
+    has_confidence: bool,
+    flags: Flags,
+) -> Iterator[str]:
+    """A JSON object for each input line, as docs/command-line.md describes it.
+
+    Args:
+        sources: the lines.
+        translated: their translations.
+        has_confidence: whether confidences are written.
+        flags: decides which lines are flagged.
+    """
+
+    def described(translation: Translation) -> dict[str, Any]:
+        values = _values(translation)
+        return values | {"confidence": translation.confidence} if has_confidence else values
+
     for number, (best, *others) in enumerate(translated, 1):
-        values = {"line": number, "source": sources.next(), **_values(best)}
+        values = {"line": number, "source": sources.next(), **described(best)}
         values["refused"] = best.refused
-        values["alternatives"] = [_values(translation) for translation in others]
+        if flags.wanted:
+            values["flagged"] = flags.is_flagged(best)
+        values["alternatives"] = [described(translation) for translation in others]
         yield to_json(values)
 
 
@@ -67,16 +142,24 @@ def _values(translation: Translation) -> dict[str, Any]:
 
 
 def formatted(
-    translated: Iterable[list[Translation]], *, numbered: bool, scores: bool
+    translated: Iterable[list[Translation]], *, numbered: bool, shown: PrintedFields
 ) -> Iterator[str]:
-    """A line for each translation, its fields separated by tabs."""
+    """A line for each translation, its fields separated by tabs.
+
+    Args:
+        translated: the translations.
+        numbered: whether all of a line are written, with its number and their scores.
+        shown: what else precedes each; where nothing was translated, confidence is empty.
+    """
     for number, translations in enumerate(translated, 1):
         for translation in translations if numbered else translations[:1]:
-            text = one_line(translation.text)
-            if numbered:
-                yield f"{number}\t{translation.score:.4f}\t{text}"
-            else:
-                yield f"{translation.score:.4f}\t{text}" if scores else text
+            fields = [str(number)] if numbered else []
+            if numbered or shown.scores:
+                fields.append(f"{translation.score:.4f}")
+            if shown.confidence:
+                known = translation.confidence
+                fields.append("" if known is None else f"{known:.4f}")
+            yield "\t".join([*fields, one_line(translation.text)])
 
 
 def one_line(text: str) -> str:

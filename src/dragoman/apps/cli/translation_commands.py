@@ -21,7 +21,14 @@ from dragoman.apps.cli.options import (
     output_option,
 )
 from dragoman.apps.cli.system_options import open_translator, system_options
-from dragoman.apps.cli.translated_lines import Remembered, formatted, objects, write_lines
+from dragoman.apps.cli.translated_lines import (
+    Flags,
+    PrintedFields,
+    Remembered,
+    formatted,
+    objects,
+    write_lines,
+)
 from dragoman.apps.progress import counting
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError
@@ -75,6 +82,24 @@ STANDARD_INPUT = "standard input"
     help="Print the N best translations as tab-separated lines: line number, score, text.",
 )
 @click.option("--scores", is_flag=True, help="Print the score and a tab before each translation.")
+@click.option(
+    "--confidence",
+    is_flag=True,
+    help="Print the probability that a translation is right, and a tab, before it (after its "
+    "score); 'dragoman calibrate' makes MODEL able to.",
+)
+@click.option(
+    "--calibration",
+    metavar="FILE",
+    type=PATH,
+    help="Take confidences from FILE, which 'dragoman calibrate --output FILE' wrote.",
+)
+@click.option(
+    "--flag-below",
+    metavar="P",
+    type=Number(0, 1),
+    help="Warn of each line whose translation has a lower confidence than P, such as 0.5.",
+)
 @click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
 @click.option(
     "--temperature",
@@ -153,6 +178,7 @@ def translate(
       dragoman translate runs/demo --lm runs/lm --lm-weight 0.2 < input.txt
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
+      dragoman translate runs/demo --confidence --flag-below 0.5 < input.txt
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
       dragoman translate runs/demo --mbr 32 --utility chrf < input.txt
       dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
@@ -161,6 +187,9 @@ def translate(
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
     _keep_texts(inputs, output, options["write_system"])
+    shown = PrintedFields(scores=scores, confidence=options["confidence"])
+    flags = Flags(options["flag_below"])
+    options["confidence"] = shown.confidence or flags.wanted
     with open_translator(models, options, search) as translator, lines_of(inputs) as given:
         lines, interactive = given
         at_once = 1 if interactive and not options["buffer_lines"] else None
@@ -168,13 +197,15 @@ def translate(
         with shown_progress(output, interactive) as progress:
             wanted = sources if as_json else lines
             found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
-            translated = refused.watch(found)
+            translated = flags.watch(refused.watch(found))
             if as_json:
-                written = objects(sources, translated)
+                known = translator.has_confidence
+                written = objects(sources, translated, has_confidence=known, flags=flags)
             else:
                 several = bool(options["nbest"]) or translator.search.nbest > 1
-                written = formatted(translated, numbered=several, scores=scores)
+                written = formatted(translated, numbered=several, shown=shown)
             write_lines(output, written)
+    flags.conclude()
     refused.complain()
 
 

@@ -88,7 +88,7 @@ def tune(
     from dragoman.apps.tuning.trial_table import table
     from dragoman.saved.system import write_system
 
-    models, texts = _split(paths)
+    models, texts = models_and_text(paths)
     is_weightless = options["language_model"] is not None and options["lm_weight"] is None
     if is_weightless:
         options["lm_weight"] = 0.0
@@ -117,8 +117,13 @@ def tune(
         click.echo(f"\nWritten: {output}\nUse it: dragoman translate --system {output} < input.txt")
 
 
-def _split(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Models, which are directories, and the two files after them, if any."""
+def models_and_text(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Models, which are directories, and the two files after them, if any.
+
+    Raises:
+        DataError: one of the paths does not exist.
+        UsageError: there is one file, or more than two, or a model after a file.
+    """
     for path in paths:
         if not path.exists():
             raise DataError(f"{path}: no such model, run or file")

@@ -12,6 +12,7 @@ from typing import Any
 
 from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.lengths import Bucket
+from dragoman.evaluation.reliability import Reliability
 
 try:
     import matplotlib
@@ -229,6 +230,48 @@ def length_picture(buckets: Sequence[Bucket], unit: str) -> Figure:
     interval = ", 95% intervals" if margins else ""
     finish(axes, f"{scores[0].name}{interval}", x_label=f"{unit} in the source", legend=False)
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+def reliability_diagram(found: Reliability, title: str) -> Figure:
+    """The share of right lines over their confidence, bin by bin, above the number of lines.
+
+    Exactly calibrated confidences are on the diagonal.
+
+    Args:
+        found: confidences and what was right.
+        title: what is shown.
+    """
+    figure = Figure(figsize=(4.2, 4.8), layout="constrained")
+    shares, counts = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
+    shares.plot([0, 1], [0, 1], color=TRAINING, linewidth=1, linestyle="--", label="calibrated")
+    seen = [(one, one.right, one.interval) for one in found.bins if one.lines]
+    places = [one.confidence for one, _, _ in seen]
+    right = [share or 0.0 for _, share, _ in seen]
+    bounds = [interval or (0.0, 1.0) for _, _, interval in seen]
+    # The interval of a share of 0 or 1 begins or ends there, up to rounding.
+    below = [max(0.0, share - low) for share, (low, _) in zip(right, bounds, strict=True)]
+    above = [max(0.0, high - share) for share, (_, high) in zip(right, bounds, strict=True)]
+    shares.errorbar(
+        places,
+        right,
+        yerr=[below, above],
+        fmt="o-",
+        color=VALIDATION,
+        ecolor=VALIDATION,
+        capsize=2,
+        markersize=4,
+        linewidth=1.4,
+        elinewidth=0.8,
+        label="right, 95 %",
+    )
+    shares.set_ylim(0, 1)
+    finish(shares, title, x_label="")
+    width = found.bins[0].upper - found.bins[0].lower
+    middles = [(one.lower + one.upper) / 2 for one in found.bins]
+    counts.bar(middles, [one.lines for one in found.bins], width=0.9 * width, color=TRAINING)
+    counts.set_xlim(0, 1)
+    finish(counts, "Lines", x_label="confidence", legend=False)
     return figure
 
 

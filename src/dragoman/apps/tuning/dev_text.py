@@ -32,14 +32,22 @@ def evaluation_of(system: TranslationSystem) -> EvaluationConfig:
     return EvaluationConfig() if run is None else run.evaluation
 
 
-def text_of_files(system: TranslationSystem, source: Path, reference: Path) -> DevText:
+def text_of_files(
+    system: TranslationSystem, source: Path, reference: Path, *, is_test: bool = False
+) -> DevText:
     """Two files, line by line; pairs with an empty side are left out.
+
+    Args:
+        system: what translates.
+        source: lines.
+        reference: a translation of each.
+        is_test: whether nothing is chosen on them, so that they may be a test set.
 
     Raises:
         DataError: a file is missing, empty or not text, or their lengths differ.
-        ConfigError: it is a test set of the run that a model is from.
+        ConfigError: it is a test set of the run that a model is from, and must not be.
     """
-    for model in system.models:
+    for model in () if is_test else system.models:
         _refuse_test_set(model, (source, reference))
     part = CorpusPart(source=str(source), target=str(reference))
     examples = list(evaluation_examples(part))

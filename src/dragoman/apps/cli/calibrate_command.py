@@ -1,0 +1,262 @@
+"""The command that calibrates the confidence of translations: calibrate."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.cli.options import PATH, Number, json_option
+from dragoman.apps.cli.system_options import described, described_options
+from dragoman.apps.cli.tuning_command import models_and_text
+from dragoman.apps.progress import counting, tell
+from dragoman.apps.results import print_json
+from dragoman.core.errors import ConfigError
+from dragoman.core.files import make_directory
+
+if TYPE_CHECKING:
+    from dragoman.apps.tuning import DevText
+    from dragoman.evaluation.criterion import Criterion
+    from dragoman.saved.system import TranslationSystem
+    from dragoman.techniques.calibrating import Calibrated, MeasuredConfidence
+
+_SEARCH = ("beam", "early_end", "length_penalty", "coverage_penalty")
+
+
+@click.command()
+@click.argument("paths", metavar="[MODEL]... [SOURCE REFERENCE]", type=PATH, nargs=-1)
+@click.option(
+    "--above",
+    metavar="CHRF",
+    type=Number(0, 100, max_open=True),
+    help="A translation is right if its chrF is above this.  [default: 60]",
+)
+@click.option("--exact", is_flag=True, help="A translation is right if it equals the reference.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing: measure the calibration that there is, such as on a test set.",
+)
+@click.option(
+    "--picture",
+    metavar="FILE.svg",
+    type=PATH,
+    help="Draw the reliability diagram.",
+)
+@click.option(
+    "--dev-set",
+    metavar="NAME",
+    help="Which dev set of the run to use.  [default: the only one, or that of --to]",
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=PATH,
+    help="Write the calibration to FILE, for 'translate --calibration FILE'.  [default: "
+    "confidence.json beside the weights of MODEL]",
+)
+@click.option(
+    "--calibration",
+    metavar="FILE",
+    type=PATH,
+    help="With --check: the calibration to measure.  [default: that of MODEL]",
+)
+@click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search.")
+@click.option(
+    "--early-end",
+    type=click.Choice(["exact", "quick"]),
+    help="When to end beam search, as for translate.",
+)
+@click.option(
+    "--length-penalty",
+    metavar="ALPHA",
+    type=Number(min=0),
+    help="Length penalty: 0 favours short translations, 1 long ones.",
+)
+@click.option(
+    "--coverage-penalty",
+    metavar="BETA",
+    type=Number(min=0),
+    help="Coverage penalty: above 0, translations that leave out parts of the source score lower.",
+)
+@json_option
+@described_options
+def calibrate(
+    paths: tuple[Path, ...],
+    above: float | None,
+    *,
+    exact: bool,
+    check: bool,
+    picture: Path | None,
+    dev_set: str | None,
+    output: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Learn how confident MODEL may be of its translations, from lines with references.
+
+    MODELs are directories, as for translate; SOURCE and REFERENCE are files that it was not trained
+    on, by default the dev set of the run.  Afterwards 'translate --confidence' prints the
+    probability that a translation is right.  Calibrate with the options that translate will get.
+
+    \b
+    Examples:
+      dragoman calibrate runs/my
+      dragoman calibrate models/my dev.en dev.de --above 70
+      dragoman calibrate models/my test.en test.de --check --picture reliability.svg
+      dragoman calibrate models/a models/b dev.en dev.de --output both.json
+    """
+    from dragoman.apps.reports.reliability_report import draw, table
+
+    models, texts = models_and_text(paths)
+    _check_options(options, check=check, exact=exact, above=above, output=output, picture=picture)
+    if texts and dev_set:
+        raise click.UsageError("--dev-set names a dev set of the run; leave out SOURCE REFERENCE")
+    if check:
+        options["confidence"] = True
+    system = described(models, options, {name: options[name] for name in _SEARCH})
+    found: Calibrated | MeasuredConfidence
+    if check:
+        text, written = _text(system, texts, dev_set, is_test=True), None
+        found = _checked(system, text)
+    else:
+        written = _place(system, output, texts)
+        text = _text(system, texts, dev_set)
+        found = _calibrated(system, text, _criterion(above, exact=exact), written)
+    if picture is not None:
+        draw(found.reliability, f"{found.calibration.right}, {text.name}", picture)
+    if as_json:
+        print_json(_values(found, text, written))
+        return
+    click.echo(_heading(found, text, is_new=written is not None))
+    click.echo(table(found.reliability))
+    if written is not None:
+        given = "--confidence" if output is None else f"--calibration {written}"
+        click.echo(f"\nWritten: {written}\nUse it: dragoman translate MODEL {given} < input.txt")
+
+
+def _check_options(
+    options: dict[str, Any],
+    *,
+    check: bool,
+    exact: bool,
+    above: float | None,
+    output: Path | None,
+    picture: Path | None,
+) -> None:
+    """Refuse options that contradict one another, before anything is translated.
+
+    Raises:
+        UsageError: some do.
+    """
+    if exact and above is not None:
+        raise click.UsageError("--exact and --above exclude each other; leave one of them out")
+    if check and (exact or above is not None or output is not None):
+        raise click.UsageError(
+            "--check measures the calibration as it is; leave out --above, --exact and --output"
+        )
+    if not check and options["calibration"] is not None:
+        raise click.UsageError("--calibration is read with --check; --output names a new one")
+    if picture is not None and picture.suffix != ".svg":
+        raise click.UsageError(f"--picture {picture}: pictures are SVG; name it FILE.svg")
+    if picture is not None:
+        from dragoman.apps.reports import plots  # noqa: F401 - missing matplotlib is reported now
+
+        make_directory(picture.parent, picture)
+
+
+def _text(
+    system: TranslationSystem,
+    files: tuple[Path, ...],
+    dev_set: str | None,
+    *,
+    is_test: bool = False,
+) -> DevText:
+    """The files, or the dev set of the run."""
+    from dragoman.apps.tuning import text_of_files, text_of_run
+
+    if files:
+        source, reference = files
+        return text_of_files(system, source, reference, is_test=is_test)
+    return text_of_run(system, dev_set)
+
+
+def _place(system: TranslationSystem, output: Path | None, texts: tuple[Path, ...]) -> Path:
+    """Where the calibration goes; refused now if it cannot be written at the end.
+
+    Raises:
+        ConfigError: it is a directory or a text, or must be named.
+        StorageError: its directory cannot be made.
+    """
+    from dragoman.saved.calibration import default_output
+
+    if output is None:
+        return default_output(system)
+    if output.is_dir():
+        raise ConfigError(f"--output {output}: this is a directory; name a file, such as my.json")
+    if output.exists() and any(os.path.samefile(output, text) for text in texts):
+        raise ConfigError(
+            f"--output {output}: this is an input, which would be overwritten; name another file"
+        )
+    make_directory(output.parent, output)
+    return output
+
+
+def _criterion(above: float | None, *, exact: bool) -> Criterion:
+    from dragoman.evaluation.criterion import Criterion
+
+    if exact:
+        return Criterion(kind="exact")
+    return Criterion() if above is None else Criterion(above=above)
+
+
+def _calibrated(
+    system: TranslationSystem, text: DevText, criterion: Criterion, place: Path
+) -> Calibrated:
+    """Calibrate and write the result."""
+    from dragoman.saved.calibration import write_calibration
+    from dragoman.techniques.calibrating import calibrate as calibrate_system
+
+    with counting("calibrating", "lines", len(text.sources)) as count:
+        found = calibrate_system(
+            system, text.sources, text.references, criterion, name=text.name, progress=count
+        )
+    _tell_left_out(found.left_out)
+    write_calibration(place, found.calibration)
+    return found
+
+
+def _checked(system: TranslationSystem, text: DevText) -> MeasuredConfidence:
+    """Measure a calibration."""
+    from dragoman.techniques.calibrating import measure_reliability
+
+    with counting("measuring", "lines", len(text.sources)) as count:
+        found = measure_reliability(system, text.sources, text.references, count)
+    _tell_left_out(found.left_out)
+    return found
+
+
+def _tell_left_out(lines: int) -> None:
+    if lines:
+        tell(f"{lines:,} lines cannot be translated and are left out")
+
+
+def _heading(found: Calibrated | MeasuredConfidence, text: DevText, *, is_new: bool) -> str:
+    how = ", cross-validated" if is_new else f", calibrated on {found.calibration.text}"
+    return f"{text.name}{how}\nright is: {found.calibration.right}"
+
+
+def _values(
+    found: Calibrated | MeasuredConfidence, text: DevText, written: Path | None
+) -> dict[str, Any]:
+    calibration = found.calibration
+    return {
+        "text": text.name,
+        "right": calibration.right.model_dump(),
+        "left_out": found.left_out,
+        "reliability": found.reliability.to_json(),
+        "calibrated_on": {"text": calibration.text, "lines": calibration.lines},
+        "output": None if written is None else str(written),
+    }

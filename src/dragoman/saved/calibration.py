@@ -1,0 +1,162 @@
+"""How confident a system may be of its translations: a small file beside the weights.
+
+``dragoman calibrate`` writes ``confidence.json``.  It holds a logistic regression over a few
+measurements of a hypothesis, what it was fitted on, and under which conditions: the weights of the
+models, by their digests, and the settings that decide what search finds and how it scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from dragoman.core.config import Config, parse
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import read_json, write_json
+from dragoman.evaluation.criterion import Criterion
+from dragoman.saved.model import CONFIDENCE_FILE, CONFIG_FILE, model_directory
+from dragoman.saved.system import TranslationSystem
+
+FORMAT = 1
+"""Newest format of calibrations; it rises when an older Dragoman could misread a newer one."""
+
+
+class Conditions(Config):
+    """What a calibration holds for."""
+
+    weights: tuple[str, ...] = Field(min_length=1)
+    """Digests of the models' weights, in their order."""
+    system: dict[str, Any] = Field(default_factory=dict)
+    """Other values of the system that change probabilities, where they are not the default."""
+    search: dict[str, Any] = Field(default_factory=dict)
+    """Settings of search that change what is found or how it scores."""
+
+    def differences(self, used: Conditions) -> list[str]:
+        """How the settings in use differ from these, such as "beam 8 instead of 4"."""
+        pairs = ((self.system, used.system), (self.search, used.search))
+        found = []
+        for ours, theirs in pairs:
+            for name in dict.fromkeys([*ours, *theirs]):
+                before, now = ours.get(name), theirs.get(name)
+                if before != now:
+                    found.append(f"{name} {_shown(now)} instead of {_shown(before)}")
+        return found
+
+
+class Calibration(Config):
+    """From the measurements of a hypothesis to the probability that it is right."""
+
+    format: int = FORMAT
+    """Format of the file."""
+    right: Criterion
+    """When a translation was counted as right."""
+    intercept: float
+    """Intercept of the regression."""
+    weights: dict[str, float]
+    """Weight of each measurement, by its name."""
+    text: str
+    """What it was fitted on."""
+    lines: int = Field(ge=1)
+    """Number of lines there."""
+    share: float = Field(gt=0, lt=1)
+    """Share of them that was right."""
+    conditions: Conditions
+    """What it holds for."""
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Read what :func:`write_calibration` wrote.
+
+    Raises:
+        ConfigError: there is none.
+        SavedError: it is damaged, or its format is newer.
+    """
+    try:
+        values = read_json(path)
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{path}: no such file, so confidence is not calibrated; do that with 'dragoman "
+            "calibrate MODEL SOURCE REFERENCE'"
+        ) from None
+    except OSError as error:
+        raise SavedError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise SavedError(f"{path}: damaged ({error}); calibrate again") from error
+    if not isinstance(values, dict):
+        raise SavedError(f"{path}: damaged (no object); calibrate again")
+    number = values.get("format")
+    if isinstance(number, int) and number > FORMAT:
+        raise SavedError(
+            f"{path}: a calibration of format {number}, and this Dragoman reads formats up to "
+            f"{FORMAT}; use a newer release of Dragoman, or calibrate again"
+        )
+    try:
+        return parse(Calibration, values, path)
+    except ConfigError as error:
+        raise SavedError(f"{error}; calibrate again") from error
+
+
+def write_calibration(path: Path, calibration: Calibration) -> None:
+    """Write a calibration, whole or not at all.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    write_json(path, calibration.model_dump(mode="json"))
+
+
+def calibration_path(system: TranslationSystem) -> Path:
+    """Where the calibration of a system is read from: a file that it names, or beside its model.
+
+    Raises:
+        SavedError: there is no such model.
+    """
+    if isinstance(system.confidence, Path):
+        return system.confidence
+    return model_directory(system.models[0]) / CONFIDENCE_FILE
+
+
+def default_output(system: TranslationSystem) -> Path:
+    """Where the calibration of a system is written unless a file is named: beside its model.
+
+    Raises:
+        ConfigError: it has no such place: this is an ensemble or a checkpoint.
+        SavedError: there is no such model.
+    """
+    if len(system.models) > 1:
+        raise ConfigError(
+            "the calibration of an ensemble is in no model's directory; name a file with --output"
+        )
+    directory = model_directory(system.models[0])
+    if not (directory / CONFIG_FILE).is_file():
+        raise ConfigError(
+            f"{directory}: a checkpoint holds nothing but what resumes it; name a file with "
+            "--output, or average it into a model"
+        )
+    return directory / CONFIDENCE_FILE
+
+
+def check_weights(calibration: Calibration, used: Conditions, path: Path) -> None:
+    """Check that a calibration is of these models.
+
+    Raises:
+        SavedError: it is of other weights.
+    """
+    if calibration.conditions.weights != used.weights:
+        raise SavedError(
+            f"{path}: this calibration is of other weights, so its confidences would mean nothing "
+            "here; calibrate these models with 'dragoman calibrate'"
+        )
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "the default"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return " ".join(map(_shown, value)) or "none"
+    return str(value)

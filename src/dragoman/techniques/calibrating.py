@@ -1,0 +1,241 @@
+"""Calibrating the confidence of a system on lines with references, and measuring how good it is.
+
+A logistic regression learns from the measurements of search which translations are right, as Platt
+(1999, "Probabilistic Outputs for Support Vector Machines") calibrates a single score; Kumar and
+Sarawagi (2019, arXiv:1903.00802) show that the probabilities of translation models themselves are
+not calibrated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.evaluation.criterion import Criterion
+from dragoman.evaluation.logistic import fit_logistic
+from dragoman.evaluation.reliability import Reliability, reliability
+from dragoman.saved.calibration import Calibration, calibration_path, read_calibration
+from dragoman.saved.system import TranslationSystem
+from dragoman.search import Hypothesis, SearchConfig
+from dragoman.translation.building import build_engine
+from dragoman.translation.confidence import (
+    MEASUREMENTS,
+    check_reads_source,
+    check_searches,
+    conditions_of,
+    measure,
+    with_batches,
+)
+from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.translation.opening import open_system, open_terms
+from dragoman.translation.translator import Translator
+
+LEAST_LINES = 100
+"""Fewer lines calibrate nothing."""
+LEAST_OF_EACH = 10
+"""Lines that must be right, and as many that must not."""
+FOLDS = 10
+"""Parts of the text, each judged by a calibration on the others."""
+
+Progress = Callable[[int], object]
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A new calibration, and how reliable it is on its own text."""
+
+    calibration: Calibration
+    reliability: Reliability
+    """By cross-validation: each line is judged by a calibration on other lines."""
+    left_out: int
+    """Lines that could not be translated."""
+
+
+@dataclass(frozen=True)
+class MeasuredConfidence:
+    """How reliable a calibration is on a text."""
+
+    calibration: Calibration
+    reliability: Reliability
+    left_out: int
+    """Lines that could not be translated."""
+
+
+def calibrate(
+    system: TranslationSystem,
+    sources: Sequence[str],
+    references: Sequence[str],
+    criterion: Criterion,
+    *,
+    name: str,
+    progress: Progress = lambda done: None,
+) -> Calibrated:
+    """Calibrate a system.
+
+    Args:
+        system: what translates; its own confidence plays no part.
+        sources: lines to translate, which the models have not been trained on.
+        references: one translation of each.
+        criterion: when a translation is right.
+        name: what the text is called.
+        progress: called with the number of lines translated so far.
+
+    Raises:
+        DataError: fewer than 100 lines, or nearly all of them are right or nearly none.
+        DragomanError: the system cannot be opened, or draws samples.
+    """
+    check_calibrates(system)
+    opened = open_system(system.model_copy(update={"confidence": False}))
+    check_reads_source(opened)
+    check_searches(opened.search)
+    _check_enough(name, len(sources))
+    measuring = _MeasuringEngine(build_engine(opened))
+    terms = open_terms(system, [opened])
+    with Translator.over(opened, measuring, terms=terms) as translator:
+        found = translator.translate_nbest(sources, progress=progress)
+    lines = sorted(measuring.found)
+    _check_enough(name, len(lines))
+    measured = np.array([measuring.found[line] for line in lines])
+    right = criterion.holds(
+        [found[line][0].text for line in lines], [references[line] for line in lines]
+    )
+    outcomes = np.array(right, dtype=np.float64)
+    _check_both(name, outcomes, criterion)
+    model = fit_logistic(measured, outcomes)
+    calibration = Calibration(
+        right=criterion,
+        intercept=model.intercept,
+        weights=dict(zip(MEASUREMENTS, model.weights, strict=True)),
+        text=name,
+        lines=len(lines),
+        share=float(outcomes.mean()),
+        conditions=conditions_of(opened),
+    )
+    judged = reliability(cross_validated(measured, outcomes).tolist(), right)
+    return Calibrated(calibration, judged, len(sources) - len(lines))
+
+
+def measure_reliability(
+    system: TranslationSystem,
+    sources: Sequence[str],
+    references: Sequence[str],
+    progress: Progress = lambda done: None,
+) -> MeasuredConfidence:
+    """Measure the calibration of a system on another text.
+
+    Args:
+        system: what translates; its ``confidence`` names the calibration.
+        sources: lines to translate.
+        references: one translation of each.
+        progress: called with the number of lines translated so far.
+
+    Raises:
+        ConfigError: there is no calibration.
+        DataError: no line can be translated.
+        DragomanError: the system cannot be opened.
+    """
+    check_calibrates(system)
+    with Translator.of(system) as translator:
+        calibration = read_calibration(calibration_path(system))
+        found = translator.translate_nbest(sources, progress=progress)
+    judged = [
+        (best.text, reference, best.confidence)
+        for (best, *_), reference in zip(found, references, strict=True)
+        if best.confidence is not None
+    ]
+    if not judged:
+        raise DataError("confidence: no line can be translated, so there is nothing to measure")
+    texts, wanted, confidences = zip(*judged, strict=True)
+    right = calibration.right.holds(texts, wanted)
+    return MeasuredConfidence(
+        calibration, reliability(confidences, right), len(sources) - len(judged)
+    )
+
+
+def check_calibrates(system: TranslationSystem) -> None:
+    """Check that a system translates by one search.
+
+    Raises:
+        ConfigError: it has a pivot, or chooses among several.
+    """
+    if system.pivot is not None or system.chooses_route:
+        raise ConfigError(
+            "confidence is calibrated for one search, and this system has several; calibrate the "
+            "models of one"
+        )
+
+
+def cross_validated(
+    measured: NDArray[np.float64], outcomes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The probability of each outcome by a regression on the other folds, ``(rows,)``.
+
+    Neighbours, which may be of one document, are in the same fold.
+
+    Args:
+        measured: ``(rows, measurements)``.
+        outcomes: 0 or 1, ``(rows,)``.
+    """
+    folds = np.arange(len(outcomes)) * FOLDS // len(outcomes)
+    found = np.empty(len(outcomes))
+    for fold in range(FOLDS):
+        inside = folds == fold
+        others = outcomes[~inside]
+        if others.min() == others.max():  # all lines of one kind are neighbours
+            found[inside] = others[0]
+            continue
+        found[inside] = fit_logistic(measured[~inside], others).probabilities(measured[inside])
+    return found
+
+
+def _check_enough(name: str, lines: int) -> None:
+    if lines < LEAST_LINES:
+        raise DataError(
+            f"{name}: {lines} lines that can be translated, and a calibration needs at least "
+            f"{LEAST_LINES}; give more, such as 1,000"
+        )
+
+
+def _check_both(name: str, outcomes: NDArray[np.float64], criterion: Criterion) -> None:
+    """Check that there are enough lines of both kinds to tell them apart."""
+    right, lines = int(outcomes.sum()), len(outcomes)
+    if LEAST_OF_EACH <= right <= lines - LEAST_OF_EACH:
+        return
+    if criterion.kind == "exact":
+        remedy = "give more lines, or count chrF above a bound as right (--above)"
+    else:
+        remedy = f"choose a {'lower' if right < LEAST_OF_EACH else 'higher'} bound with --above"
+    raise DataError(
+        f"{name}: {right:,} of {lines:,} translations are right ({criterion}), and a calibration "
+        f"needs at least {LEAST_OF_EACH} that are and {LEAST_OF_EACH} that are not; {remedy}"
+    )
+
+
+class _MeasuringEngine:
+    """Another engine's hypotheses; remembers the measurements of the best ones.
+
+    Args:
+        engine: carries out the searches; closed with this one.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.found: dict[int, tuple[float, ...]] = {}
+        """By the number of the line."""
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """See :meth:`dragoman.translation.engine.Engine.search`."""
+        for batch, found in with_batches(self._engine, batches, config):
+            for number, source, (best, *_) in zip(batch.numbers, batch.sources, found, strict=True):
+                self.found[number] = measure(best, len(source))
+            yield found
+
+    def close(self) -> None:
+        """Close the engine."""
+        self._engine.close()

@@ -1,0 +1,212 @@
+"""The confidence of translations: the calibrated probability that each is right.
+
+Everything that it is computed from, search gives anyway, so it costs no second pass, and every
+engine has it.  A hypothesis with n pieces and log-probability l, of a source with m pieces, all
+counted with their end symbols, has four measurements:
+
+- ``mean_log_probability``: l / n;
+- ``log_length``: log n;
+- ``log_ratio``: log(n / m);
+- ``log_ratio_size``: the absolute value of that.
+
+The lowest log-probability of a piece, the margin to the second hypothesis and the entropy of each
+position were tried and add nothing to these (docs/decisions/053-confidence.md).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.saved.calibration import (
+    Calibration,
+    Conditions,
+    calibration_path,
+    check_weights,
+    read_calibration,
+)
+from dragoman.saved.model import model_directory, weights_digest
+from dragoman.search import Hypothesis, SearchConfig
+from dragoman.translation.engine import Engine, SourceBatch
+from dragoman.translation.opening import OpenSystem
+
+log = logging.getLogger(__name__)
+
+MEASUREMENTS = ("mean_log_probability", "log_length", "log_ratio", "log_ratio_size")
+"""Names of what :func:`measure` returns."""
+
+_OF_LINES = {"prefix", "terms", "source_language"}
+"""Values of a system that concern what lines contain."""
+_OF_PLACES = {"device", "workers", "routes", "identifier", "pivot", "confidence"}
+"""Values of a system that change no probability, or that a system with confidence lacks."""
+_RESOLVED = {"models", "search", "target_language", "tags", "language_model"}
+"""Values of a system that its conditions have in another form."""
+_NOT_SCORING = {
+    *("nbest", "batch_tokens", "buffer_lines", "max_source_pieces", "constrained_beam"),
+    "sampling",
+}
+"""Settings of search that do not change how the best hypothesis scores."""
+
+
+def measure(hypothesis: Hypothesis, source: int) -> tuple[float, ...]:
+    """The measurements of a hypothesis, as named by :data:`MEASUREMENTS`.
+
+    Args:
+        hypothesis: any that search returned.
+        source: pieces of its source, not counting the end symbol.
+    """
+    pieces = len(hypothesis.ids) + 1
+    ratio = math.log(pieces / (source + 1))
+    return hypothesis.log_probability / pieces, math.log(pieces), ratio, abs(ratio)
+
+
+def conditions_of(opened: OpenSystem) -> Conditions:
+    """What confidences of a system depend on."""
+    system = opened.system
+    kept = system.plain()
+    for name in (*_OF_LINES, *_OF_PLACES, *_RESOLVED):
+        kept.pop(name, None)
+    if opened.tags:
+        kept["tags"] = list(opened.tags)
+    if (fused := system.language_model) is not None:
+        digest = weights_digest(model_directory(fused.path))
+        kept["language_model"] = {"weights": digest, "weight": fused.weight}
+    return Conditions(
+        weights=tuple(weights_digest(model_directory(path)) for path in system.models),
+        system=kept,
+        search=_scoring(opened.search),
+    )
+
+
+def _scoring(search: SearchConfig) -> dict[str, Any]:
+    """The settings that change what is found or how it scores."""
+    values = search.model_dump(mode="json")
+    return {name: value for name, value in values.items() if name not in _NOT_SCORING}
+
+
+class ConfidentEngine:
+    """Another engine's hypotheses, each with its confidence.
+
+    Args:
+        engine: carries out the searches; closed with this one.
+        calibration: of the system.
+        opened: the system that ``engine`` searches for.
+    """
+
+    def __init__(self, engine: Engine, calibration: Calibration, opened: OpenSystem) -> None:
+        self._engine, self._calibration = engine, calibration
+        self._used = conditions_of(opened)
+        # A setting that came with a later Dragoman had its default.
+        known = _scoring(SearchConfig()) | calibration.conditions.search
+        self._conditions = calibration.conditions.model_copy(update={"search": known})
+        self._weights = np.array([calibration.weights[name] for name in MEASUREMENTS])
+        self._warned: set[str] = set()
+
+    def search(
+        self, batches: Iterable[SourceBatch], config: SearchConfig
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """See :meth:`dragoman.translation.engine.Engine.search`.
+
+        Settings other than those of the calibration are warned about, once each.
+        """
+        check_searches(config)
+        self._warn(config)
+        for batch, found in with_batches(self._engine, batches, config):
+            yield [
+                [replace(one, confidence=self._confidence(one, len(source))) for one in hypotheses]
+                for source, hypotheses in zip(batch.sources, found, strict=True)
+            ]
+
+    def close(self) -> None:
+        """Close the engine."""
+        self._engine.close()
+
+    def _confidence(self, hypothesis: Hypothesis, source: int) -> float:
+        logit = self._calibration.intercept + float(
+            np.dot(self._weights, measure(hypothesis, source))
+        )
+        if not math.isfinite(logit):  # a model that overflowed says nothing
+            return 0.0
+        small = math.exp(-abs(logit))  # cannot overflow
+        return (1.0 if logit >= 0 else small) / (1.0 + small)
+
+    def _warn(self, config: SearchConfig) -> None:
+        used = self._used.model_copy(update={"search": _scoring(config)})
+        found = "; ".join(self._conditions.differences(used))
+        if found and found not in self._warned:
+            self._warned.add(found)
+            log.warning(
+                "confidence: calibrated with other settings (%s), so it may be too high or too "
+                "low; use those, or calibrate again with these",
+                found,
+            )
+
+
+def with_batches(
+    engine: Engine, batches: Iterable[SourceBatch], config: SearchConfig
+) -> Iterator[tuple[SourceBatch, list[list[Hypothesis]]]]:
+    """What an engine finds, each with the batch that it is of."""
+    at_work: deque[SourceBatch] = deque()
+
+    def remembered() -> Iterator[SourceBatch]:
+        for batch in batches:
+            at_work.append(batch)
+            yield batch
+
+    for found in engine.search(remembered(), config):
+        yield at_work.popleft(), found
+
+
+def check_searches(config: SearchConfig) -> None:
+    """Check that hypotheses are searched for.
+
+    Raises:
+        ConfigError: they are drawn.
+    """
+    if config.sampling is not None:
+        raise ConfigError(
+            "confidence: samples have none, since it is calibrated for what search finds; leave "
+            "out one of them"
+        )
+
+
+def open_calibration(opened: OpenSystem) -> Calibration | None:
+    """The calibration that a system asks for; None if it asks for none.
+
+    Raises:
+        ConfigError: there is none, or the system writes without a source.
+        SavedError: it is damaged, or of other weights.
+    """
+    if not opened.system.confidence:
+        return None
+    check_reads_source(opened)
+    path = calibration_path(opened.system)
+    calibration = read_calibration(path)
+    check_weights(calibration, conditions_of(opened), path)
+    if sorted(calibration.weights) != sorted(MEASUREMENTS):
+        raise SavedError(
+            f"{path}: damaged (weights of {', '.join(calibration.weights) or 'nothing'}, not of "
+            f"{', '.join(MEASUREMENTS)}); calibrate again"
+        )
+    return calibration
+
+
+def check_reads_source(opened: OpenSystem) -> None:
+    """Check that a system translates.
+
+    Raises:
+        ConfigError: it is a language model.
+    """
+    if not opened.models[0].reads_source:
+        raise ConfigError(
+            f"confidence: {Path(opened.system.models[0])} is a language model, whose continuations "
+            "have no reference that could calibrate it"
+        )
