@@ -93,6 +93,31 @@ class ForcedDecoder:
                     raise DataError(f"line {number}: {reason}")
         return score_encoded(self._engine, source, target, self._search.batch_tokens)
 
+    def score_fit(
+        self, sources: Sequence[str] | None, targets: Sequence[str]
+    ) -> list[Scored | str]:
+        """See :meth:`~dragoman.translation.translator.Translator.score_fit`."""
+        given = [""] * len(targets) if sources is None else list(sources)
+        read = as_read(self._tags, given, self._annotate)
+        source = self._vocabularies.source.encode_batch(read)
+        target = self._vocabularies.target.encode_batch(list(targets))
+        reasons = [
+            unknown_language(text, self._vocabularies.source)
+            or self._refusal(source_ids)
+            or self._refusal(target_ids)
+            for text, source_ids, target_ids in zip(given, source, target, strict=True)
+        ]
+        fit = [number for number, reason in enumerate(reasons) if reason is None]
+        scored = iter(
+            score_encoded(
+                self._engine,
+                [source[number] for number in fit],
+                [target[number] for number in fit],
+                self._search.batch_tokens,
+            )
+        )
+        return [next(scored) if reason is None else reason for reason in reasons]
+
     def check_shown(self) -> None:
         """Check that there is one attention to show.
 

@@ -419,6 +419,22 @@ class Translator:
         self._check_direct("scores")
         return self._forced().score(sources, targets)
 
+    def score_fit(
+        self, sources: Sequence[str] | None, targets: Sequence[str]
+    ) -> list[Scored | str]:
+        """Scores as :meth:`score` gives them, each pair by itself.
+
+        Where a pair cannot be scored, the reason takes the place of its score.  Pairs are read
+        without context.
+
+        Args:
+            sources: one per target; None for a language model.
+            targets: the translations to score.
+        """
+        self._check_open()
+        self._check_direct("scores")
+        return self._forced().score_fit(sources, targets)
+
     def attention(self, source: str, target: str | None = None) -> Attention:
         """Where the model looks in ``source`` while it writes ``target``.
 
