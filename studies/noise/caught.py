@@ -101,8 +101,10 @@ def caught(
     gone[np.argsort(-scores, kind="stable")[: int(keep * len(scores))]] = False
     rng = np.random.default_rng(seed)
     samples = []
+    sorts = np.flatnonzero(wrong), np.flatnonzero(~wrong)
     for _ in range(_RESAMPLES):
-        drawn = rng.integers(len(scores), size=len(scores))
+        # As many of either sort, without which there is no area.
+        drawn = np.concatenate([rng.choice(sort, len(sort)) for sort in sorts])
         samples.append(_shares(scores[drawn], wrong[drawn], gone[drawn]))
     bounds = np.quantile(np.array(samples), [0.025, 0.975], axis=0)
     values = _shares(scores, wrong, gone)
