@@ -102,7 +102,7 @@ def test_a_finished_corpus_is_not_scored_again(models: dict[str, Path], tmp_path
 
 def test_other_pairs_or_models_are_refused(models: dict[str, Path], tmp_path: Path) -> None:
     make(models, tmp_path / "made")
-    other = write_pairs(tmp_path, letters(24))
+    other = write_pairs(tmp_path, letters()[::-1])
     with pytest.raises(ConfigError, match=r"other settings \(input;"):
         make(models, tmp_path / "made", part=other)
     exchanged = {"forward": models["forward"], "reverse": models["forward"]}
