@@ -30,7 +30,7 @@ from dragoman.translation.building import build_engines
 from dragoman.translation.engine import Engine, TorchEngine
 from dragoman.translation.forced import ForcedDecoder
 from dragoman.translation.opening import build_scorer, changed_search, open_legs, open_terms
-from dragoman.translation.outputs import Attention, Scored, Translation
+from dragoman.translation.outputs import Attention, Scored, Translation, Unscored
 from dragoman.translation.pivot import PivotStream
 from dragoman.translation.preparation import (
     LanguageReminder,
@@ -421,7 +421,7 @@ class Translator:
 
     def score_fit(
         self, sources: Sequence[str] | None, targets: Sequence[str]
-    ) -> list[Scored | str]:
+    ) -> list[Scored | Unscored]:
         """Scores as :meth:`score` gives them, each pair by itself.
 
         Where a pair cannot be scored, the reason takes the place of its score.  Pairs are read
@@ -430,6 +430,11 @@ class Translator:
         Args:
             sources: one per target; None for a language model.
             targets: the translations to score.
+
+        Raises:
+            ConfigError: as for :meth:`score`.
+            DataError: unequal numbers of lines.
+            UsageError: as for :meth:`score`.
         """
         self._check_open()
         self._check_direct("scores")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ from dragoman.techniques.filtering.directions import scoring_models
 from dragoman.techniques.filtering.pair_scorer import PairScorer, scored_in_order
 from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import BOS, EOS
+from dragoman.translation.outputs import Scored
+from dragoman.translation.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +129,16 @@ def test_pairs_that_teach_nothing_are_not_scored(models: dict[str, Path], tmp_pa
     assert [row["score"] > 0 for row in rows] == [False] * 5 + [True]
     assert all(row["forward"] is None and row["reverse"] is None for row in rows[:5])
     scorer.close()
+
+
+def test_scores_that_are_no_numbers(scorer: PairScorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a model whose numbers overflow has given them."""
+    broken = [Scored(-math.inf, 3), Scored(math.nan, 3)]
+    monkeypatch.setattr(Translator, "score_fit", lambda *_: broken)
+    rows = scorer.score(PAIRS[:2]).rows
+    assert [row["problem"] for row in rows] == ["no finite probability"] * 2
+    assert [row["score"] for row in rows] == [0.0, 0.0]
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
 
 
 def test_sides_in_another_language(models: dict[str, Path]) -> None:

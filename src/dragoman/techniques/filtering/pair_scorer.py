@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -11,20 +12,17 @@ import torch
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.processes import WorkerPool
-from dragoman.evaluation.languages import ExpectedLanguage
+from dragoman.evaluation.languages import CLEAR_MARGIN, ExpectedLanguage
 from dragoman.saved.system import TranslationSystem
 from dragoman.techniques.filtering.formula import adequacy, domain_match
 from dragoman.text.cleaning import CleaningConfig, pair_check
 from dragoman.text.formats import Pair
 from dragoman.text.normalization import normalize
-from dragoman.translation.outputs import Scored
+from dragoman.translation.outputs import Unscored
 from dragoman.translation.translator import Translator
 
 _AHEAD = 2  # tasks waiting per worker, so that none waits for this process
 _DIGITS = 6
-_LANGUAGE_MARGIN = 1.5
-"""Nats per square root of the bytes by which another language must lead: a side of a few words is
-often taken for a relative's, see :mod:`dragoman.evaluation.languages`."""
 _scorer: PairScorer | None = None  # in a worker
 
 
@@ -127,7 +125,7 @@ class PairScorer:
         if (reason := self._broken(*sides)) is not None:
             return reason
         for text, expected in zip(sides, self._expected or (), strict=False):
-            if expected.misses(text, _LANGUAGE_MARGIN):
+            if expected.misses(text, CLEAR_MARGIN):
                 return "wrong language"
         return None
 
@@ -144,11 +142,13 @@ class PairScorer:
         }
         for name, translator in self._translators.items():
             for one, scored in zip(found, translator.score_fit(*given[name]), strict=True):
-                if isinstance(scored, Scored):
-                    one[name] = -scored.log_probability / scored.tokens
-                    tokens += scored.tokens
-                else:
-                    one["problem"] = _in_short(scored)
+                if isinstance(scored, Unscored):
+                    one["problem"] = scored.kind
+                    continue
+                one[name] = -scored.log_probability / scored.tokens
+                tokens += scored.tokens
+                if not math.isfinite(scored.log_probability):
+                    one["problem"] = "no finite probability"
         return found, tokens
 
     def _row(
@@ -204,11 +204,6 @@ def _check_task(name: str, system: TranslationSystem, translator: Translator) ->
         raise ConfigError(f"{path}: a language model reads no source; name one that translates")
     if translator.context is not None:
         raise ConfigError(f"{path}: it reads context, and pairs are scored by themselves")
-
-
-def _in_short(reason: str) -> str:
-    """The kind of problem that a model has with a line, to be counted."""
-    return "unknown language tag" if "no tag" in reason else "too long for the model"
 
 
 def _begin(models: ScoringModels) -> None:
