@@ -22,7 +22,7 @@ NAMED = [
 def test_some_commands_are_named() -> None:
     studies = {
         *("address", "chart_parser", "heads_and_syntax", "layers", "memory_network", "neural_gpu"),
-        *("synthetic", "tables"),
+        *("noise", "synthetic", "tables"),
     }
     assert {study for _, study, _ in NAMED} == studies
 

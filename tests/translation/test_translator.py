@@ -20,7 +20,7 @@ from dragoman.search import Hypothesis, SearchConfig
 from dragoman.text.vocabulary import BOS, PAD, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation.engine import SourceBatch
-from dragoman.translation.outputs import Translation
+from dragoman.translation.outputs import Scored, Translation, Unscored
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)  # threads waiting for one another take longer than matrices this small
@@ -294,6 +294,24 @@ def test_scores_do_not_depend_on_the_batch(
         (alone,) = translator.score([source], [target])
         assert scored.tokens == alone.tokens
         assert scored.log_probability == pytest.approx(alone.log_probability)
+
+
+def test_pairs_that_can_be_scored_are(translator: Translator) -> None:
+    sources = ["the house", "tree " * 2000, "<2fr> a tree", "old tree", ""]
+    targets = ["a", "a", "a", "tree " * 2000, "the"]
+    found = translator.score_fit(sources, targets)
+    kinds = [one.kind if isinstance(one, Unscored) else None for one in found]
+    too_long = "too long for the model"
+    assert kinds == [None, too_long, "unknown language tag", too_long, None]
+    assert isinstance(found[1], Unscored)
+    assert "max_source_pieces" in found[1].reason
+    expected = translator.score(["the house", ""], ["a", "the"])
+    for one, other in zip([found[0], found[4]], expected, strict=True):
+        assert isinstance(one, Scored)
+        assert one.tokens == other.tokens
+        assert one.log_probability == pytest.approx(other.log_probability)
+    with pytest.raises(DataError, match="5 source lines and 4 target lines"):
+        translator.score_fit(sources, targets[1:])
 
 
 def test_a_model_in_training_is_given_back_as_it_was(vocabularies: Vocabularies) -> None:

@@ -71,6 +71,13 @@ def tell(line: str) -> None:
         write_line(f"dragoman: {line}")
 
 
+class ShowCount(Protocol):
+    """Shows how many units are done, and further figures."""
+
+    def __call__(self, done: int, details: Sequence[str] = ()) -> None:
+        """Show them."""
+
+
 class Display(Protocol):
     """Shows how far some work has come."""
 
@@ -168,9 +175,7 @@ def _display(bar: Callable[[], Display], lines: Callable[[], Display]) -> Displa
 
 
 @contextmanager
-def counting(
-    what: str, unit: str, total: int | None = None, start: int = 0
-) -> Iterator[Callable[[int], None]]:
+def counting(what: str, unit: str, total: int | None = None, start: int = 0) -> Iterator[ShowCount]:
     """Show how much of some work is done while the block lasts.
 
     Args:
@@ -180,7 +185,7 @@ def counting(
         start: how many were done before.
 
     Yields:
-        A function to call with the number done so far.
+        A function to call with the number done so far, and with further figures if there are.
     """
     shown = _display(
         lambda: _Bar(

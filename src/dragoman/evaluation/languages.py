@@ -24,7 +24,7 @@ _PACKAGE = "py3langid"
 _NO_LANGUAGE = "zxx"  # of ISO 639-2: numbers, identifiers and the like
 _OTHER_NAMES = {"cmn": "zh", "fil": "tl", "in": "id", "iw": "he", "nb": "no"}
 _SAMPLE_LINES = 2_000  # to twice as many: enough to tell shares of a few percent
-_MARGIN = 1.5
+CLEAR_MARGIN = 1.5
 """How much more likely another language must be before a line of a text counts as foreign, in nats
 per square root of the line's bytes.  On the short lines of a user interface it lowers the false
 alarms from as many as 10 % to at most 1 %, and still finds 97 % of lines in another language."""
@@ -158,7 +158,7 @@ def wrong_language_share(
     if why_not_judged(language, among) is not None:
         return None
     expected = ExpectedLanguage.of(language, among)
-    judged = [expected.misses(line, _MARGIN) for line in _sample(lines)]
+    judged = [expected.misses(line, CLEAR_MARGIN) for line in _sample(lines)]
     found = [one for one in judged if one is not None]
     return sum(found) / len(found) if found else None
 

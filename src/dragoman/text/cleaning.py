@@ -162,7 +162,7 @@ def _cleaned(
     held_out: frozenset[int],
 ) -> Iterator[_T]:
     """What ``make`` makes of the pairs that :func:`clean` keeps; None leaves a pair out."""
-    unfit = _filters(config, has_source)
+    unfit = pair_check(config, has_source=has_source)
     with closing(_Seen()) as seen:
         for raw in pairs:
             report.read += 1
@@ -191,8 +191,13 @@ def _cleaned(
             yield made
 
 
-def _filters(config: CleaningConfig, has_source: bool) -> Callable[[str, str], Reason | None]:
-    """All filters that look at one pair alone, as one function that names the first one to fail."""
+def pair_check(
+    config: CleaningConfig, *, has_source: bool = True
+) -> Callable[[str, str], Reason | None]:
+    """All filters that look at one pair alone, as one function of its normalised sides.
+
+    The function names the first filter that drops the pair; None if none does.
+    """
     scripts = [
         _script_pattern(names) if names else None
         for names in (config.source_scripts, config.target_scripts)

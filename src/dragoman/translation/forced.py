@@ -15,7 +15,7 @@ from dragoman.search import SearchConfig, score_targets
 from dragoman.text.context import ContextConfig
 from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
 from dragoman.translation.engine import TorchEngine, evaluating
-from dragoman.translation.outputs import Attention, Scored
+from dragoman.translation.outputs import Attention, Scored, Unscored
 from dragoman.translation.preparation import (
     LanguageReminder,
     as_read,
@@ -70,6 +70,41 @@ class ForcedDecoder:
 
     def score(self, sources: Sequence[str] | None, targets: Sequence[str]) -> list[Scored]:
         """See :meth:`~dragoman.translation.translator.Translator.score`."""
+        sources, targets = self._checked(sources, targets)
+        source, target = self._encode_pairs(sources, targets)
+        for side in (source, target):
+            for number, line in enumerate(side, 1):
+                if reason := self._refusal(line):
+                    raise DataError(f"line {number}: {reason}")
+        return score_encoded(self._engine, source, target, self._search.batch_tokens)
+
+    def score_fit(
+        self, sources: Sequence[str] | None, targets: Sequence[str]
+    ) -> list[Scored | Unscored]:
+        """See :meth:`~dragoman.translation.translator.Translator.score_fit`."""
+        sources, targets = self._checked(sources, targets)
+        read = as_read(self._tags, sources, self._annotate)
+        source = self._vocabularies.source.encode_batch(read)
+        target = self._vocabularies.target.encode_batch(targets)
+        problems = [
+            self._problem(text, source_ids, target_ids)
+            for text, source_ids, target_ids in zip(sources, source, target, strict=True)
+        ]
+        fit = [number for number, problem in enumerate(problems) if problem is None]
+        scored = iter(
+            score_encoded(
+                self._engine,
+                [source[number] for number in fit],
+                [target[number] for number in fit],
+                self._search.batch_tokens,
+            )
+        )
+        return [problem or next(scored) for problem in problems]
+
+    def _checked(
+        self, sources: Sequence[str] | None, targets: Sequence[str]
+    ) -> tuple[list[str], list[str]]:
+        """As many sources as targets; empty ones for a language model."""
         reads_source = self._engine.models[0].reads_source
         if (sources is not None) != reads_source:
             raise ConfigError(
@@ -86,12 +121,15 @@ class ForcedDecoder:
                 f"{len(sources)} source lines and {len(targets)} target lines: "
                 "they must correspond line by line"
             )
-        source, target = self._encode_pairs(sources, targets)
-        for side in (source, target):
-            for number, line in enumerate(side, 1):
-                if reason := self._refusal(line):
-                    raise DataError(f"line {number}: {reason}")
-        return score_encoded(self._engine, source, target, self._search.batch_tokens)
+        return sources, targets
+
+    def _problem(self, text: str, source: Sequence[int], target: Sequence[int]) -> Unscored | None:
+        """Why a pair cannot be scored; None if it can."""
+        if reason := unknown_language(text, self._vocabularies.source):
+            return Unscored("unknown language tag", reason)
+        if reason := self._refusal(source) or self._refusal(target):
+            return Unscored("too long for the model", reason)
+        return None
 
     def check_shown(self) -> None:
         """Check that there is one attention to show.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from torch import Tensor
 
@@ -54,6 +54,16 @@ class Scored(NamedTuple):
     tokens: int
     """Target pieces, including the end symbol: ``exp(-log_probability / tokens)`` is the
     perplexity."""
+
+
+class Unscored(NamedTuple):
+    """Why a given translation has no score."""
+
+    kind: Literal["too long for the model", "unknown language tag"]
+    """The same for all pairs with this problem."""
+
+    reason: str
+    """What exactly is wrong, and what to do."""
 
 
 class Attention(NamedTuple):

@@ -1,4 +1,4 @@
-"""The files of a synthetic corpus: finished shards, what they were made with, and the whole.
+"""The files of a corpus that models make: finished shards, what they were made with, and the whole.
 
 While a corpus is made, its directory has ``origin.json`` and ``shards/``, in which shard n is the
 file ``n.jsonl.gz`` and its counts ``n.json``.  The counts are written last: with them, the shard
@@ -34,6 +34,15 @@ PAIRS_FILE = "pairs.jsonl.gz"
 ORIGIN_FILE = "origin.json"
 SHARDS_DIRECTORY = "shards"
 _OURS = frozenset([PAIRS_FILE, ORIGIN_FILE, SHARDS_DIRECTORY])
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is made, in the words of errors."""
+
+    what: str = "synthetic corpus"
+    again: str = "translate"
+    """Makes it, as in "repeat the command to translate it again"."""
 
 
 @dataclass
@@ -78,10 +87,16 @@ class Shard:
 
 
 class Shards:
-    """The directory of a synthetic corpus."""
+    """The directory of a corpus that is made shard by shard.
 
-    def __init__(self, output: Path) -> None:
+    Args:
+        output: the directory.
+        made: what errors call it.
+    """
+
+    def __init__(self, output: Path, made: Made | None = None) -> None:
         self.output = output
+        self._made = made or Made()
         self.path = output / PAIRS_FILE
         self.done = 0
         """Lines of the input that are in finished shards."""
@@ -100,8 +115,8 @@ class Shards:
         names = {path.name for path in there if not path.name.startswith(".")}
         if strangers := names - _OURS:
             raise ConfigError(
-                f"{self.output}: holds {min(strangers)} and is no synthetic corpus; choose a new "
-                "or empty directory"
+                f"{self.output}: holds {min(strangers)} and is no {self._made.what}; choose a "
+                "new or empty directory"
             )
 
     def begin(self, origin: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -144,7 +159,7 @@ class Shards:
         if not self.path.is_file() or content_digest(self.path) != made.get("sha256"):
             raise SavedError(
                 f"{self.path}: missing or altered; restore it, or remove {self.output} to "
-                "translate the text again"
+                f"{self._made.again} the text again"
             )
         self._remove_shards()
         return {**origin, "output": made}
@@ -160,7 +175,9 @@ class Shards:
             self.done += int(record["input_lines"])
             self._digests.append(record["sha256"])
         except (KeyError, TypeError, ValueError) as error:
-            raise SavedError(f"{file}: damaged; remove it to translate the shard again") from error
+            raise SavedError(
+                f"{file}: damaged; remove it to {self._made.again} the shard again"
+            ) from error
         self._count += 1
 
     @contextmanager
@@ -227,7 +244,8 @@ class Shards:
             for later in range(number, self._count):
                 self._file(later, "json").unlink(missing_ok=True)
             raise SavedError(
-                f"{path}: altered since it was written; repeat the command to translate it again"
+                f"{path}: altered since it was written; repeat the command to {self._made.again} "
+                "it again"
             )
         return content
 
@@ -242,10 +260,12 @@ class Shards:
             found = read_json(file)
         except (OSError, ValueError) as error:
             raise SavedError(
-                f"{file}: damaged; remove {self.output} to translate the text again"
+                f"{file}: damaged; remove {self.output} to {self._made.again} the text again"
             ) from error
         if not isinstance(found, dict):
-            raise SavedError(f"{file}: damaged; remove {self.output} to translate the text again")
+            raise SavedError(
+                f"{file}: damaged; remove {self.output} to {self._made.again} the text again"
+            )
         return found
 
 

@@ -217,7 +217,7 @@ def _with_digests(values: Mapping[str, Any], digests: list[str]) -> dict[str, An
     """A description with digests, which are also added to a list, in place of models' paths."""
 
     def digest_of(path: str) -> str:
-        digests.append(_digest(Path(path)))
+        digests.append(model_digest(Path(path)))
         return digests[-1]
 
     changed = dict(values)
@@ -231,7 +231,12 @@ def _with_digests(values: Mapping[str, Any], digests: list[str]) -> dict[str, An
     return changed
 
 
-def _digest(path: Path) -> str:
+def model_digest(path: Path) -> str:
+    """A digest of the weights of a model, run or checkpoint.
+
+    Raises:
+        SavedError: it is missing or damaged.
+    """
     directory = model_directory(path)
     found = weights_digest(directory)
     # A model of an old release may lack a digest.

@@ -38,7 +38,7 @@ from dragoman.translation.opening import (
     open_legs,
     open_terms,
 )
-from dragoman.translation.outputs import Attention, Scored, Translation
+from dragoman.translation.outputs import Attention, Scored, Translation, Unscored
 from dragoman.translation.pivot import PivotStream
 from dragoman.translation.preparation import (
     LanguageReminder,
@@ -453,6 +453,27 @@ class Translator:
         self._check_open()
         self._check_direct("scores")
         return self._forced().score(sources, targets)
+
+    def score_fit(
+        self, sources: Sequence[str] | None, targets: Sequence[str]
+    ) -> list[Scored | Unscored]:
+        """Scores as :meth:`score` gives them, each pair by itself.
+
+        Where a pair cannot be scored, the reason takes the place of its score.  Pairs are read
+        without context.
+
+        Args:
+            sources: one per target; None for a language model.
+            targets: the translations to score.
+
+        Raises:
+            ConfigError: as for :meth:`score`.
+            DataError: unequal numbers of lines.
+            UsageError: as for :meth:`score`.
+        """
+        self._check_open()
+        self._check_direct("scores")
+        return self._forced().score_fit(sources, targets)
 
     def attention(self, source: str, target: str | None = None) -> Attention:
         """Where the model looks in ``source`` while it writes ``target``.

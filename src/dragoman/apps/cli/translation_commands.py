@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from dragoman.apps.cli.filter_options import (
+    filter_options,
+    filter_pairs,
+    refuse_filter_options,
+)
 from dragoman.apps.cli.options import (
     PATH,
     Number,
@@ -211,20 +216,44 @@ def translate(
 
 @click.command()
 @click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
+@click.option(
+    "--filter",
+    "filters",
+    is_flag=True,
+    help="Drop the pairs that models of both directions score lowest, and write the others.",
+)
+@filter_options
 @json_option
 @device_option
-def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
+def score(
+    paths: tuple[Path, ...],
+    filters: bool,
+    as_json: bool,
+    device: str | None,
+    **options: Any,
+) -> None:
     """Print how likely each line of TARGET is as the translation of its line of SOURCE.
 
     Prints the log-probability (natural logarithm) and the number of pieces, including the end
     symbol, separated by a tab; the perplexity of all lines goes to standard error.  A language
     model reads no SOURCE and scores TARGET by itself.
 
+    With --filter, the pairs are one file with both sides (TSV with a header, JSONL, TMX, PO) or two
+    plain files.  They are scored in both directions (dual conditional cross-entropy), shard by
+    shard; the same command resumes, and with another --keep or --above it scores nothing again.
+
     \b
     Examples:
       dragoman score runs/demo test.en test.de
       dragoman score runs/language-model test.de
+      dragoman score runs/en-de web.en web.de --reverse runs/de-en --filter --keep 0.7 \\
+        --output clean.en --output clean.de
+      dragoman score runs/many web.tsv --from en --to de --filter --above 0.05 --output clean.tsv
     """
+    if filters:
+        filter_pairs(paths, options, device=device, as_json=as_json)
+        return
+    refuse_filter_options(options)
     from dragoman.evaluation.metrics import perplexity
     from dragoman.text.corpus import CorpusPart, read_pairs
     from dragoman.translation.outputs import total

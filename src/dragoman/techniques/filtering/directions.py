@@ -1,0 +1,169 @@
+"""The two directions of a filter: which languages, and which model is for which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
+from dragoman.saved.directions import check_source, target_languages
+from dragoman.saved.model import CONFIG_FILE, SavedConfig, home_of, model_directory, read_config
+from dragoman.saved.system import TranslationSystem
+from dragoman.techniques.filtering.pair_scorer import ScoringModels
+from dragoman.text.examples import Direction
+from dragoman.translation.synthesis import model_digest
+
+_UNNAMED = {"source", "target"}
+
+
+def scoring_models(
+    forward: Sequence[Path],
+    reverse: Sequence[Path] = (),
+    *,
+    languages: tuple[str | None, str | None] = (None, None),
+    sides: tuple[str, str] | None = None,
+    identify: bool = False,
+    domain: Path | None = None,
+    general: Path | None = None,
+    device: str | None = None,
+) -> ScoringModels:
+    """Describe what scores pairs.
+
+    Args:
+        forward: models from the language of the sources into that of the targets; several form an
+            ensemble.
+        reverse: models of the opposite direction; by default ``forward``, if it has learned both.
+        languages: of the two sides, where models have learned several.
+        sides: what the sides are called in their files, perhaps by their languages: they decide
+            between several directions, and must not be the wrong way round.
+        identify: whether pairs in another language have score 0.
+        domain: language model of the domain that is wanted.
+        general: language model of other text.
+        device: of all models; by default a GPU if there is one.
+
+    Raises:
+        ConfigError: the models are of the same direction, the languages are not known, or there is
+            only one language model.
+        SavedError: a model is missing or damaged.
+    """
+    if (domain is None) != (general is None):
+        raise ConfigError(
+            "--domain-lm and --general-lm are compared with each other; name both, or neither"
+        )
+    opposite = tuple(reverse) or tuple(forward)
+    configs = _config(forward[0]), _config(opposite[0])
+    for path, config in zip((forward[0], opposite[0]), configs, strict=True):
+        if not config.model.reads_source:
+            raise ConfigError(f"{path}: a language model reads no source; name one that translates")
+    source, target = languages
+    if source is None or target is None:
+        source, target = _languages(configs, (forward[0], opposite[0]), languages, sides)
+    if sides == (target, source):
+        raise ConfigError(
+            f"the pairs are {sides[0]}-{sides[1]}, and the models are for {source}-{target}; "
+            "exchange the files, or the names of --source and --target, or the models"
+        )
+    for path, config, language in (
+        (forward[0], configs[0], source),
+        (opposite[0], configs[1], target),
+    ):
+        if language not in _UNNAMED:
+            _check_source(path, config, language, alone=not reverse)
+    if source in _UNNAMED and model_digest(forward[0]) == model_digest(opposite[0]):
+        raise ConfigError(
+            f"{forward[0]}: one model of one direction cannot score both; name a model of the "
+            "opposite one with --reverse"
+        )
+    if identify and {source, target} & _UNNAMED:
+        raise ConfigError(
+            "--identify: the models do not say which languages they translate; name them with "
+            "--from and --to"
+        )
+
+    def described(
+        paths: Sequence[Path], source: str | None, target: str | None
+    ) -> TranslationSystem:
+        named = {
+            "models": tuple(paths),
+            "source_language": None if source in _UNNAMED else source,
+            "target_language": None if target in _UNNAMED else target,
+            "device": device,
+        }
+        return parse(TranslationSystem, named, "score --filter")
+
+    return ScoringModels(
+        described(forward, source, target),
+        described(opposite, target, source),
+        None if domain is None else described([domain], None, None),
+        None if general is None else described([general], None, None),
+        (source, target) if identify else None,
+    )
+
+
+def _config(path: Path) -> SavedConfig:
+    return read_config(home_of(model_directory(path)) / CONFIG_FILE)
+
+
+def _languages(
+    configs: tuple[SavedConfig, SavedConfig],
+    paths: tuple[Path, Path],
+    given: tuple[str | None, str | None],
+    sides: tuple[str, str] | None,
+) -> tuple[str, str]:
+    """The only languages for which the models are of opposite directions, or those of the files.
+
+    Raises:
+        ConfigError: there are none, or several.
+    """
+    forward, reverse = map(_directions, configs)
+    if all(pair[0] in _UNNAMED or pair[1] in _UNNAMED for pair in (*forward, *reverse)):
+        return "source", "target"
+    found = [
+        pair
+        for pair in forward
+        if pair[::-1] in reverse
+        and all(wanted in (None, one) for wanted, one in zip(given, pair, strict=True))
+    ]
+    if len(found) == 1 or sides in found:
+        return sides if sides in found else found[0]
+    if found:
+        raise ConfigError(
+            f"{paths[0]}: translates in several directions ({_listed(forward)}); say which one the "
+            f"pairs are of, such as --from {found[0][0]} --to {found[0][1]}"
+        )
+    if paths[0] == paths[1]:
+        raise ConfigError(
+            f"{paths[0]}: translates only {_listed(forward)}; name a model of the opposite "
+            "direction with --reverse"
+        )
+    raise ConfigError(
+        f"--reverse {paths[1]}: translates {_listed(reverse)}, and {paths[0]} {_listed(forward)}; "
+        "name models of opposite directions"
+    )
+
+
+def _directions(config: SavedConfig) -> list[tuple[str, str]]:
+    """The pairs of languages that a model was trained for, without copies."""
+    told: Sequence[Direction] = config.directions
+    found = [(one.source_language, one.target_language) for one in told]
+    if not found:  # an older Dragoman wrote it
+        found = [(config.source_language, target_languages(config)[0])]
+    return list(dict.fromkeys(pair for pair in found if pair[0] != pair[1]))
+
+
+def _check_source(path: Path, config: SavedConfig, language: str, *, alone: bool) -> None:
+    """Check that a model translates from a language; the error names the model.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    try:
+        check_source(config, language)
+    except ConfigError as error:
+        remedy = "; name a model of the opposite direction with --reverse" if alone else ""
+        raise ConfigError(f"{path}: {error}{remedy}") from error
+
+
+def _listed(directions: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{source}-{target}" for source, target in directions) or "nothing"

@@ -1,0 +1,36 @@
+"""The scores of a pair from cross-entropies: adequacy and domain.
+
+Cross-entropies are in nats per token, end symbols included, so that long pairs are not at a
+disadvantage.  All scores are in [0, 1] and multiplied (Junczys-Dowmunt 2018, arXiv:1809.00197).
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def adequacy(forward: float, reverse: float) -> float:
+    """The dual conditional cross-entropy: 1 where both models are certain, and so agree.
+
+    ``exp(-(|H_A(y|x) - H_B(x|y)| + (H_A(y|x) + H_B(x|y)) / 2))``.  A pair whose sides have
+    nothing to do with each other surprises both models; one whose target says less than its source
+    surprises one of them, which the difference punishes.
+
+    Args:
+        forward: ``H_A(y|x)``, of the target given the source.
+        reverse: ``H_B(x|y)``, of the source given the target.
+    """
+    return math.exp(-(abs(forward - reverse) + (forward + reverse) / 2))
+
+
+def domain_match(wanted: float, general: float) -> float:
+    """How much a target is of a domain: ``min(exp(H_N(y) - H_I(y)), 1)``.
+
+    This is the cross-entropy difference of Moore and Lewis (2010, "Intelligent selection of
+    language model training data"), capped so that text of the domain is not better than certain.
+
+    Args:
+        wanted: ``H_I(y)`` by the language model of the domain.
+        general: ``H_N(y)`` by that of other text.
+    """
+    return math.exp(min(general - wanted, 0.0))

@@ -1,0 +1,218 @@
+"""Scores sentence pairs by models of both directions, here or in several processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+
+from dragoman.core.errors import ConfigError
+from dragoman.core.processes import WorkerPool
+from dragoman.evaluation.languages import CLEAR_MARGIN, ExpectedLanguage
+from dragoman.saved.system import TranslationSystem
+from dragoman.techniques.filtering.formula import adequacy, domain_match
+from dragoman.text.cleaning import CleaningConfig, pair_check
+from dragoman.text.formats import Pair
+from dragoman.text.normalization import normalize
+from dragoman.translation.outputs import Unscored
+from dragoman.translation.translator import Translator
+
+_AHEAD = 2  # tasks waiting per worker, so that none waits for this process
+_DIGITS = 6
+_scorer: PairScorer | None = None  # in a worker
+
+
+@dataclass(frozen=True)
+class ScoringModels:
+    """What scores pairs."""
+
+    forward: TranslationSystem
+    """Translates sources into targets."""
+    reverse: TranslationSystem
+    """Translates targets into sources."""
+    domain: TranslationSystem | None = None
+    """Language model of the domain that is wanted, in the target language."""
+    general: TranslationSystem | None = None
+    """Language model of other text; there if ``domain`` is."""
+    languages: tuple[str, str] | None = None
+    """Languages that the two sides must be in; None does not identify them."""
+
+    def systems(self) -> dict[str, TranslationSystem]:
+        """The models by what they do."""
+        named = {
+            "forward": self.forward,
+            "reverse": self.reverse,
+            "domain": self.domain,
+            "general": self.general,
+        }
+        return {name: system for name, system in named.items() if system is not None}
+
+
+class ScoredPairs(NamedTuple):
+    """The rows of some pairs."""
+
+    rows: list[dict[str, Any]]
+    """See :class:`PairScorer`."""
+    tokens: int
+    """Target pieces that models scored for them, of both directions."""
+
+
+class PairScorer:
+    """Opened models that score pairs.
+
+    A row has ``source``, ``target``, ``line``, ``score`` in [0, 1], the cross-entropies
+    ``forward`` and ``reverse`` (with a domain, also ``domain`` and ``general``) in nats per token,
+    and ``problem``: why the pair has score 0 and no cross-entropies, or null.
+
+    Args:
+        models: to open.
+
+    Raises:
+        ConfigError: one does not fit its task, or a language cannot be identified.
+        MissingExtraError: languages are to be identified, and the identifier is not installed.
+        SavedError: a model is missing or damaged.
+    """
+
+    def __init__(self, models: ScoringModels) -> None:
+        self._resources = ExitStack()
+        self._translators = {
+            name: self._resources.enter_context(Translator.of(system))
+            for name, system in models.systems().items()
+        }
+        for name, translator in self._translators.items():
+            _check_task(name, models.systems()[name], translator)
+        self._broken = pair_check(CleaningConfig())
+        self._expected = (
+            None if models.languages is None else tuple(map(ExpectedLanguage.of, models.languages))
+        )
+
+    def close(self) -> None:
+        """Close the models."""
+        self._resources.close()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Tags and limits, on which scores depend beside the weights."""
+        return {
+            name: {
+                "tags": list(one.tags),
+                "max_source_pieces": one.search.max_source_pieces,
+            }
+            for name, one in self._translators.items()
+        }
+
+    def score(self, pairs: Sequence[Pair]) -> ScoredPairs:
+        """Score pairs; batches are of similar length."""
+        problems = [self._problem(pair) for pair in pairs]
+        fit = [number for number, problem in enumerate(problems) if problem is None]
+        found, tokens = self._cross_entropies([pairs[number] for number in fit])
+        of_number = dict(zip(fit, found, strict=True))
+        return ScoredPairs(
+            [
+                self._row(pair, problem, of_number.get(number, {}))
+                for number, (pair, problem) in enumerate(zip(pairs, problems, strict=True))
+            ],
+            tokens,
+        )
+
+    def _problem(self, pair: Pair) -> str | None:
+        """Why a pair need not be scored."""
+        sides = normalize(pair.source), normalize(pair.target)
+        if (reason := self._broken(*sides)) is not None:
+            return reason
+        for text, expected in zip(sides, self._expected or (), strict=False):
+            if expected.misses(text, CLEAR_MARGIN):
+                return "wrong language"
+        return None
+
+    def _cross_entropies(self, pairs: Sequence[Pair]) -> tuple[list[dict[str, float | str]], int]:
+        """Of each pair by each model in nats per token; or ``problem``."""
+        found: list[dict[str, float | str]] = [{} for _ in pairs]
+        tokens = 0
+        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        given: dict[str, tuple[list[str] | None, list[str]]] = {
+            "forward": (sources, targets),
+            "reverse": (targets, sources),
+            "domain": (None, targets),
+            "general": (None, targets),
+        }
+        for name, translator in self._translators.items():
+            for one, scored in zip(found, translator.score_fit(*given[name]), strict=True):
+                if isinstance(scored, Unscored):
+                    one["problem"] = scored.kind
+                    continue
+                one[name] = -scored.log_probability / scored.tokens
+                tokens += scored.tokens
+                if not math.isfinite(scored.log_probability):
+                    one["problem"] = "no finite probability"
+        return found, tokens
+
+    def _row(
+        self, pair: Pair, problem: str | None, found: dict[str, float | str]
+    ) -> dict[str, Any]:
+        problem = problem or (str(found["problem"]) if "problem" in found else None)
+        known = {name: None if problem else float(found[name]) for name in self._translators}
+        row: dict[str, Any] = {"source": pair.source, "target": pair.target, "line": pair.line}
+        score = 0.0
+        if problem is None:
+            score = adequacy(float(found["forward"]), float(found["reverse"]))
+            if "domain" in known:
+                score *= domain_match(float(found["domain"]), float(found["general"]))
+        row["score"] = float(f"{score:.{_DIGITS}g}")
+        row |= {name: None if one is None else round(one, _DIGITS) for name, one in known.items()}
+        return {**row, "problem": problem}
+
+
+def scored_in_order(
+    models: ScoringModels, scorer: PairScorer, pieces: Iterable[list[Pair]], workers: int
+) -> Iterator[ScoredPairs]:
+    """The rows of each piece of a corpus, in order.
+
+    Args:
+        models: what workers open.
+        scorer: the same, opened, for one worker: this process.
+        pieces: read ahead only as far as workers need.
+        workers: processes, each with one thread if there are several.
+
+    Raises:
+        WorkerError: a worker was terminated from outside.
+    """
+    if workers == 1:
+        yield from map(scorer.score, pieces)
+        return
+    pool = WorkerPool(
+        workers, _begin, (models,), work="scores pairs", remedy="repeat with fewer workers"
+    )
+    with closing(pool):
+        yield from pool.in_order(_score, pieces, ahead=workers * _AHEAD)
+
+
+def _check_task(name: str, system: TranslationSystem, translator: Translator) -> None:
+    """Check that a model does what it is used for.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    path = system.models[0]
+    if name in {"domain", "general"} and translator.reads_source:
+        raise ConfigError(f"{path}: not a language model, as --domain-lm and --general-lm must be")
+    if name in {"forward", "reverse"} and not translator.reads_source:
+        raise ConfigError(f"{path}: a language model reads no source; name one that translates")
+    if translator.context is not None:
+        raise ConfigError(f"{path}: it reads context, and pairs are scored by themselves")
+
+
+def _begin(models: ScoringModels) -> None:
+    """Make this process a worker."""
+    global _scorer  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
+    torch.set_num_threads(1)
+    _scorer = PairScorer(models)
+
+
+def _score(pairs: list[Pair]) -> ScoredPairs:
+    assert _scorer is not None, "a worker has begun"
+    return _scorer.score(pairs)

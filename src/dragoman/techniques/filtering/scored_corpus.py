@@ -1,0 +1,158 @@
+"""A corpus with the score of each pair, made shard by shard: what was scored is not lost.
+
+A process that is killed loses the shards that it was working on, and the same call resumes after
+the last finished one.  Each shard is scored by itself, so that its batches, and with them every
+digit, are those of an uninterrupted call on the same number of threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol
+
+from dragoman.core.claims import claimed
+from dragoman.core.errors import DataError, UsageError
+from dragoman.techniques.filtering.pair_scorer import (
+    PairScorer,
+    ScoredPairs,
+    ScoringModels,
+    scored_in_order,
+)
+from dragoman.text.corpus import CorpusPart, read_lines, read_pairs
+from dragoman.text.formats import Pair
+from dragoman.translation.shards import Made, Shards
+from dragoman.translation.synthesis import model_digest
+
+SHARD_LINES = 4000
+_LOCK = ".lock"
+
+
+class ShowCount(Protocol):
+    """Shows how many pairs are done, and further figures."""
+
+    def __call__(self, done: int, details: Sequence[str] = ()) -> None:
+        """Show them."""
+
+
+Progress = Callable[[int, int], AbstractContextManager[ShowCount]]
+"""From the number of pairs done before and that of all pairs to what shows them."""
+
+
+def _nobody(done: int, details: Sequence[str] = ()) -> None:
+    """Ignore progress."""
+
+
+@dataclass(frozen=True)
+class ScoredCorpus:
+    """A finished corpus: JSON lines with the keys of :class:`PairScorer`."""
+
+    path: Path
+    """The file ``pairs.jsonl.gz``."""
+    pairs: int
+    """Pairs in it: all that were read."""
+    tokens_per_second: float | None
+    """Target pieces of all models per second in this call; None if everything was there."""
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The pairs in the order of the corpus."""
+        return (json.loads(line) for line in read_lines(self.path))
+
+
+def score_corpus(
+    models: ScoringModels,
+    part: CorpusPart,
+    output: Path,
+    *,
+    workers: int = 1,
+    shard_lines: int = SHARD_LINES,
+    progress: Progress = lambda done, total: nullcontext(_nobody),
+) -> ScoredCorpus:
+    """Score the pairs of ``part`` into the directory ``output``; the same call resumes.
+
+    Memory does not grow with the corpus.  A finished corpus is returned as it is.
+
+    Args:
+        models: what scores.
+        part: pairs of a source and a target.
+        output: directory of ``pairs.jsonl.gz`` and ``origin.json``, which has the digests of models
+            and text.
+        workers: processes that score.
+        shard_lines: pairs per shard.
+        progress: shows how much is done.
+
+    Raises:
+        ConfigError: a model does not fit, or ``output`` holds pairs that were scored with other
+            models or settings, other pairs, or something else.
+        DataError: the text cannot be read, or is empty.
+        SavedError: a model is missing or damaged, a shard is damaged, or another process is using
+            ``output``.
+        StorageError: the disk refuses; what was finished before is kept.
+        WorkerError: a worker was terminated from outside.
+    """
+    if shard_lines < 1:
+        raise UsageError(f"shard_lines: expected a positive number, found {shard_lines}")
+    shards = Shards(output, Made("scored corpus", "score"))
+    shards.check_usable()
+    total, digest = _measure(part)
+    use = "this directory; wait until it ends, or choose another one"
+    speed = None
+    with claimed(output / _LOCK, use), closing(PairScorer(models)) as scorer:
+        origin = {
+            "models": _described(models),
+            "settings": scorer.settings,
+            "languages": None if models.languages is None else list(models.languages),
+            "shard_lines": shard_lines,
+            "input": {"lines": total, "sha256": digest},
+        }
+        if shards.begin(origin) is None:
+            pieces = _pieces(part, shard_lines, shards.done)
+            with progress(shards.done, total) as count:
+                speed = _write(scored_in_order(models, scorer, pieces, workers), shards, count)
+            shards.join(origin)
+    return ScoredCorpus(shards.path, total, speed)
+
+
+def _write(found: Iterator[ScoredPairs], shards: Shards, count: ShowCount) -> float:
+    """Write all shards that are left, and return the speed in tokens per second."""
+    begun, tokens, speed = monotonic(), 0, 0.0
+    for rows, scored_tokens in found:
+        with shards.next(len(rows)) as shard:
+            for row in rows:
+                shard.add(row)
+        tokens += scored_tokens
+        speed = tokens / max(monotonic() - begun, 1e-9)
+        count(shards.done, (f"{speed:,.0f} target tokens/s",))
+    return speed
+
+
+def _described(models: ScoringModels) -> Mapping[str, Any]:
+    """The digests of the models, by what they do."""
+    return {
+        name: [model_digest(path) for path in system.models]
+        for name, system in models.systems().items()
+    }
+
+
+def _measure(part: CorpusPart) -> tuple[int, str]:
+    """The number of pairs and a digest of them."""
+    content, total = hashlib.sha256(), 0
+    for pair in read_pairs(part):
+        content.update(json.dumps(pair[:3]).encode() + b"\n")
+        total += 1
+    if not total:
+        raise DataError(f"{part.name}: no pairs; give a file with pairs")
+    return total, content.hexdigest()
+
+
+def _pieces(part: CorpusPart, shard_lines: int, done: int) -> Iterator[list[Pair]]:
+    """The pairs of each shard after the first ``done`` pairs."""
+    pairs = islice(read_pairs(part), done, None)
+    while piece := list(islice(pairs, shard_lines)):
+        yield piece
