@@ -201,7 +201,7 @@ def test_what_contradicts_itself_is_refused(
 def test_an_adapter_needs_a_model_of_the_same_family(
     corpus: Path, parent: Path, tmp_path: Path
 ) -> None:
-    lm = {"family": "transformer_lm", "layers": 1, **SIZES}
+    lm = {"family": "transformer_lm", "layers": 1, "source": "causal", **SIZES}
     config = read(corpus, lm, start_from=str(parent), adapter={})
     with pytest.raises(ConfigError, match="is a transformer, and an adapter is of the same family"):
         Experiment.create(config, tmp_path / "run")
