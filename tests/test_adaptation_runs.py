@@ -16,6 +16,7 @@ from worlds import ALONE
 from dragoman.core.config import to_yaml
 from dragoman.core.errors import ConfigError, InterruptedRunError, SavedError
 from dragoman.experiment import Experiment
+from dragoman.models import TransformerLMConfig
 from dragoman.models.layers.low_rank import is_factor
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.adapter import ADAPTER_FILE, read_adapter
@@ -201,8 +202,8 @@ def test_what_contradicts_itself_is_refused(
 def test_an_adapter_needs_a_model_of_the_same_family(
     corpus: Path, parent: Path, tmp_path: Path
 ) -> None:
-    lm = {"family": "transformer_lm", "layers": 1, "source": "causal", **SIZES}
-    config = read(corpus, lm, start_from=str(parent), adapter={})
+    lm = TransformerLMConfig(layers=1, **SIZES)
+    config = read(corpus, start_from=str(parent), adapter={}).model_copy(update={"model": lm})
     with pytest.raises(ConfigError, match="is a transformer, and an adapter is of the same family"):
         Experiment.create(config, tmp_path / "run")
 
