@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from torch import Tensor
 from worlds import ALONE
 
 from dragoman.core.config import to_yaml
-from dragoman.core.errors import ConfigError, InterruptedRunError, SavedError
+from dragoman.core.errors import ConfigError, SavedError
 from dragoman.experiment import Experiment
 from dragoman.models import TransformerLMConfig
 from dragoman.models.layers.low_rank import is_factor
@@ -77,9 +76,7 @@ def weights(run: Path) -> dict[str, Tensor]:
 def interrupted(config: ExperimentConfig, run: Path) -> Path:
     """A run that was stopped after two steps, and resumed."""
     begun = Experiment.create(
-        config.model_copy(
-            update={"training": config.training.model_copy(update={"max_steps": 2})}
-        ),
+        config.model_copy(update={"training": config.training.model_copy(update={"max_steps": 2})}),
         run,
     )
     begun.train(begun.prepare(), ALONE, lambda step: [])
