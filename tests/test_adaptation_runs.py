@@ -170,7 +170,7 @@ def test_a_resumed_consolidation_is_the_same_and_needs_its_file(
     assert all(torch.equal(first[name], second[name]) for name in first)
     (parted / CONSOLIDATION_FILE).unlink()
     again = Experiment.open(parted)
-    with pytest.raises(SavedError, match="consolidation.safetensors"):
+    with pytest.raises(SavedError, match=r"consolidation\.safetensors"):
         again.train(again.prepare(), ALONE, lambda step: [])
 
 

@@ -45,7 +45,7 @@ class ExchangedWeights:
         adapters: dict[str, Adapter],
         usual: Adapter | None = None,
     ) -> None:
-        self._adapters: dict[str | None, Adapter] = {**adapters}
+        self._adapters: dict[str | None, Adapter] = dict(adapters.items())
         if usual is not None:
             self._adapters[None] = usual
         self._parameters = dict(model.named_parameters())
