@@ -99,21 +99,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(
-        score,
-        tune,
-        average,
-        merge,
-        distill,
-        backtranslate,
-        embed,
-        compare,
-        terms,
-        show,
-        cost,
-        recipes,
-    ),
-    corpora,
+    *(score, tune, average, merge, distill, backtranslate, embed, compare, terms, show, cost),
+    *(recipes, corpora),
 ):
     commands.add_command(_command)
 
