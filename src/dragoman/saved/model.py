@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import safetensors
 import safetensors.torch
@@ -27,6 +27,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
+from dragoman.models.layers.low_rank import merged
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.directions import usage
@@ -35,6 +36,9 @@ from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.term_annotation import AnnotationMethod
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
+
+if TYPE_CHECKING:
+    from dragoman.saved.adapter import Adapter
 
 FORMAT = 2
 """Newest format of model directories.  It rises when an older Dragoman could open a newer model and
@@ -110,14 +114,16 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
     return model
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write tensors as safetensors with a digest of their content.
+def write_tensors(
+    path: Path, tensors: dict[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors as safetensors with a digest of their content, and further ``metadata``.
 
     Raises:
         StorageError: the disk refuses.
     """
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    content = safetensors.torch.save(kept, metadata={"digest": _digest(kept)})
+    content = safetensors.torch.save(kept, metadata={**(metadata or {}), "digest": _digest(kept)})
     with atomic_write(path, "wb") as stream:
         stream.write(content)
 
@@ -362,28 +368,37 @@ def _directions(config: SavedConfig, parts: list[CorpusPart]) -> tuple[Direction
     return tuple(one for number, one in enumerate(found) if one not in found[:number])
 
 
-def load_model(path: Path | str, device: torch.device | str | None = None) -> SavedModel:
+def load_model(
+    path: Path | str, device: torch.device | str | None = None, adapter: Adapter | None = None
+) -> SavedModel:
     """Open a model or a finished run, in evaluation mode.
 
     Args:
         path: a model directory, a run directory or one of a run's checkpoints.
         device: where to put the weights; by default, a GPU if there is one.
+        adapter: is merged into the weights.
 
     Raises:
         SavedError: something is missing, truncated, altered or does not fit together, a weight is
-            NaN or infinite, or the format is newer.
+            NaN or infinite, or the format is newer; or the adapter is of another model.
     """
     directory = model_directory(Path(path))
     home = home_of(directory)
     config = read_config(home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
-    load_weights(model, read_weights(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
+    weights = merged(read_weights(directory / WEIGHTS_FILE))
+    if adapter is not None:
+        weights = adapter.onto(weights, directory)
+    load_weights(model, weights, directory / WEIGHTS_FILE)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
 
 
 def load_for_search(
-    path: Path | str, device: torch.device | str | None = None, precision: Precision = "float32"
+    path: Path | str,
+    device: torch.device | str | None = None,
+    precision: Precision = "float32",
+    adapter: Adapter | None = None,
 ) -> SavedModel:
     """Open a model for translation, not for further training.
 
@@ -395,11 +410,12 @@ def load_for_search(
         path: as for :func:`load_model`.
         device: as for :func:`load_model`.
         precision: precision of the weights.
+        adapter: as for :func:`load_model`.
 
     Raises:
         SavedError: as for :func:`load_model`.
     """
-    saved = load_model(path, device)
+    saved = load_model(path, device, adapter)
     for module in list(saved.model.modules()):
         if parametrize.is_parametrized(module):
             for name in list(cast(nn.ModuleDict, module.parametrizations)):

@@ -60,6 +60,7 @@ def _searching_engine(opened: OpenSystem) -> Engine:
             opened.vocabularies,
             compute=cast("Compute", system.precision),
             workers=system.workers,
+            adapter=system.adapter,
         )
     if system.workers is not None:
         return WorkerEngine(system, system.workers)

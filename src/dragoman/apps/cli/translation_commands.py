@@ -181,6 +181,8 @@ def translate(
       dragoman translate runs/de-en --via en --then runs/en-fr < input.txt
       dragoman translate models/a models/b --weight 0.7 --weight 0.3 < input.txt
       dragoman translate runs/demo --lm runs/lm --lm-weight 0.2 < input.txt
+      dragoman translate runs/general --adapter runs/ui < input.txt
+      dragoman translate runs/general --adapter ui=runs/ui --adapter news=runs/news < input.txt
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --confidence --flag-below 0.5 < input.txt
@@ -216,6 +218,7 @@ def translate(
 
 @click.command()
 @click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
+@click.option("--adapter", metavar="FILE", type=PATH, help="Adapter of MODEL, or the run of one.")
 @click.option(
     "--filter",
     "filters",
@@ -227,6 +230,7 @@ def translate(
 @device_option
 def score(
     paths: tuple[Path, ...],
+    adapter: Path | None,
     filters: bool,
     as_json: bool,
     device: str | None,
@@ -251,6 +255,10 @@ def score(
       dragoman score runs/many web.tsv --from en --to de --filter --above 0.05 --output clean.tsv
     """
     if filters:
+        if adapter is not None:
+            raise click.UsageError(
+                "--adapter does not go with --filter; make a model of both with 'dragoman merge'"
+            )
         filter_pairs(paths, options, device=device, as_json=as_json)
         return
     refuse_filter_options(options)
@@ -263,7 +271,9 @@ def score(
     part = CorpusPart(source=None if source is None else str(source), target=str(target))
     pairs = list(read_pairs(part))
     sources = [pair.source for pair in pairs] if part.has_source else None
-    scored = Translator.load(*models, device=device).score(sources, [pair.target for pair in pairs])
+    scored = Translator.load(*models, device=device, adapter=adapter).score(
+        sources, [pair.target for pair in pairs]
+    )
     log_probability, tokens = total(scored)
     summary = {
         "log_probability": log_probability,
