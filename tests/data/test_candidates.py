@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from dragoman.data.batches import make_batch
@@ -28,8 +30,6 @@ def test_outputs_are_padded_in_both_directions() -> None:
 
 
 def test_a_batch_keeps_them_when_some_of_its_pairs_are_selected() -> None:
-    from dataclasses import replace
-
     batch = make_batch([[5], [6]], [[5, 6], [8]])
     batch = replace(batch, candidates=Candidates.of(OUTPUTS, torch.device("cpu")))
     chosen = batch.select(torch.tensor([1])).candidates

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.evaluation.metrics import EvaluationConfig, build_metric
 from dragoman.evaluation.rewards import Reward, SentenceReward
+from dragoman.evaluation.similarity import Similarity
 
 TEXTS = st.lists(
     st.sampled_from(["der", "Der", "hund", "läuft,", "schnell.", "a"]), max_size=9
@@ -39,7 +40,7 @@ def test_gleu_is_the_lesser_of_precision_and_recall(outputs: list[str], referenc
 
 
 @pytest.mark.parametrize("name", ["bleu", "chrf"])
-def test_others_are_sacrebleus(name: Reward) -> None:
+def test_others_are_sacrebleus(name: Similarity) -> None:
     config = EvaluationConfig(lowercase=True)
     metric = build_metric(name, config)
     if name == "bleu":

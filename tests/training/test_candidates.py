@@ -26,8 +26,7 @@ BEST = SearchConfig(beam=4, nbest=4, extra_length=2)
 def rate(outputs: Sequence[list[int]], reference: list[int]) -> list[float]:
     """The share of places with the right piece."""
     return [
-        sum(a == b for a, b in zip(one, reference)) / max(len(one), len(reference), 1)
-        for one in outputs
+        sum(map(int.__eq__, one, reference)) / max(len(one), len(reference), 1) for one in outputs
     ]
 
 
@@ -54,8 +53,9 @@ def test_outputs_are_distinct_counted_and_rated() -> None:
     for reference in (False, True):
         wanted = WantedCandidates(SAMPLED, "bleu", reference)
         made = WithCandidates(Reversal(), wanted, search, rate)
+        model = tiny_model()
         torch.manual_seed(2**31 + 6)
-        found = made.completed(batch, tiny_model()).candidates
+        found = made.completed(batch, model).candidates
         assert found is not None
         assert found.target_output[:, 0, : batch.target_output.size(1)].equal(batch.target_output)
         assert found.rewards[:, 0].tolist() == [1.0] * 3

@@ -227,7 +227,8 @@ def test_learning_lowers_the_risk() -> None:
 
 
 def test_figures_are_per_token_and_per_sentence() -> None:
-    totals = dict(loss=8.0, risk=3.0, nll=2.0, candidates=20.0, sentences=4.0, tokens=2.0)
+    totals = {"loss": 8.0, "risk": 3.0, "nll": 2.0, "candidates": 20.0}
+    totals |= {"sentences": 4.0, "tokens": 2.0}
     figures = ExpectedRisk(0.1, "renormalised", 0.005, 0.0).figures(totals)
     assert figures.pop("perplexity") == pytest.approx(2.7182818)
     assert figures == {"loss": 4.0, "nll": 1.0, "risk": 0.75, "candidates": 5.0}
