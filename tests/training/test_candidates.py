@@ -70,9 +70,10 @@ def test_outputs_are_distinct_counted_and_rated() -> None:
 
     for reference, times in ((False, [0.0, 1.0]), (True, [1.0, 1.0])):
         wanted = WantedCandidates(SAMPLED, "bleu", reference)
-        found = WithCandidates(Reversal(), wanted, nothing, rate).completed(batch, tiny_model())
-        assert found.candidates is not None
-        assert found.candidates.times.tolist() == [times] * 3
+        made = WithCandidates(Reversal(), wanted, nothing, rate)
+        found = made.completed(batch, tiny_model()).candidates
+        assert found is not None
+        assert found.times.tolist() == [times] * 3
 
 
 @pytest.mark.parametrize("search", [SAMPLED, BEST])

@@ -99,10 +99,10 @@ def test_the_gradient_is_that_of_the_formula(
     parameters = dict(model.named_parameters())
     log_p = log_probabilities(model, batch)
     risks, times = 1 - batch.candidates.rewards.double(), batch.candidates.times
-    loss = sum(formula(*one, objective.sharpness) for one in zip(log_p, risks, times, strict=True))
-    expected = dict(
-        zip(parameters, torch.autograd.grad(loss, list(parameters.values())), strict=True)
-    )
+    parts = [formula(*one, objective.sharpness) for one in zip(log_p, risks, times, strict=True)]
+    loss = torch.stack(parts).sum()
+    derived = torch.autograd.grad(loss, list(parameters.values()))
+    expected = dict(zip(parameters, derived, strict=True))
     model.zero_grad()
     likelihood = CrossEntropy(0.1).backward(model, batch)
     for name, p in model.named_parameters():
@@ -140,11 +140,10 @@ def test_weights_only_move_probability_between_candidates(
 ) -> None:
     """They sum to 0, so that no candidate falls unless another rises, and skip what is none."""
     outputs = [(-1.0, 0.5, 1), *outputs]
-    log_p, risks, times = (torch.tensor([column], dtype=torch.float64) for column in zip(*outputs))
-    for objective in (
-        ExpectedRisk(0.0, "renormalised", 0.5, 0),
-        ExpectedRisk(0.0, "reinforce", 1, 0),
-    ):
+    log_p, risks, times = torch.tensor(outputs, dtype=torch.float64).T[:, None]
+    estimates: tuple[Estimate, ...] = ("renormalised", "reinforce")
+    for estimate in estimates:
+        objective = ExpectedRisk(0.0, estimate, 0.5, 0.0)
         risk, weights = objective.weights(log_p, risks, times)
         torch.testing.assert_close(weights.sum(), torch.zeros((), dtype=torch.float64))
         assert not weights[times == 0].any()

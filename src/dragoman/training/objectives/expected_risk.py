@@ -12,9 +12,9 @@ Prediction Losses for Sequence to Sequence Learning" (arXiv:1711.04956).  The di
 gradient of the risk is proportional to the sharpness, and without it a mix with likelihood would
 be all likelihood at 0.005, and the gradient too close to Adam's epsilon.
 
-``reinforce``: the expected risk itself, ``Q = P`` over all outputs, with sharpness 1.  Its gradient is
-estimated from samples by the mean over them of ``(mean reward - r(y)) d log P(y)``.  Wu et al. 2016
-(arXiv:1609.08144), section 5, who mix it with likelihood: their alpha is ``likelihood``.
+``reinforce``: the expected risk itself, ``Q = P`` over all outputs, with sharpness 1.  Its gradient
+is estimated from samples by the mean over them of ``(mean reward - r(y)) d log P(y)``.  Wu et al.
+2016 (arXiv:1609.08144), section 5, who mix it with likelihood: their alpha is ``likelihood``.
 
 Either gradient is ``sum over y of w(y) d log P(y)`` with weights ``w`` that depend on all
 candidates of a sentence, so positions are scored twice, chunk by chunk: without gradient for the
