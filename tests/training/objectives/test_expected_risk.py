@@ -23,7 +23,7 @@ from dragoman.models import TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, score_targets
 from dragoman.training.objectives import CrossEntropy, ExpectedRisk, chunks
-from dragoman.training.objectives.expected_risk import ExpectedRiskConfig
+from dragoman.training.objectives.expected_risk import Estimate, ExpectedRiskConfig
 from dragoman.training.settings import TrainingConfig
 
 SIZES = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 6, "d_ff": 7, "heads": 2}
