@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from dragoman.data.alignments import AlignedBatches
 from dragoman.data.batches import Batches
 from dragoman.data.store import Store
+from dragoman.evaluation.metrics import EvaluationConfig
+from dragoman.evaluation.rewards import SentenceReward
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.tags import tagged
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.candidates import WantedCandidates, WithCandidates
 from dragoman.training.distributed import World
 from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.on_line import BackTranslated, WantedSources
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.tasks import Objective, Stream, Task
-from dragoman.translation.id_translation import id_translator
+from dragoman.translation.id_translation import id_search, id_translator
 
 
 def run_tasks(
@@ -48,9 +51,39 @@ def run_tasks(
         if wanted := _back_translations(config, vocabularies, parts):
             translate = id_translator(vocabularies.target.tags)
             stream = BackTranslated(stream, wanted, translate, config.data.max_pieces)
+        if candidates := chosen.wanted_candidates():
+            stream = with_candidates(stream, candidates, vocabularies, config.evaluation)
         objective = _objective(config, chosen, parts)
         found.append(Task(name, stream, objective, settings.weights))
     return found
+
+
+def with_candidates(
+    stream: Stream,
+    wanted: WantedCandidates,
+    vocabularies: Vocabularies,
+    evaluation: EvaluationConfig,
+) -> Stream:
+    """A stream whose sources the model in training translates, rated as text.
+
+    Text, and not pieces, because that is what validation and people score: sampling of subwords
+    changes the pieces of a reference, and chrF needs characters.
+
+    Args:
+        stream: of sentence pairs.
+        wanted: which candidates.
+        vocabularies: of the stream.
+        evaluation: settings of BLEU and chrF.
+
+    Raises:
+        MissingExtraError: a tokenizer of BLEU is not installed.
+    """
+    target, reward = vocabularies.target, SentenceReward(wanted.reward, evaluation)
+
+    def rate(outputs: Sequence[list[int]], reference: list[int]) -> list[float]:
+        return reward([target.decode(ids) for ids in outputs], target.decode(reference))
+
+    return WithCandidates(stream, wanted, id_search(target.tags), rate)
 
 
 def _batches(

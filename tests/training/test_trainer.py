@@ -241,7 +241,7 @@ def test_minutes_are_counted_over_all_steps(
 
 
 def test_a_run_that_learns_nothing_is_told(
-    trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+    trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "dragoman.training.trainer.learns_nothing",
@@ -252,3 +252,7 @@ def test_a_run_that_learns_nothing_is_told(
     run.train()
     told = [record["message"] for record in records.of("warning")]
     assert told == ["1 losses up to step 1", "2 losses up to step 2"]
+    started = trainer(tmp_path / "started", max_steps=2, start_from="another")
+    started.observers = [records := Records()]
+    started.train()
+    assert records.of("training") and not records.of("warning"), "it has little left to gain"

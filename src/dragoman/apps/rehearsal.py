@@ -14,14 +14,16 @@ import torch
 
 from dragoman.core.device import best_device, keep_freed_memory, working_precision
 from dragoman.data.batches import Batch
+from dragoman.evaluation.metrics import EvaluationConfig
 from dragoman.models import ModelConfig
 from dragoman.models.footprint import activation_bytes
+from dragoman.run_tasks import with_candidates
 from dragoman.saved.model import build_model
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.optimizer import FlatOptimizer
 from dragoman.training.settings import TrainingConfig
 from dragoman.training.step import take_step
-from dragoman.training.tasks import SingleStep
+from dragoman.training.tasks import SingleStep, Stream
 
 _TIMED_STEPS = 3
 
@@ -38,6 +40,9 @@ class Measured:
 
 class Rehearsal:
     """Training steps with a fresh model.
+
+    If the objective asks for candidates, a fresh model makes them as long as it may: they take
+    longer than in training.
 
     Args:
         model: its configuration.
@@ -63,10 +68,16 @@ class Rehearsal:
         self._optimizer = FlatOptimizer(self._model, training.optimizer, precision)
         self._objective = training.objective.build(training.label_smoothing, model)
         self._steps = steps
+        self._stream: Stream = SingleStep([])
+        if wanted := training.objective.wanted_candidates():
+            self._stream = with_candidates(self._stream, wanted, vocabularies, EvaluationConfig())
 
     def step(self) -> int:
         """Take a step and return its target tokens."""
-        batches = [batch.to(self.device) for batch in next(self._steps)]
+        batches = [
+            self._stream.completed(batch.to(self.device), self._model)
+            for batch in next(self._steps)
+        ]
         return take_step(self._model, self._optimizer, self._objective, batches)
 
     def tokens_per_second(self, seconds: float) -> float:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError
+from dragoman.data.candidates import Candidates
 from dragoman.data.grouping import divide, group_by_length
 from dragoman.data.prefetch import prefetch
 from dragoman.data.proportions import mixed_weights, rows_in_epoch
@@ -26,7 +27,7 @@ from dragoman.models.interface import TranslationModel
 from dragoman.text.corpus import CorpusPart
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabularies
 
-__all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch"]
+__all__ = ["Batch", "Batches", "make_batch", "pad_sources", "prefetch", "real_ids"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -62,6 +63,9 @@ class Batch:
     parts: Tensor | None = None
     """Part of the corpus that each row is from, see :attr:`Batches.parts`; int64, ``(batch,)``, on
     the CPU.  None if sentences were given."""
+    candidates: Candidates | None = None
+    """Outputs that the model in training made, on its device; None unless the objective asks for
+    them."""
 
     @property
     def sentences(self) -> int:
@@ -90,6 +94,7 @@ class Batch:
             target_tokens=int(real.sum()),
             alignments=links if links is not None and bool(links.any()) else None,
             parts=None if self.parts is None else self.parts[sentences],
+            candidates=None if self.candidates is None else self.candidates.select(on_device),
         )
 
     def to(self, device: torch.device | str) -> Batch:
@@ -123,6 +128,11 @@ def pad_sources(sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """
     ids, mask = _with_end(*_flatten(sources))
     return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def real_ids(row: list[int]) -> list[int]:
+    """The ids of a padded row before its end symbol."""
+    return row[: row.index(EOS)] if EOS in row else [i for i in row if i != PAD]
 
 
 def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:

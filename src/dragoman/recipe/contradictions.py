@@ -14,7 +14,8 @@ from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND
 from dragoman.training.components import unfit_components
 from dragoman.training.given_embeddings import unfit_embeddings
-from dragoman.training.task_settings import task_problems
+from dragoman.training.schedule import between_points
+from dragoman.training.task_settings import TaskConfig, task_problems
 
 DECIDED_BY_PARENT = {
     "keep": (*DECIDED_ELSEWHERE, "of", "digest"),
@@ -40,6 +41,7 @@ def contradictions(run: RunDescription) -> Iterator[str]:
     yield from _unfit_scores(run)
     yield from _labels_that_do_not_fit(run)
     yield from _unfit_objectives(run)
+    yield from _nothing_to_improve(run)
     if run.training.embeddings is not None:
         yield from unfit_embeddings(run.training.embeddings, run.model)
     if start is None:
@@ -69,6 +71,29 @@ def _unfit_objectives(run: RunDescription) -> Iterator[str]:
     for key, objective in objectives.items():
         for problem in objective.unfit(run.model):
             yield f"{key}: {problem}"
+
+
+def _nothing_to_improve(run: RunDescription) -> Iterator[str]:
+    """Objectives that only improve a translator, without one or without its sources."""
+    start = run.training.start_from
+    translates_already = run.training.components or (start and "decoder" in start.parts)
+    for name in run.tasks():
+        task = run.training.tasks.get(name, TaskConfig())
+        objective = task.objective or run.training.objective
+        if not objective.improves:
+            continue
+        key = f"training.tasks.{name}.objective" if task.objective else "training.objective"
+        if not translates_already and between_points(task.weights, 1):
+            yield (
+                f"{key}: {objective.kind} improves a model that translates already; name one in "
+                "training.start_from, and train it with cross_entropy first"
+            )
+        for part_name, part in run.parts():
+            if is_train(part_name) and part.task == name and part.cuts_off_source:
+                yield (
+                    f"{part_name}: dummy_source leaves {key}: {objective.kind} nothing to "
+                    "translate; give the part another task"
+                )
 
 
 def _unfit_scores(run: RunDescription) -> Iterator[str]:

@@ -13,10 +13,9 @@ from typing import Protocol
 
 import torch
 
-from dragoman.data.batches import Batch, pad_sources
+from dragoman.data.batches import Batch, pad_sources, real_ids
 from dragoman.models.interface import TranslationModel
 from dragoman.text.transforms import SourceByModelConfig
-from dragoman.text.vocabulary import EOS, PAD
 from dragoman.training.tasks import Stream
 
 
@@ -85,7 +84,7 @@ class BackTranslated:
         batch = self._stream.completed(batch, model)
         assert batch.parts is not None, "rows come from a store"
         numbers = batch.parts.tolist()
-        sources = [_real(row) for row in batch.source.tolist()]
+        sources = [real_ids(row) for row in batch.source.tolist()]
         targets = batch.target_output.tolist()
         rows = batch.rows.tolist()
         for part, wanted in self._wanted.items():
@@ -94,7 +93,7 @@ class BackTranslated:
                 continue
             found = self._translate(
                 model,
-                [[*wanted.tags, *_real(targets[place])] for place in places],
+                [[*wanted.tags, *real_ids(targets[place])] for place in places],
                 wanted.settings,
                 numbers=[rows[place] for place in places],
                 seed=torch.initial_seed(),  # the trainer sets it from the step
@@ -104,8 +103,3 @@ class BackTranslated:
                 sources[place] = [*sources[place], *ids][:limit]
         source, mask = (one.to(batch.source.device) for one in pad_sources(sources))
         return replace(batch, source=source, source_mask=mask)
-
-
-def _real(row: list[int]) -> list[int]:
-    """The ids of a padded row before its end symbol."""
-    return row[: row.index(EOS)] if EOS in row else [i for i in row if i != PAD]

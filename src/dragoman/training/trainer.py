@@ -306,7 +306,8 @@ class Trainer:
             record["penalty"] = self._penalty.value()
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
-        if LOSS in figures:
+        # What starts from a trained model has little left to gain, and risk may cost likelihood.
+        if LOSS in figures and self._config.start_from is None:
             loss = _likelihood(figures)
             if message := learns_nothing(progress.early_losses, loss, progress.step):
                 self._warn(message)

@@ -1,4 +1,4 @@
-"""Translating ids with a model in training, for on-line back-translation."""
+"""Translating ids with a model in training: on-line back-translation, and candidates."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def id_translator(
     Args:
         never: ids that translations may not contain, such as tags.
     """
+    search = id_search(never)
 
     def translate(
         model: TranslationModel,
@@ -30,12 +31,31 @@ def id_translator(
         numbers: Sequence[int],
         seed: int,
     ) -> list[list[int]]:
-        engine = TorchEngine(ModelScorer(model), [model], tags=never)
-        batch = SourceBatch(list(numbers), list(sentences))
-        (found,) = engine.search([batch], search_of(settings, seed))
-        return [hypotheses[0].ids for hypotheses in found]
+        found = search(model, sentences, search_of(settings, seed), numbers=numbers)
+        return [outputs[0] for outputs in found]
 
     return translate
+
+
+def id_search(never: Sequence[int]) -> Callable[..., list[list[list[int]]]]:
+    """A function that searches, as :class:`dragoman.training.candidates.SearchIds` asks.
+
+    Args:
+        never: ids that outputs may not contain, such as tags.
+    """
+
+    def search(
+        model: TranslationModel,
+        sentences: Sequence[list[int]],
+        config: SearchConfig,
+        *,
+        numbers: Sequence[int],
+    ) -> list[list[list[int]]]:
+        engine = TorchEngine(ModelScorer(model), [model], tags=never)
+        (found,) = engine.search([SourceBatch(list(numbers), list(sentences))], config)
+        return [[hypothesis.ids for hypothesis in hypotheses] for hypotheses in found]
+
+    return search
 
 
 def search_of(settings: SourceByModelConfig, seed: int) -> SearchConfig:

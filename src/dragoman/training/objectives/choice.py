@@ -13,6 +13,7 @@ from typing import Annotated
 from dragoman.core.plugins import installed, load_class
 from dragoman.core.sections import OneOf
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
+from dragoman.training.objectives.expected_risk import ExpectedRiskConfig
 from dragoman.training.objectives.guided_alignment import GuidedAlignmentConfig
 from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.objectives.masked_lm import MaskedLMConfig
@@ -26,6 +27,7 @@ _BUILT_IN: dict[str, type[ObjectiveConfig]] = {
     "r_drop": RDropConfig,
     "guided_alignment": GuidedAlignmentConfig,
     "masked_lm": MaskedLMConfig,
+    "expected_risk": ExpectedRiskConfig,
 }
 
 

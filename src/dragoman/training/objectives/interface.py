@@ -9,6 +9,7 @@ from typing import ClassVar
 from dragoman.core.config import Config
 from dragoman.models.interface import FamilyConfig
 from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.candidates import WantedCandidates
 from dragoman.training.tasks import Objective, Stream
 
 
@@ -24,6 +25,9 @@ class ObjectiveConfig(Config):
     translates: ClassVar[bool] = True
     """Whether a model that learns by it alone translates; if not, validation measures the
     objective's own likelihood."""
+
+    improves: ClassVar[bool] = False
+    """Whether it only improves a model that translates already: training must start from one."""
 
     def symbols(self) -> Iterator[str]:
         """Tags that it may write into sources; the vocabulary needs them."""
@@ -45,6 +49,10 @@ class ObjectiveConfig(Config):
     def unfit(self, model: FamilyConfig) -> Iterator[str]:
         """Why ``model`` cannot learn with this objective, one line each.  Override it."""
         yield from ()
+
+    def wanted_candidates(self) -> WantedCandidates | None:
+        """Outputs that the model makes for each batch just before; None unless overridden."""
+        return None
 
     @abstractmethod
     def build(self, smoothing: float, model: FamilyConfig) -> Objective:

@@ -1,0 +1,84 @@
+"""Outputs that a model in training made for a batch, as tensors: what expected risk compares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dragoman.text.vocabulary import BOS, EOS, PAD
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The distinct outputs for one sentence, without end symbols; the first is its reference."""
+
+    ids: list[list[int]]
+    rewards: list[float]
+    """How good each is, from 0 to 1."""
+    times: list[float]
+    """How often each is among the candidates; 0 for a reference that is only compared with."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The reference and the candidates of each sentence, padded."""
+
+    target_input: Tensor
+    """Begin symbol, ids, padding; int64, ``(batch, outputs, target)``.  Output 0 is the
+    reference."""
+    target_output: Tensor
+    """Ids, end symbol, padding; int64, ``(batch, outputs, target)``.  Outputs that are missing
+    are all padding."""
+    rewards: Tensor
+    """How good each output is, from 0 to 1; float32, ``(batch, outputs)``."""
+    times: Tensor
+    """How often each output is among the candidates: 0 for those that are missing, and for a
+    reference that is no candidate; float32, ``(batch, outputs)``."""
+
+    @classmethod
+    def of(cls, sentences: Sequence[Outputs], device: torch.device) -> Candidates:
+        """The outputs of each sentence as tensors."""
+        outputs = max(len(one.ids) for one in sentences)
+        width = max(len(ids) for one in sentences for ids in one.ids) + 1
+        read, written = (
+            [
+                [_padded(ids, width) for ids in _closed(one.ids, first, last, outputs)]
+                for one in sentences
+            ]
+            for first, last in (([BOS], []), ([], [EOS]))
+        )
+        rewards = [[*one.rewards, *[0.0] * (outputs - len(one.ids))] for one in sentences]
+        times = [[*one.times, *[0.0] * (outputs - len(one.ids))] for one in sentences]
+        return cls(
+            torch.tensor(read, device=device),
+            torch.tensor(written, device=device),
+            torch.tensor(rewards, device=device),
+            torch.tensor(times, device=device),
+        )
+
+    def select(self, sentences: Tensor) -> Candidates:
+        """Those of some sentences.
+
+        Args:
+            sentences: their indices, ``(selected,)``, on the same device.
+        """
+        return Candidates(
+            self.target_input[sentences],
+            self.target_output[sentences],
+            self.rewards[sentences],
+            self.times[sentences],
+        )
+
+
+def _closed(
+    outputs: list[list[int]], first: list[int], last: list[int], count: int
+) -> list[list[int]]:
+    """The outputs between two symbols, and nothing for those that are missing."""
+    return [[*first, *ids, *last] for ids in outputs] + [[]] * (count - len(outputs))
+
+
+def _padded(ids: list[int], width: int) -> list[int]:
+    return ids + [PAD] * (width - len(ids))

@@ -1,0 +1,120 @@
+"""Candidates on line: a stream whose sources the model in training translates, step by step.
+
+Each sentence is searched for several outputs, by sampling or by beam search, and each of them is
+compared with the reference.  No gradient passes through the search.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+
+from dragoman.data.batches import Batch, real_ids
+from dragoman.data.candidates import Candidates, Outputs
+from dragoman.evaluation.rewards import Reward
+from dragoman.models.interface import TranslationModel
+from dragoman.search import SearchConfig
+from dragoman.training.tasks import Stream
+
+_SEEDS = 1 << 31
+
+
+@dataclass(frozen=True)
+class WantedCandidates:
+    """What an objective compares with the reference."""
+
+    search: SearchConfig
+    """How the model searches; the seed of sampling is set in each step."""
+    reward: Reward
+    """How good an output is."""
+    reference: bool
+    """Whether the reference is a candidate itself."""
+
+
+class SearchIds(Protocol):
+    """Searches with a model in training, and leaves it and all random states as they were."""
+
+    def __call__(
+        self,
+        model: TranslationModel,
+        sentences: Sequence[list[int]],
+        config: SearchConfig,
+        *,
+        numbers: Sequence[int],
+    ) -> list[list[list[int]]]:
+        """The outputs for each sentence, which may be equal.
+
+        Args:
+            model: translates.
+            sentences: ids of each, without end symbol.
+            config: of the search.
+            numbers: of the sentences in the corpus; with the seed, what sampling draws by.
+        """
+
+
+class Rate(Protocol):
+    """Says how good outputs are."""
+
+    def __call__(self, outputs: Sequence[list[int]], reference: list[int]) -> list[float]:
+        """How good each output is, from 0 to 1; ids are without end symbols."""
+
+
+class WithCandidates:
+    """A stream whose batches get candidates just before they are learned from.
+
+    Args:
+        stream: of sentence pairs.
+        wanted: which candidates.
+        search: makes them; handed in because engines are not below training.
+        rate: compares them with the reference, as text.
+    """
+
+    def __init__(
+        self, stream: Stream, wanted: WantedCandidates, search: SearchIds, rate: Rate
+    ) -> None:
+        self._stream, self._wanted = stream, wanted
+        self._search, self._rate = search, rate
+
+    def windows(self, epoch: int) -> int:
+        """See :meth:`Stream.windows`."""
+        return self._stream.windows(epoch)
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        """See :meth:`Stream.window`."""
+        return self._stream.window(epoch, window, start)
+
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        """The batch with its candidates."""
+        batch = self._stream.completed(batch, model)
+        found = self._search(
+            model,
+            [real_ids(row) for row in batch.source.tolist()],
+            self._seeded(),
+            numbers=batch.rows.tolist(),
+        )
+        references = [real_ids(row) for row in batch.target_output.tolist()]
+        outputs = [self._outputs(*pair) for pair in zip(found, references, strict=True)]
+        return replace(batch, candidates=Candidates.of(outputs, batch.source.device))
+
+    def _seeded(self) -> SearchConfig:
+        """The search of this step."""
+        search = self._wanted.search
+        if search.sampling is None:
+            return search
+        seed = torch.initial_seed() % _SEEDS  # the trainer sets it from the step
+        sampling = search.sampling.model_copy(update={"seed": seed})
+        return search.model_copy(update={"sampling": sampling})
+
+    def _outputs(self, found: list[list[int]], reference: list[int]) -> Outputs:
+        """The reference and the distinct candidates of a sentence, with their rewards."""
+        times = Counter(map(tuple, found))
+        first = times.pop(tuple(reference), 0)
+        if self._wanted.reference:
+            first = max(first, 1)
+        ids = [reference, *map(list, times)]
+        rewards = self._rate(ids, reference)
+        return Outputs(ids, rewards, [float(first), *map(float, times.values())])
