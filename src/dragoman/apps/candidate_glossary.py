@@ -88,9 +88,7 @@ def read_words(pairs: Iterable[tuple[str, str]], name: str) -> ReadPairs:
         words.append(split)
         cells += (len(split.source) + 1) * (len(split.target) + 1)
     if not lines:
-        raise DataError(
-            f"{name}: no pair is left after cleaning; check the file and its sides"
-        )
+        raise DataError(f"{name}: no pair is left after cleaning; check the file and its sides")
     step = -(-cells // _MOST_CELLS)
     kept, split_kept = lines[::step], words[::step]
     return ReadPairs(kept, split_kept, long + len(lines) - len(kept))

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+REPETITION = "repetition"
+"""The fault of an output in which a part follows itself again and again."""
+TOO_LONG = "length"
+"""The fault of an output that is far too long for its source."""
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -22,6 +27,9 @@ class Hypothesis:
 
     ended: bool
     """False if the length limit cut the hypothesis off, that is, if it is as long as allowed."""
+
+    faults: tuple[str, ...] = ()
+    """What makes it degenerate: ``REPETITION``, ``TOO_LONG``; none of nearly every hypothesis."""
 
 
 def rank(hypotheses: list[Hypothesis]) -> list[Hypothesis]:

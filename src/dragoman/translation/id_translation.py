@@ -41,7 +41,8 @@ def id_translator(
 def search_of(settings: SourceByModelConfig, seed: int) -> SearchConfig:
     """The search that makes sources in training: greedy, or one sample a sentence.
 
-    Scores play no part, so nothing is spent on penalties.
+    Scores play no part, so nothing is spent on penalties; early in training most outputs are
+    degenerate, and nothing is spent on searching for them again.
     """
     sampling = None
     if settings.temperature:
@@ -51,4 +52,5 @@ def search_of(settings: SourceByModelConfig, seed: int) -> SearchConfig:
         length_penalty=0.0,
         extra_length=settings.extra_length,
         sampling=sampling,
+        degenerate="keep",
     )

@@ -39,6 +39,10 @@ class Translation:
     """The terms and copied strings that ``text`` should contain and does not; None if nothing was
     to be checked."""
 
+    faults: tuple[str, ...] = ()
+    """What makes it degenerate: ``repetition``, if a part of it follows itself again and again;
+    ``length``, if it is far too long for its source."""
+
 
 class Scored(NamedTuple):
     """How likely a given translation is."""

@@ -489,6 +489,7 @@ class Translator:
             self.vocabularies.target.pieces(ids),
             hypothesis.ended,
             missing=lacking(constraints, text),
+            faults=hypothesis.faults,
         )
 
 

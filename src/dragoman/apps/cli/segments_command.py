@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -53,15 +53,13 @@ def segments(
     config: Path,
     output: Path,
     settings: tuple[str, ...],
-    maximum_words: int,
-    minimum_count: int,
-    minimum_share: float,
     as_json: bool,
+    **limits: Any,
 ) -> None:
     """Cut words and phrases with their translations out of the training text of CONFIG.
 
-    Words are aligned by an aligner that learns from that text alone.  FILE is a table of sources and
-    targets, the most frequent first; check it, and name it in a transform of a training part:
+    Words are aligned by an aligner that learns from that text alone.  FILE is a table of sources
+    and targets, the most frequent first; check it, and name it in a transform of a training part:
     {kind: segment, segments: FILE}.
 
     \b
@@ -78,18 +76,17 @@ def segments(
     corpus = read_words(_pairs(described, parts), str(config))
     with counting("aligning", "rounds", 10) as progress:
         aligned = aligned_alone(corpus, progress)
-    limits = SegmentLimits(maximum_words, minimum_count, minimum_share)
     found = extract_segments(
         corpus.lines,
         corpus.words,
         aligned,
         language=parts[0].direction.source_language,
-        limits=limits,
+        limits=SegmentLimits(**limits),
     )
     if not found:
         raise DataError(
-            f"{config}: no segment occurs {minimum_count} times in {len(corpus.lines):,} pairs; "
-            "lower --minimum-count, or name more text"
+            f"{config}: no segment occurs {limits['minimum_count']} times in "
+            f"{len(corpus.lines):,} pairs; lower --minimum-count, or name more text"
         )
     write_lines(output, segment_lines(found))
     left_out = f"; {corpus.left_out:,} left out" if corpus.left_out else ""
@@ -134,9 +131,7 @@ def _pairs(described: ExperimentConfig, parts: list[CorpusPart]) -> Iterator[tup
     from dragoman.text.cleaning_report import CleaningReport
 
     data, report = described.data, CleaningReport()
-    held_out = described.held_out(
-        [*data.dev_sets.values(), *data.test.values(), *data.held_out]
-    )
+    held_out = described.held_out([*data.dev_sets.values(), *data.test.values(), *data.held_out])
     for part in parts:
         for example in clean_part(part, described.cleaning, report, held_out=held_out):
             yield example.source, example.target

@@ -64,6 +64,12 @@ STANDARD_INPUT = "standard input"
     "replaces each by the word of the source with most attention.",
 )
 @click.option(
+    "--degenerate",
+    type=click.Choice(["avoid", "keep"]),
+    help="What becomes of translations that repeat themselves or are far too long: avoid searches "
+    "again; keep only warns.",
+)
+@click.option(
     "--grammar",
     type=click.Choice(["any", "trees"]),
     help="What a parser may write: any sequence of symbols, or only trees over the words.",
@@ -142,7 +148,7 @@ def translate(
         with shown_progress(output, interactive) as progress:
             wanted = sources if as_json else lines
             found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
-            translated = refused.watch(found)
+            translated = warned_of_faults(refused.watch(found))
             if as_json:
                 written = objects(sources, translated)
             else:
@@ -215,6 +221,7 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
         "length_penalty",
         "coverage_penalty",
         "unknown",
+        "degenerate",
         "grammar",
         "nbest",
         "buffer_lines",
@@ -226,6 +233,18 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
         raise ConfigError("--beam and --sample exclude each other; leave one of them out")
     search["sampling"] = given if given or options["sample"] else None
     return search
+
+
+_FAULTS = {"repetition": "repeats itself", "length": "is far too long"}
+
+
+def warned_of_faults(translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
+    """Pass translations on, and warn of those that are degenerate all the same."""
+    for number, translations in enumerate(translated, 1):
+        if faults := translations[0].faults:
+            what = " and ".join(_FAULTS[fault] for fault in faults)
+            log.warning("line %d: the translation %s; check it", number, what)
+        yield translations
 
 
 class _Refused:
