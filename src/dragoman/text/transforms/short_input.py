@@ -75,6 +75,11 @@ class PassThroughConfig(SharedTransform):
         """Always: it draws what is copied."""
         return True
 
+    @property
+    def is_for_sets(self) -> bool:
+        """A test set may consist of what is copied: each line then has the same in every run."""
+        return True
+
     def __call__(self, example: Example, rng: Random) -> Example:
         """The example, or something to copy."""
         if not self.draws(rng):
