@@ -345,7 +345,10 @@ class TestOverride:
             ("=3", "expected KEY=VALUE"),
             ("a=[1", "not valid YAML"),
             ("a=99999999999999999999", "not valid YAML: a whole number that does not fit"),
-            ("data.parts.0.path.x=1", "path is not a section; set it as a whole: data.parts.0.path"),
+            (
+                "data.parts.0.path.x=1",
+                "path is not a section; set it as a whole: data.parts.0.path",
+            ),
             ("data.parts.1.path=x", "1 is no place in a list of 1; they are numbered from 0"),
             ("data.parts.one=x", "one is no place in a list of 1"),
             ("training.steps.x=1", "steps is not a section"),

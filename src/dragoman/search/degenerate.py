@@ -115,5 +115,11 @@ def _marked(hypotheses: list[Hypothesis], bounds: Bounds) -> list[Hypothesis]:
 
 
 def _badness(hypothesis: Hypothesis) -> int:
-    """An output that is cut off is as bad as one that is too long."""
-    return len(hypothesis.faults) + (not hypothesis.ended and TOO_LONG not in hypothesis.faults)
+    """The lower, the better; no output at all is worst.
+
+    One that is cut off is as bad as one that is too long.
+    """
+    if not hypothesis.ids:
+        return 3
+    is_cut = not hypothesis.ended and TOO_LONG not in hypothesis.faults
+    return len(hypothesis.faults) + is_cut

@@ -44,7 +44,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
     yield from text_checks.check_training(config, texts)
     if config.model.reads_source:
         yield from text_checks.check_sides(config, texts)
-        yield from short_input.check_short_input(config, texts)
+        yield from short_lines.check_short_lines(config, texts)
     yield from declared_languages.check_languages(texts, reads_source=config.model.reads_source)
     yield from _check_schedule(config)
     if not texts.train:

@@ -21,7 +21,7 @@ _LETTER = regex.compile(r"\p{L}")
 _DIGIT = regex.compile(r"\p{Nd}")
 
 
-def check_short_input(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
+def check_short_lines(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Check the shares of short lines, lines in capitals, and lines of numbers or codes.
 
     Those of which a transform makes examples are left out.
@@ -43,12 +43,12 @@ def check_short_input(config: ExperimentConfig, texts: Texts) -> Iterator[Findin
         if share < _FEW and remedy not in made
     }
     if not few:
-        yield ok("short input", "the text has lines of few words, in capitals and of numbers")
+        yield ok("short", "the text has lines of few words, in capitals and of numbers")
         return
     lacking = ", ".join(f"{share:.1%} {name}" for name, (share, _) in few.items())
     remedies = ", ".join(remedy for _, remedy in few.values())
     yield warning(
-        "short input",
+        "short",
         f"few training sources are like short input: {lacking}; the model will do badly on such "
         f"lines: it may repeat itself or invent; add transforms with a share: {remedies} "
         "(docs/short-input.md)",
