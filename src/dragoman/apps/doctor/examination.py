@@ -10,7 +10,7 @@ from dragoman.apps.doctor import (
     machine,
     pieces,
     scores,
-    short_input,
+    short_lines,
     text_checks,
 )
 from dragoman.apps.doctor.findings import Finding, error, warning
