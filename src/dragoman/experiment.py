@@ -265,6 +265,7 @@ class Experiment:
         with claim(self.run):
             self._decide_precision(world)
             self._decide_start(world, prepared.vocabularies)
+            self._decide_length_ratio(prepared.store, world)
             self._train(prepared, world, observe, tell)
             self.finish(prepared.vocabularies, world, tell)
 
@@ -391,6 +392,21 @@ class Experiment:
                 self.run,
                 self.run / CONFIG_FILE,
             )
+
+    def _decide_length_ratio(self, store: Store, world: World) -> None:
+        """Record how long translations usually are, for search to notice those that are not.
+
+        A run that began without it, or whose text has no sources to translate, has none.
+        """
+        config, search = self.config, self.config.search
+        translates = config.training.objective.translates and not config.model.writes_labels
+        if search.length_ratio is not None or not (config.model.reads_source and translates):
+            return
+        ratio = store.length_ratio() if self._begins(world) else None
+        if ratio is not None:
+            search = search.model_copy(update={"length_ratio": ratio})
+            self.config = config.model_copy(update={"search": search})
+            world.broadcast(self._write_config)
 
     def tasks(self, prepared: Prepared, world: World) -> list[Task]:
         """The training tasks; each of the processes that train together reads its share."""

@@ -326,6 +326,15 @@ class TestOverride:
     def test_an_empty_section_can_be_set_into(self) -> None:
         assert override({"training": None}, ["training.steps=2"]) == {"training": {"steps": 2}}
 
+    def test_a_value_in_a_list_is_set_there_and_nowhere_else(self) -> None:
+        shared = [{"kind": "a"}, {"kind": "b"}]  # as by an alias of YAML
+        values = {"parts": [{"of": shared}, {"of": shared}]}
+        changed = override(values, ["parts.1.of.0.kind=c", "parts.0.of.1=null"])
+        assert changed == {
+            "parts": [{"of": [{"kind": "a"}, None]}, {"of": [{"kind": "c"}, {"kind": "b"}]}]
+        }
+        assert shared == [{"kind": "a"}, {"kind": "b"}]
+
     def test_null_and_empty(self) -> None:
         assert override({"a": 1, "b": 1}, ["a=null", "b="]) == {"a": None, "b": None}
 
@@ -336,7 +345,12 @@ class TestOverride:
             ("=3", "expected KEY=VALUE"),
             ("a=[1", "not valid YAML"),
             ("a=99999999999999999999", "not valid YAML: a whole number that does not fit"),
-            ("data.parts.0.path=x", "data.parts=VALUE"),
+            (
+                "data.parts.0.path.x=1",
+                "path is not a section; set it as a whole: data.parts.0.path",
+            ),
+            ("data.parts.1.path=x", "1 is no place in a list of 1; they are numbered from 0"),
+            ("data.parts.one=x", "one is no place in a list of 1"),
             ("training.steps.x=1", "steps is not a section"),
         ],
     )

@@ -116,3 +116,11 @@ def test_manifest_that_makes_no_sense(
 def test_manifest_that_is_no_json(directory: Path, content: str) -> None:
     (directory / "store.json").write_bytes(content.encode("utf-8", "surrogatepass"))
     refused(directory, "store.json", "")
+
+
+def test_the_usual_ratio_of_lengths_counts_end_symbols_and_only_pairs(
+    store_of: Callable[..., Store],
+) -> None:
+    pairs = [([5] * 3, [6] * 7)] * 5 + [([], [6] * 90)] * 9 + [([5], [6] * 50)]
+    assert store_of(pairs).length_ratio() == 2.0
+    assert store_of([([], [6])]).length_ratio() is None

@@ -62,11 +62,24 @@ def read_corpus(
     Raises:
         DataError: the corpus is missing, broken or empty.
     """
+    cleaned = clean(read_pairs(part), CleaningConfig(), CleaningReport())
+    return read_words((prepare(pair.source, pair.target) for pair in cleaned), part.name)
+
+
+def read_words(pairs: Iterable[tuple[str, str]], name: str) -> ReadPairs:
+    """Pairs as words, to be aligned; of very many, pairs at even distances.
+
+    Args:
+        pairs: sources and targets, cleaned.
+        name: what an error calls the corpus.
+
+    Raises:
+        DataError: there are none.
+    """
     lines: list[tuple[str, str]] = []
     words: list[TokenizedPair] = []
     cells = long = 0
-    for pair in clean(read_pairs(part), CleaningConfig(), CleaningReport()):
-        source, target = prepare(pair.source, pair.target)
+    for source, target in pairs:
         split = TokenizedPair.of(source, target)
         if not 0 < max(len(split.source), len(split.target)) <= _LONGEST:
             long += 1
@@ -75,9 +88,7 @@ def read_corpus(
         words.append(split)
         cells += (len(split.source) + 1) * (len(split.target) + 1)
     if not lines:
-        raise DataError(
-            f"{part.name}: no pair is left after cleaning; check the file and its sides"
-        )
+        raise DataError(f"{name}: no pair is left after cleaning; check the file and its sides")
     step = -(-cells // _MOST_CELLS)
     kept, split_kept = lines[::step], words[::step]
     return ReadPairs(kept, split_kept, long + len(lines) - len(kept))

@@ -155,8 +155,8 @@ def override(values: dict[str, Any], settings: list[str] | tuple[str, ...]) -> d
     Returns a new mapping; ``values`` does not change.
 
     Raises:
-        ConfigError: settings have no ``=``, or their path runs through something that is not a
-            mapping; the message names all of them.
+        ConfigError: settings have no ``=``, or their path runs through something that is neither a
+            mapping nor a list with that place; the message names all of them.
     """
     result = _copy(values)
     problems = []
@@ -176,20 +176,32 @@ def _set(values: dict[str, Any], setting: str) -> None:
     if not equals or not key:
         raise ConfigError(f"--set {setting:.200}: expected KEY=VALUE, such as training.seed=7")
     *parents, last = key.split(".")
-    place = values
+    place: Any = values
     for depth, parent in enumerate(parents, 1):
-        if place.get(parent) is None:  # absent, or a section that is left empty
+        if isinstance(place, dict) and place.get(parent) is None:  # absent, or left empty
             place[parent] = {}
-        place = place[parent]
-        if not isinstance(place, dict):
+        place = place[_item(place, parent, setting)]
+        if not isinstance(place, (dict, list)):
             whole = ".".join(parents[:depth])
             problem = f"{parent} is not a section; set it as a whole: {whole}=VALUE"
             raise ConfigError(f"--set {setting:.200}: {problem}")
     try:
-        place[last] = load_yaml(text)
+        place[_item(place, last, setting)] = load_yaml(text)
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or "cannot be parsed"
         raise ConfigError(f"--set {setting:.200}: not valid YAML: {problem}") from error
+
+
+def _item(place: Any, key: str, setting: str) -> Any:
+    """A key of a section, or a place in a list, such as that of 0 in ``data.train.0.weight``."""
+    if isinstance(place, dict):
+        return key
+    if not (key.isdecimal() and int(key) < len(place)):
+        raise ConfigError(
+            f"--set {setting:.200}: {key} is no place in a list of {len(place)}; they are numbered "
+            "from 0"
+        )
+    return int(key)
 
 
 def on_base(
@@ -288,8 +300,14 @@ def to_yaml(values: dict[str, Any]) -> str:
     return text
 
 
-def _copy(values: dict[str, Any]) -> dict[str, Any]:
-    return {k: _copy(v) if isinstance(v, dict) else v for k, v in values.items()}
+def _copy(values: Any) -> Any:
+    """Sections and lists of their own, so that changing one changes no other.
+
+    A YAML file may have one of them at several places, by an alias.
+    """
+    if isinstance(values, dict):
+        return {key: _copy(value) for key, value in values.items()}
+    return [_copy(value) for value in values] if isinstance(values, list) else values
 
 
 class _Dumper(yaml.SafeDumper):

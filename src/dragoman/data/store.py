@@ -32,6 +32,7 @@ IntArray = npt.NDArray[np.int64]
 Side = Literal["source", "target"]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
+_RATIO_ROWS = 1_000_000
 _ID: np.dtype[np.int32] = np.dtype("<i4")
 _OFFSET: np.dtype[np.int64] = np.dtype("<i8")
 _SIDES: tuple[Side, Side] = ("source", "target")
@@ -139,6 +140,18 @@ class Store:
     def target_lengths(self) -> IntArray:
         """Number of ids of every target sentence, ``(pairs,)``; 8 bytes of memory per pair."""
         return np.diff(self._offsets["target"])
+
+    def length_ratio(self) -> float | None:
+        """The median number of target ids per source id, end symbols counted.
+
+        None if no pair has a source.  Of a large store, pairs at even distances are looked at.
+        """
+        rows = np.arange(0, len(self), max(1, len(self) // _RATIO_ROWS), dtype=np.int64)
+        sources, targets = self.lengths("source", rows), self.lengths("target", rows)
+        filled = sources > 0
+        if not filled.any():
+            return None
+        return round(float(np.median((targets[filled] + 1) / (sources[filled] + 1))), 4)
 
     def source(self, row: int) -> Ids:
         """The source ids of one row, without end symbol."""

@@ -26,6 +26,7 @@ from dragoman.evaluation.languages import (
     check_identifier,
     wrong_language_metric,
 )
+from dragoman.evaluation.line_shares import line_share_metric
 from dragoman.evaluation.tree_metrics import TREE_METRICS, tree_metric
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ MetricName = Literal[
     "terms",
     "placeholders",
     "numbers",
+    "exact_match",
+    "degenerate",
     "accuracy",
     "macro_f1",
     "bracketing_f1",
@@ -60,6 +63,8 @@ HIGHER_IS_BETTER: dict[str, bool] = {
     "terms": True,
     "placeholders": True,
     "numbers": True,
+    "exact_match": True,
+    "degenerate": False,
     **dict.fromkeys(TREE_METRICS, True),
     "malformed_trees": False,
     "accuracy": True,
@@ -267,6 +272,8 @@ def build_metric(
         )
     if name in READS_SOURCE:
         return _kept_items(name, config, source)
+    if name == "exact_match" or name == "degenerate":  # noqa: PLR1714 - mypy narrows it so
+        return line_share_metric(name)
     if name == "accuracy" or name == "macro_f1":  # noqa: PLR1714 - mypy narrows it so
         return label_metric(name)
     return _sacrebleu_metric(name, config)

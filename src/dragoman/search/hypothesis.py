@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+REPETITION = "repetition"
+"""The fault of an output in which a part follows itself again and again."""
+TOO_LONG = "length"
+"""The fault of an output that is far too long for its source."""
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -25,6 +30,8 @@ class Hypothesis:
 
     confidence: float | None = None
     """Calibrated probability that it is right; None where no calibration is in use."""
+    faults: tuple[str, ...] = ()
+    """What makes it degenerate: ``REPETITION``, ``TOO_LONG``; none of nearly every hypothesis."""
 
 
 def rank(hypotheses: list[Hypothesis]) -> list[Hypothesis]:

@@ -24,6 +24,7 @@ from dragoman.search.constraints import (
     Requirement,
     Rules,
 )
+from dragoman.search.degenerate import Bounds, NoLoop
 from dragoman.search.greedy import greedy_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.penalties import Penalties
@@ -60,6 +61,16 @@ class SearchConfig(Config):
     searched for again (`terms`, `--glossary`); it is wider, up to 32, for terms of many pieces."""
     no_repeat_ngram: int = Field(0, ge=0, le=10_000)
     """Length of the n-grams, in pieces, that may not occur twice in an output; 0 disables this."""
+    degenerate: Literal["avoid", "keep"] = "avoid"
+    """What becomes of an output that repeats itself or is far too long: `avoid` searches for that
+    sentence again, without the repetition and with a lower maximum length; `keep` only reports
+    it."""
+    too_long: float = Field(3.0, ge=0, le=1000)
+    """How many times the usual length is far too long: an output may have that many times
+    `length_ratio` pieces for each piece of its source, and 5 more. 0 disables this."""
+    length_ratio: float | None = Field(None, gt=0, le=1000)
+    """Target pieces per source piece that are usual. A run takes the median of its training text,
+    and its model keeps it; without one, no output is too long."""
     allow_unknown: bool = False
     """Whether outputs may contain the unknown piece, which reads "⁇"."""
     unknown: Literal["mark", "copy"] = "mark"
@@ -129,6 +140,11 @@ class SearchConfig(Config):
         return limit if self.maximum_length is None else min(limit, self.maximum_length)
 
     @property
+    def searches_again(self) -> bool:
+        """Whether a sentence whose output is degenerate is searched for again."""
+        return self.degenerate == "avoid" and self.sampling is None
+
+    @property
     def rows(self) -> int:
         """Hypotheses that are extended at once per sentence."""
         return self.beam if self.sampling is None else self.nbest
@@ -147,6 +163,7 @@ def search(
     symbols: TreeSymbols | None = None,
     phrases: Sequence[Sequence[Phrase]] | None = None,
     edges: WordEdges | None = None,
+    bounds: Sequence[Bounds] | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch.
 
@@ -163,6 +180,7 @@ def search(
         phrases: what each sentence's output must contain; with a beam of one, two hypotheses are
             followed.  Sampling cannot do this.
         edges: where words begin and end in the target vocabulary; needed with ``phrases``.
+        bounds: what each sentence's output may be without being degenerate, if it must not be.
 
     Returns:
         The hypotheses of each sentence, best first; at least one, whatever ``scorer`` returns, and
@@ -177,6 +195,7 @@ def search(
         never=never,
         positions=scorer.position_limit,
         trees=_trees(source, config, symbols),
+        bounds=bounds,
     )
     penalties = Penalties(config.length_penalty, config.coverage_penalty)
     if phrases is not None:
@@ -226,6 +245,7 @@ def build_rules(
     never: Sequence[int] = (),
     positions: int | None = None,
     trees: SentenceTrees | None = None,
+    bounds: Sequence[Bounds] | None = None,
 ) -> Rules:
     """The constraints and limits that ``config`` asks for.
 
@@ -243,6 +263,15 @@ def build_rules(
     limits = torch.tensor([config.longest(count) for count in pieces], device=device)
     if positions is not None:  # the begin symbol takes one of them
         limits = limits.clamp(max=positions - 1)
+    if bounds is not None:
+        repeats = torch.tensor([one.repeats for one in bounds], device=device)
+        constraints.append(NoLoop(repeats))
+        # An output that is as long as allowed counts as cut off, so that one more is allowed.
+        most = [
+            limit if one.pieces is None else min(limit, one.pieces + 1)
+            for limit, one in zip(limits.tolist(), bounds, strict=True)
+        ]
+        limits = torch.tensor(most, device=device)
     requirements: list[Requirement] = []
     if prefixes is not None:
         lengths = torch.tensor([len(prefix) for prefix in prefixes], device=device)

@@ -319,15 +319,17 @@ def relocate_part(values: Any, folder: Path) -> Any:
     files = {key: values[key] for key in keys if isinstance(values.get(key), str)}
     values = values | {key: str(located(name, folder)) for key, name in files.items()}
     if isinstance(values.get("transforms"), list):
-        values["transforms"] = [_relocate_glossary(one, folder) for one in values["transforms"]]
+        values["transforms"] = [_relocate_transform(one, folder) for one in values["transforms"]]
     return values
 
 
-def _relocate_glossary(transform: Any, folder: Path) -> Any:
-    """The plain values of a transform with the path of its glossary, if any, from ``folder``."""
-    if isinstance(transform, dict) and isinstance(name := transform.get("glossary"), str):
-        return transform | {"glossary": str(located(name, folder))}
-    return transform
+def _relocate_transform(transform: Any, folder: Path) -> Any:
+    """The plain values of a transform with the paths of its files, if any, from ``folder``."""
+    if not isinstance(transform, dict):
+        return transform
+    files = {key: transform.get(key) for key in ("glossary", "segments")}
+    named = {key: name for key, name in files.items() if isinstance(name, str)}
+    return transform | {key: str(located(name, folder)) for key, name in named.items()}
 
 
 def read_pairs(part: CorpusPart) -> Iterator[Pair]:

@@ -128,19 +128,19 @@ def extract_terms(
         stops = stop_words(language, Counter(w.key for one in tokenized for w in one.source))
     counts: Counter[Tokens] = Counter()
     for one in tokenized:
-        counts.update(tokens for tokens, _, _ in _ngrams(one.source, limits.maximum_words, stops))
+        counts.update(tokens for tokens, _, _ in ngrams(one.source, limits.maximum_words, stops))
     kept = {tokens: n for tokens, n in counts.items() if n >= limits.minimum_count}
     values = c_values(kept)
     found: defaultdict[Tokens, _Uses] = defaultdict(_Uses)
     for (source, target), words, links in zip(pairs, tokenized, aligned, strict=True):
-        of_source, of_target = _linked(links.all, words)
-        for tokens, start, end in _ngrams(words.source, limits.maximum_words, stops):
+        of_source, of_target = linked_words(links.all, words)
+        for tokens, start, end in ngrams(words.source, limits.maximum_words, stops):
             if values.get(tokens, 0.0) <= 0:
                 continue
             uses = found[tokens]
             uses.add_source(source, words.source, start, end)
             linked = sorted({j for i in range(start, end + 1) for j in of_source[i]})
-            span = _span(linked, (start, end), of_target, words.target)
+            span = linked_span(linked, (start, end), of_target, words.target)
             is_sure = any((i, j) in links.sure for i in range(start, end + 1) for j in linked)
             if span is not None and is_sure:
                 uses.add_target(target, words.target, *span)
@@ -174,7 +174,7 @@ def c_values(counts: dict[Tokens, int]) -> dict[Tokens, float]:
     }
 
 
-def _ngrams(
+def ngrams(
     words: Sequence[Word], longest: int, stops: frozenset[str]
 ) -> Iterator[tuple[Tokens, int, int]]:
     """Sequences of words that may be terms, with the places of their first and last word."""
@@ -189,7 +189,7 @@ def _ngrams(
                 yield tuple(word.key for word in words[start : end + 1]), start, end
 
 
-def _linked(
+def linked_words(
     links: Iterable[tuple[int, int]], words: TokenizedPair
 ) -> tuple[list[list[int]], list[list[int]]]:
     """The target words of each source word, and the other way round."""
@@ -201,7 +201,7 @@ def _linked(
     return of_source, of_target
 
 
-def _span(
+def linked_span(
     linked: Sequence[int], term: tuple[int, int], of_target: list[list[int]], words: Sequence[Word]
 ) -> tuple[int, int] | None:
     """The first and last target word of a term's translation; None if there is no clear one.

@@ -5,7 +5,8 @@ again when its weights have changed.  CTranslate2 then runs the searches; input,
 ranking stay Dragoman's.  Three things differ: probabilities are over the allowed pieces, where
 Dragoman's are over all; an output that is cut off at the length limit counts without the end
 symbol; and search for a sentence ends when ``beam`` hypotheses are finished, as Dragoman's does
-with ``early_end: quick``, so that a call which asks for ``exact`` is refused.
+with ``early_end: quick``, so that a call which asks for ``exact`` is refused.  A second search, for
+a sentence whose output is degenerate, repeats no three pieces at all.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ from dragoman.models.layers.positions import SinusoidalPositions, sinusoids
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.model import CONVERTED_DIRECTORY, weights_digest
 from dragoman.search import Hypothesis, SearchConfig
+from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.hypothesis import rank
 from dragoman.search.penalties import length_penalty
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, Vocabulary
-from dragoman.translation.engine import SourceBatch
+from dragoman.translation.engine import SourceBatch, bounds_of
 
 try:
     import ctranslate2
@@ -67,6 +69,7 @@ _EXPRESSED: dict[str, Sequence[object]] = {
     "language_tags": ["encoder"],
 }
 _AHEAD = 2  # batches waiting per thread
+_NO_LOOP = 3  # every loop has the same three pieces twice
 _POSITIONS = 1280  # enough for sources of the default max_source_pieces, and their outputs
 
 
@@ -145,7 +148,7 @@ class CTranslate2Engine:
                 raise ConfigError("the engine ctranslate2 has no forced prefix; leave out --engine")
             if batch.constraints is not None:
                 raise ConfigError("the engine ctranslate2 cannot demand terms; leave out --engine")
-            pending.append((batch, self._submit(batch, config)))
+            pending.append((batch, self._submit(batch.sources, config)))
             if len(pending) >= self._ahead:
                 yield self._results(*pending.popleft(), config)
         while pending:
@@ -158,22 +161,38 @@ class CTranslate2Engine:
     def _results(
         self, batch: SourceBatch, results: list[Any], config: SearchConfig
     ) -> list[list[Hypothesis]]:
+        found = self._found(batch.sources, results, config)
+
+        def again(places: list[int], bounds: list[Bounds]) -> list[list[Hypothesis]]:
+            second = []
+            for place, bound in zip(places, bounds, strict=True):
+                sources = [batch.sources[place]]
+                changed = config.model_copy(update=_without_faults(bound, config))
+                second += self._found(sources, self._submit(sources, changed), changed)
+            return second
+
+        bounds = bounds_of(batch, config)
+        return without_faults(found, bounds, again if config.searches_again else None)
+
+    def _found(
+        self, sources: list[list[int]], results: list[Any], config: SearchConfig
+    ) -> list[list[Hypothesis]]:
         return [
             self._hypotheses(result.result(), source, config)
-            for source, result in zip(batch.sources, results, strict=True)
+            for source, result in zip(sources, results, strict=True)
         ]
 
-    def _submit(self, batch: SourceBatch, config: SearchConfig) -> list[Any]:
-        """Submit a batch to CTranslate2.
+    def _submit(self, sources: list[list[int]], config: SearchConfig) -> list[Any]:
+        """Submit sentences to CTranslate2.
 
         It is asked for all ``beam`` hypotheses, without a length penalty: CTranslate2 divides by
         another power of the length, which would make it stop earlier.
         """
         unknown = [] if config.allow_unknown else [UNK]
         symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
-        limit = max(self._longest(source, config) for source in batch.sources)
+        limit = max(self._longest(source, config) for source in sources)
         pending: list[Any] = self._translator.translate_batch(
-            [[self._source[i] for i in source] + [self._source[EOS]] for source in batch.sources],
+            [[self._source[i] for i in source] + [self._source[EOS]] for source in sources],
             beam_size=config.beam,
             num_hypotheses=config.beam,
             length_penalty=0,
@@ -205,6 +224,15 @@ class CTranslate2Engine:
             score = log_probability / length_penalty(len(ids) + 1, config.length_penalty)
             found.append(Hypothesis(ids, score, log_probability, ended=len(ids) < limit))
         return rank(found)[: config.nbest]
+
+
+def _without_faults(bounds: Bounds, config: SearchConfig) -> dict[str, int]:
+    """The settings of a second search; an output as long as allowed counts as cut off."""
+    changed = {"no_repeat_ngram": config.no_repeat_ngram or _NO_LOOP}
+    if bounds.pieces is not None:
+        limits = [bounds.pieces + 1, config.maximum_length]
+        changed["maximum_length"] = min(limit for limit in limits if limit is not None)
+    return changed
 
 
 def convert(

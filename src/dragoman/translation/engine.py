@@ -12,11 +12,13 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import torch
+from torch import Tensor
 
 from dragoman.core.device import keep_freed_memory
 from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
+from dragoman.search.degenerate import Bounds, without_faults
 from dragoman.search.tree_grammar import TreeSymbols
 from dragoman.text.terminology import LexicalConstraint
 from dragoman.text.vocabulary import Vocabularies
@@ -37,6 +39,24 @@ class SourceBatch(NamedTuple):
 
     constraints: list[tuple[LexicalConstraint, ...]] | None = None
     """What each output must contain; None if nothing."""
+
+    def chosen(self, places: Sequence[int]) -> SourceBatch:
+        """Some of the sentences, without what their outputs must contain."""
+        prefixes = self.prefixes
+        return SourceBatch(
+            [self.numbers[place] for place in places],
+            [self.sources[place] for place in places],
+            None if prefixes is None else [prefixes[place] for place in places],
+        )
+
+
+def bounds_of(batch: SourceBatch, config: SearchConfig) -> list[Bounds]:
+    """What each output may be without being degenerate."""
+    prefixes = batch.prefixes or [[] for _ in batch.sources]
+    return [
+        Bounds.of(source, prefix, config.length_ratio, config.too_long)
+        for source, prefix in zip(batch.sources, prefixes, strict=True)
+    ]
 
 
 class Engine(Protocol):
@@ -95,33 +115,56 @@ class TorchEngine:
         self, batches: Iterable[SourceBatch], config: SearchConfig
     ) -> Iterator[list[list[Hypothesis]]]:
         """See :meth:`Engine.search`."""
-        never = () if config.allow_tags else self._tags
-        symbols = self._symbols.to(self.device) if config.grammar == "trees" else None
         for batch in batches:
-            source, mask = (tensor.to(self.device) for tensor in pad_sources(batch.sources))
             with evaluating(self.models):
-                found = search(
-                    self.scorer,
-                    source,
-                    mask,
-                    config,
-                    prefixes=batch.prefixes,
-                    never=never,
-                    numbers=batch.numbers,
-                    symbols=symbols,
-                )
+                found = self._without_faults(self._found(batch, config), batch, config)
                 if batch.constraints is not None:
                     assert self._constrained is not None, "the engine was given a vocabulary"
                     found = self._constrained.improve(
                         found,
                         batch.constraints,
-                        source,
-                        mask,
+                        *self._padded(batch),
                         config,
                         prefixes=batch.prefixes,
-                        never=never,
+                        never=self._never(config),
                     )
+                    found = without_faults(found, bounds_of(batch, config), None)
             yield found
+
+    def _found(
+        self, batch: SourceBatch, config: SearchConfig, bounds: Sequence[Bounds] | None = None
+    ) -> list[list[Hypothesis]]:
+        """What search finds for a batch, within the bounds of its sentences if there are any."""
+        return search(
+            self.scorer,
+            *self._padded(batch),
+            config,
+            prefixes=batch.prefixes,
+            never=self._never(config),
+            numbers=batch.numbers,
+            symbols=self._symbols.to(self.device) if config.grammar == "trees" else None,
+            bounds=bounds,
+        )
+
+    def _without_faults(
+        self, found: list[list[Hypothesis]], batch: SourceBatch, config: SearchConfig
+    ) -> list[list[Hypothesis]]:
+        """``found`` with its faults named or, where a second search can, without them."""
+        if config.grammar != "any":  # trees repeat their brackets
+            return found
+
+        def again(places: list[int], bounds: list[Bounds]) -> list[list[Hypothesis]]:
+            return self._found(batch.chosen(places), config, bounds)
+
+        bounds = bounds_of(batch, config)
+        return without_faults(found, bounds, again if config.searches_again else None)
+
+    def _padded(self, batch: SourceBatch) -> tuple[Tensor, Tensor]:
+        source, mask = pad_sources(batch.sources)
+        return source.to(self.device), mask.to(self.device)
+
+    def _never(self, config: SearchConfig) -> Sequence[int]:
+        return () if config.allow_tags else self._tags
 
     @cached_property
     def _symbols(self) -> TreeSymbols:

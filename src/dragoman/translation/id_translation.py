@@ -61,7 +61,8 @@ def id_search(never: Sequence[int]) -> Callable[..., list[list[list[int]]]]:
 def search_of(settings: SourceByModelConfig, seed: int) -> SearchConfig:
     """The search that makes sources in training: greedy, or one sample a sentence.
 
-    Scores play no part, so nothing is spent on penalties.
+    Scores play no part, so nothing is spent on penalties; early in training most outputs are
+    degenerate, and nothing is spent on searching for them again.
     """
     sampling = None
     if settings.temperature:
@@ -71,4 +72,5 @@ def search_of(settings: SourceByModelConfig, seed: int) -> SearchConfig:
         length_penalty=0.0,
         extra_length=settings.extra_length,
         sampling=sampling,
+        degenerate="keep",
     )

@@ -43,6 +43,9 @@ class Translation:
     confidence: float | None = None
     """Probability that it is right, as calibrated by ``dragoman calibrate``; None unless the system
     has ``confidence``, and where there was nothing to translate."""
+    faults: tuple[str, ...] = ()
+    """What makes it degenerate: ``repetition``, if a part of it follows itself again and again;
+    ``length``, if it is far too long for its source."""
 
 
 class Scored(NamedTuple):

@@ -131,6 +131,7 @@ def joined(
                 log_probability=pivot.log_probability + one.log_probability,
                 ended=pivot.ended and one.ended,
                 pivot=pivot.text,
+                faults=tuple(dict.fromkeys((*pivot.faults, *one.faults))),
             )
             if one.text not in best or pair.score > best[one.text].score:
                 best[one.text] = pair

@@ -552,6 +552,7 @@ class Translator:
             hypothesis.ended,
             missing=lacking(constraints, text),
             confidence=hypothesis.confidence,
+            faults=hypothesis.faults,
         )
 
 

@@ -15,6 +15,7 @@ from command_line import CommandLine, one_error
 from tiny_model import save_tiny_model
 
 from dragoman import load
+from dragoman.data.store import Store
 from dragoman.models.families.transformer_lm import TransformerLMConfig
 from dragoman.saved.model import SavedConfig, build_model, read_config, save_model, weights_of
 from dragoman.saved.system import read_system
@@ -618,3 +619,36 @@ class TestTerms:
     ) -> None:
         found = dragoman("translate", legs / "into", *options, stdin=b"a\n")
         assert problem in one_error(found, code)
+
+
+def test_degenerate_translations_are_named_or_avoided(
+    tmp_path: Path, dragoman: CommandLine, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = save_tiny_model(tmp_path / "model", extra_length=30, length_ratio=0.1)
+    stdin = b"a b c\n\ne d\n"
+    kept = dragoman("translate", model, "--json", "--degenerate", "keep", stdin=stdin)
+    found = [json.loads(line)["faults"] for line in kept.out.splitlines()]
+    assert any("length" in faults for faults in found) and found[1] == []
+    messages = list(caplog.messages)
+    for number, faults in enumerate(found, 1):
+        warned = [line for line in messages if line.startswith(f"line {number}: ")]
+        assert len(warned) == bool(faults)
+        assert all("the translation " in line and "; check it" in line for line in warned)
+        assert all(("is far too long" in line) == ("length" in faults) for line in warned)
+    avoided = dragoman("translate", model, "--json", stdin=stdin)
+    lines = [json.loads(line) for line in avoided.out.splitlines()]
+    assert sum(len(one["faults"]) for one in lines) < sum(map(len, found))
+    assert avoided.code == kept.code == 0
+
+
+def test_a_run_and_its_model_keep_the_usual_ratio_of_lengths(trained: Path) -> None:
+    ratio = Store.open(trained / "data").length_ratio()
+    assert ratio is not None and 0.2 < ratio < 5
+    saved = read_config(trained / "model" / "config.yaml").search
+    assert (
+        saved["length_ratio"]
+        == ratio
+        == read_config(trained / "config.yaml").search["length_ratio"]
+    )
+    with load(str(trained)) as translator:
+        assert translator.search.length_ratio == ratio

@@ -31,6 +31,7 @@ from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
 from dragoman.apps.cli.parsing_command import parse
+from dragoman.apps.cli.segments_command import segments
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.terms_command import terms
@@ -101,7 +102,7 @@ def commands(context: click.Context, debug: bool) -> None:
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
     *(score, tune, calibrate, average, merge, distill, backtranslate, embed, compare),
-    *(terms, show, cost),
+    *(terms, segments, show, cost),
     *(recipes, corpora),
 ):
     commands.add_command(_command)

@@ -135,6 +135,7 @@ def _values(translation: Translation) -> dict[str, Any]:
         "log_probability": translation.log_probability,
         "pieces": translation.pieces,
         "ended": translation.ended,
+        "faults": list(translation.faults),
     }
     if translation.missing is not None:
         values["missing"] = list(translation.missing)

@@ -76,6 +76,12 @@ STANDARD_INPUT = "standard input"
     "replaces each by the word of the source with most attention.",
 )
 @click.option(
+    "--degenerate",
+    type=click.Choice(["avoid", "keep"]),
+    help="What becomes of translations that repeat themselves or are far too long: avoid searches "
+    "again; keep only warns.",
+)
+@click.option(
     "--grammar",
     type=click.Choice(["any", "trees"]),
     help="What a parser may write: any sequence of symbols, or only trees over the words.",
@@ -204,7 +210,7 @@ def translate(
         with shown_progress(output, interactive) as progress:
             wanted = sources if as_json else lines
             found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
-            translated = flags.watch(refused.watch(found))
+            translated = warned_of_faults(flags.watch(refused.watch(found)))
             if as_json:
                 known = translator.has_confidence
                 written = objects(sources, translated, has_confidence=known, flags=flags)
@@ -311,6 +317,7 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
         "length_penalty",
         "coverage_penalty",
         "unknown",
+        "degenerate",
         "grammar",
         "nbest",
         "buffer_lines",
@@ -329,6 +336,18 @@ def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     mbr = {name: options[option] for name, option in chosen.items()}
     search["mbr"] = {name: value for name, value in mbr.items() if value is not None} or None
     return search
+
+
+_FAULTS = {"repetition": "repeats itself", "length": "is far too long"}
+
+
+def warned_of_faults(translated: Iterable[list[Translation]]) -> Iterator[list[Translation]]:
+    """Pass translations on, and warn of those that are degenerate all the same."""
+    for number, translations in enumerate(translated, 1):
+        if faults := translations[0].faults:
+            what = " and ".join(_FAULTS[fault] for fault in faults)
+            log.warning("line %d: the translation %s; check it", number, what)
+        yield translations
 
 
 class _Refused:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.apps.doctor import declared_languages, machine, pieces, scores, text_checks
+from dragoman.apps.doctor import (
+    declared_languages,
+    machine,
+    pieces,
+    scores,
+    short_lines,
+    text_checks,
+)
 from dragoman.apps.doctor.findings import Finding, error, warning
 from dragoman.core.errors import DragomanError
 from dragoman.parents import completed
@@ -37,6 +44,7 @@ def examine(config: ExperimentConfig, run: Path) -> Iterator[Finding]:
     yield from text_checks.check_training(config, texts)
     if config.model.reads_source:
         yield from text_checks.check_sides(config, texts)
+        yield from short_lines.check_short_lines(config, texts)
     yield from declared_languages.check_languages(texts, reads_source=config.model.reads_source)
     yield from _check_schedule(config)
     if not texts.train:

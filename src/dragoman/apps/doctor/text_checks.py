@@ -20,7 +20,8 @@ SAMPLE_PAIRS = 50_000
 
 _FEW_DEV_PAIRS, _MANY_DEV_PAIRS = 100, 5000
 _FREQUENT_WORDS = 200
-_ENOUGH_PAIRS = 50  # for statistics
+ENOUGH_PAIRS = 50
+"""Pairs that a statistic needs."""
 
 
 @dataclass
@@ -51,6 +52,14 @@ class Texts:
         """The pairs of the sample that translate: neither copies nor text without a source."""
         return [
             Pair(example.tagged_source, example.target, example.line)
+            for example in self.translated_examples
+        ]
+
+    @property
+    def translated_examples(self) -> list[Example]:
+        """The same without the tags in front of their sources."""
+        return [
+            example
             for example, _ in self.sample
             if example.source and example.source_language != example.target_language
         ]
@@ -155,7 +164,7 @@ def _check_leakage(report: CleaningReport) -> Iterator[Finding]:
 def check_sides(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
     """Check that source and target are two languages, the same everywhere, aligned by line."""
     train = texts.translated
-    if len(train) < _ENOUGH_PAIRS or config.model.writes_labels:
+    if len(train) < ENOUGH_PAIRS or config.model.writes_labels:
         return
     identical = sum(pair.source == pair.target for pair in train) / len(train)
     if identical > 0.2:
@@ -173,7 +182,7 @@ def check_sides(config: ExperimentConfig, texts: Texts) -> Iterator[Finding]:
         )
     made = {name for name, part in config.dev_sets().items() if part.back_translation}
     for name, pairs in texts.evaluation.items():
-        if name not in made and len(pairs) >= _ENOUGH_PAIRS and _is_swapped(train, pairs):
+        if name not in made and len(pairs) >= ENOUGH_PAIRS and _is_swapped(train, pairs):
             yield error(
                 "sides",
                 f"the source of {name} looks like the target of the training text; swap source "

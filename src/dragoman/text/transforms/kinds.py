@@ -17,6 +17,7 @@ from dragoman.text.transforms.filtering import FilterConfig
 from dragoman.text.transforms.interface import TransformConfig
 from dragoman.text.transforms.masking import MaskFragmentConfig, MaskSpansConfig
 from dragoman.text.transforms.noise import NoiseConfig
+from dragoman.text.transforms.short_input import PassThroughConfig, SegmentConfig
 from dragoman.text.transforms.sources import CopyConfig, DummySourceConfig, SourceByModelConfig
 from dragoman.text.transforms.tagging import TagConfig
 from dragoman.text.transforms.term_annotating import AnnotateTermsConfig, WithTermsConfig
@@ -33,6 +34,8 @@ _BUILT_IN: dict[str, type[TransformConfig]] = {
     "dummy_source": DummySourceConfig,
     "back_translation": SourceByModelConfig,
     "case": CaseConfig,
+    "segment": SegmentConfig,
+    "pass_through": PassThroughConfig,
     "filter": FilterConfig,
     "terms": AnnotateTermsConfig,
     "with_terms": WithTermsConfig,

@@ -1,0 +1,137 @@
+"""The command that cuts short segments out of the training text: segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.cli.options import PATH, Number, config_argument, json_option, set_option
+from dragoman.apps.progress import counting, tell
+from dragoman.apps.results import print_json
+from dragoman.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.recipe import ExperimentConfig
+    from dragoman.text.corpus import CorpusPart
+
+
+@click.command()
+@config_argument
+@click.option(
+    "--output", metavar="FILE", type=PATH, required=True, help="File to write the segments to."
+)
+@set_option
+@click.option(
+    "--maximum-words",
+    metavar="N",
+    type=click.IntRange(1, 10),
+    default=4,
+    show_default=True,
+    help="Maximum words of a segment.",
+)
+@click.option(
+    "--minimum-count",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Minimum occurrences of a segment with its translation.",
+)
+@click.option(
+    "--minimum-share",
+    metavar="SHARE",
+    type=Number(min=0, max=1),
+    default=0.1,
+    show_default=True,
+    help="Leave out translations that have a smaller share of the occurrences of their segment.",
+)
+@json_option
+def segments(
+    config: Path,
+    output: Path,
+    settings: tuple[str, ...],
+    as_json: bool,
+    **limits: Any,
+) -> None:
+    """Cut words and phrases with their translations out of the training text of CONFIG.
+
+    Words are aligned by an aligner that learns from that text alone.  FILE is a table of sources
+    and targets, the most frequent first; check it, and name it in a transform of a training part:
+    {kind: segment, segments: FILE}.
+
+    \b
+    Example:
+      dragoman segments my.yaml --output segments.tsv
+    """
+    from dragoman.apps.candidate_glossary import aligned_alone, read_words, write_lines
+    from dragoman.core.errors import DataError
+    from dragoman.recipe import read_experiment
+    from dragoman.text.segments import SegmentLimits, extract_segments, segment_lines
+
+    described = read_experiment(config, settings)
+    parts = _parts(described, config)
+    corpus = read_words(_pairs(described, parts), str(config))
+    with counting("aligning", "rounds", 10) as progress:
+        aligned = aligned_alone(corpus, progress)
+    found = extract_segments(
+        corpus.lines,
+        corpus.words,
+        aligned,
+        language=parts[0].direction.source_language,
+        limits=SegmentLimits(**limits),
+    )
+    if not found:
+        raise DataError(
+            f"{config}: no segment occurs {limits['minimum_count']} times in "
+            f"{len(corpus.lines):,} pairs; lower --minimum-count, or name more text"
+        )
+    write_lines(output, segment_lines(found))
+    left_out = f"; {corpus.left_out:,} left out" if corpus.left_out else ""
+    tell(f"{len(found):,} segments from {len(corpus.lines):,} pairs{left_out}: {output}")
+    if as_json:
+        print_json(
+            {
+                "output": str(output),
+                "pairs": len(corpus.lines),
+                "pairs_left_out": corpus.left_out,
+                "segments": len(found),
+                "single_words": sum(" " not in source for source, _ in found),
+            }
+        )
+
+
+def _parts(described: ExperimentConfig, config: Path) -> list[CorpusPart]:
+    """The training parts that translate, all in one direction.
+
+    Raises:
+        ConfigError: there are none, or of several directions.
+    """
+    parts = [
+        part
+        for part in described.train_parts()
+        if part.has_source and part.direction.source_language != part.direction.target_language
+    ]
+    names = list(dict.fromkeys(part.direction.name for part in parts))
+    if not names:
+        raise ConfigError(f"{config}: data.train has no pairs to cut segments out of")
+    if len(names) > 1:
+        raise ConfigError(
+            f"{config}: segments are of one direction, and data.train has {', '.join(names)}; give "
+            "a configuration of the parts of one of them"
+        )
+    return parts
+
+
+def _pairs(described: ExperimentConfig, parts: list[CorpusPart]) -> Iterator[tuple[str, str]]:
+    """The cleaned pairs, without those of dev and test sets."""
+    from dragoman.text.cleaning import clean_part
+    from dragoman.text.cleaning_report import CleaningReport
+
+    data, report = described.data, CleaningReport()
+    held_out = described.held_out([*data.dev_sets.values(), *data.test.values(), *data.held_out])
+    for part in parts:
+        for example in clean_part(part, described.cleaning, report, held_out=held_out):
+            yield example.source, example.target

@@ -1,0 +1,125 @@
+"""Degenerate outputs: those that repeat themselves, or are far too long for their source.
+
+The ordinary search comes first.  Only the sentences whose best output is degenerate are searched
+for again, with the repetition forbidden and a lower maximum length, so that any other output is the
+same as without this, and costs nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from dragoman.core.repetition import least_loop, loop
+from dragoman.search.constraints import PartialOutputs
+from dragoman.search.hypothesis import REPETITION, TOO_LONG, Hypothesis
+
+SLACK = 5
+"""Pieces that any output may have more: a single word may need several."""
+_LONGEST_PART = 64
+"""Maximum pieces of a part that is kept from looping."""
+_FORBIDDEN = float("-inf")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What an output may be without being degenerate."""
+
+    repeats: int
+    """How often a part of it may follow itself; below the least loop, it may not loop at all."""
+    pieces: int | None
+    """Maximum pieces; None if the usual length is not known."""
+
+    @classmethod
+    def of(
+        cls, source: Sequence[int], prefix: Sequence[int], ratio: float | None, factor: float
+    ) -> Bounds:
+        """The bounds of a sentence.
+
+        Args:
+            source: its pieces; an output may repeat what repeats there.
+            prefix: pieces that its output begins with.
+            ratio: target pieces per source piece that are usual; None if that is not known.
+            factor: how many times the usual length is far too long; 0 if nothing is.
+        """
+        longest = None
+        if ratio is not None and factor:
+            longest = int(factor * ratio * (len(source) + 1)) + SLACK + len(prefix)
+        return cls(max(loop(source), loop(prefix)), longest)
+
+    def faults(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """What is wrong with an output: names of faults, none for nearly every output."""
+        found = []
+        if loop(ids) > self.repeats:
+            found.append(REPETITION)
+        if self.pieces is not None and len(ids) > self.pieces:
+            found.append(TOO_LONG)
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class NoLoop:
+    """No part of an output follows itself more often than its sentence allows."""
+
+    repeats: Tensor  # (sentences,)
+
+    def forbid(self, scores: Tensor, partial: PartialOutputs) -> None:
+        """Forbid the piece that would close a loop; see :meth:`Constraint.forbid`."""
+        history, size = partial.history, partial.length
+        allowed = self.repeats[partial.sentences]  # (rows,)
+        for length in range(1, min(_LONGEST_PART, (size + 1) // 3) + 1):
+            # How many of the last pieces equal the piece that is ``length`` places before them.
+            same = history[:, length:] == history[:, : size - length]  # (rows, size - length)
+            run = same.flip(1).to(torch.int64).cumprod(1).sum(1)  # (rows,)
+            most = allowed.clamp(min=least_loop(length) - 1)
+            closing = run + 1 >= most * length
+            rows = closing.nonzero().flatten()
+            scores[rows, history[rows, size - length]] = _FORBIDDEN
+
+
+Again = Callable[[list[int], "list[Bounds]"], list[list[Hypothesis]]]
+"""From places of sentences, and their bounds, to what another search finds within these."""
+
+
+def without_faults(
+    found: Sequence[list[Hypothesis]], bounds: Sequence[Bounds], again: Again | None
+) -> list[list[Hypothesis]]:
+    """Hypotheses that name their faults, where those of a second search are better, these.
+
+    Args:
+        found: by the ordinary search, best first.
+        bounds: of each sentence.
+        again: searches for some of them again; None keeps what was found.
+    """
+    marked = [_marked(one, bound) for one, bound in zip(found, bounds, strict=True)]
+    places = [place for place, one in enumerate(marked) if one[0].faults]
+    if again is None or not places:
+        return marked
+    for place, others in zip(
+        places, again(places, [bounds[place] for place in places]), strict=True
+    ):
+        second = _marked(others, bounds[place])
+        if _badness(second[0]) < _badness(marked[place][0]):
+            marked[place] = second
+    return marked
+
+
+def _marked(hypotheses: list[Hypothesis], bounds: Bounds) -> list[Hypothesis]:
+    found = [bounds.faults(one.ids) for one in hypotheses]
+    if not any(found):
+        return hypotheses
+    return [replace(one, faults=faults) for one, faults in zip(hypotheses, found, strict=True)]
+
+
+def _badness(hypothesis: Hypothesis) -> int:
+    """The lower, the better; no output at all is worst.
+
+    One that is cut off is as bad as one that is too long.
+    """
+    if not hypothesis.ids:
+        return 3
+    is_cut = not hypothesis.ended and TOO_LONG not in hypothesis.faults
+    return len(hypothesis.faults) + is_cut

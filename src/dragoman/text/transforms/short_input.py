@@ -1,0 +1,126 @@
+"""Short examples in place of whole sentences: segments of them, and what is copied as it is."""
+
+from __future__ import annotations
+
+import string
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dragoman.text.examples import Direction, Example
+from dragoman.text.normalization import normalize
+from dragoman.text.segments import SegmentTable
+from dragoman.text.transforms.interface import SharedTransform
+
+
+class SegmentConfig(SharedTransform):
+    """Replaces an example by one of its segments: a word or phrase with its translation in it.
+
+    Then a model learns to translate words and headings as such, instead of continuing them into
+    sentences. An example without segments stays as it is.
+    """
+
+    kind: Literal["segment"] = "segment"
+    """A word or phrase in place of its sentence."""
+    segments: str
+    """File of `dragoman segments`. A relative path is relative to the folder of the
+    configuration."""
+    share: float = Field(0.1, gt=0, le=1)
+    """Share of the examples that it changes, different ones in each epoch."""
+
+    @property
+    def is_random(self) -> bool:
+        """Always: it draws one of the segments."""
+        return True
+
+    def files(self) -> list[Path]:
+        """The segments."""
+        return [Path(self.segments)]
+
+    def text_settings(self) -> dict[str, Any]:
+        """All but the place of the file, whose content is compared."""
+        return self.model_dump(mode="json", exclude={"segments"})
+
+    def reversed(self, direction: Direction) -> None:
+        """Nothing: the segments are of the other direction."""
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example, or one of its segments."""
+        if not self.draws(rng):
+            return example
+        found = _read(self.segments).within(example.source, example.target)
+        if not found:
+            return example
+        source, target = rng.choice(found)
+        return example._replace(source=normalize(source), target=normalize(target))
+
+
+class PassThroughConfig(SharedTransform):
+    """Replaces an example by a made number, time, date or code, the same on both sides.
+
+    Only what is written alike in all languages is made: whole numbers, times such as 14:05, dates
+    such as 2024-11-05, versions such as 2.14.1, and codes such as AX-201.
+    """
+
+    kind: Literal["pass_through"] = "pass_through"
+    """A number or code that is copied."""
+    share: float = Field(0.02, gt=0, le=1)
+    """Share of the examples that it changes, different ones in each epoch."""
+
+    @property
+    def is_random(self) -> bool:
+        """Always: it draws what is copied."""
+        return True
+
+    @property
+    def is_for_sets(self) -> bool:
+        """A test set may consist of what is copied: each line then has the same in every run."""
+        return True
+
+    def __call__(self, example: Example, rng: Random) -> Example:
+        """The example, or something to copy."""
+        if not self.draws(rng):
+            return example
+        made = rng.choice(_MAKERS)(rng)
+        return example._replace(source=made, target=made)
+
+
+def _number(rng: Random) -> str:
+    return str(rng.randrange(10 ** rng.randint(1, 6)))
+
+
+def _time(rng: Random) -> str:
+    return f"{rng.randrange(24):02}:{rng.randrange(60):02}"
+
+
+def _date(rng: Random) -> str:
+    return f"{rng.randint(1900, 2099)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+
+
+def _version(rng: Random) -> str:
+    return ".".join(str(rng.randrange(30)) for _ in range(rng.randint(2, 4)))
+
+
+def _code(rng: Random) -> str:
+    letters = "".join(rng.choices(string.ascii_uppercase, k=rng.randint(1, 3)))
+    return f"{letters}{rng.choice(['', '-'])}{rng.randrange(10 ** rng.randint(1, 4))}"
+
+
+_MAKERS = (_number, _time, _date, _version, _code)
+
+
+def _read(path: str) -> SegmentTable:
+    try:
+        status = Path(path).stat()
+        stamp = status.st_mtime_ns, status.st_size
+    except OSError:
+        stamp = None  # reading it says why
+    return _table(path, stamp)
+
+
+@lru_cache(maxsize=16)
+def _table(path: str, _: tuple[int, int] | None) -> SegmentTable:
+    return SegmentTable.read(Path(path))
