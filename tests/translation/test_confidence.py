@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from agreement import ABSOLUTE, RELATIVE
 from planted_calibration import INTERCEPT, WEIGHTS, calibration_of, plant_calibration
-from tiny_model import TINY_LM, save_tiny_model
+from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
 
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.saved.calibration import write_calibration
@@ -160,6 +160,11 @@ def test_what_decides_is_in_the_conditions(model: Path, tmp_path: Path) -> None:
     assert with_lm != of(device="cpu", language_model={**fused, "weight": 0.4})
     assert of(tagged, device="cpu", tags=["<ui>"]) != of(tagged, device="cpu")
     assert of(device="cpu", precision="bfloat16") != here
+    adapters = [save_tiny_adapter(tmp_path / f"{n}.safetensors", model, n) for n in (1, 2)]
+    with_adapter = of(device="cpu", adapter=adapters[0])
+    assert with_adapter not in (here, of(device="cpu", adapter=adapters[1]))
+    shutil.copy(adapters[0], tmp_path / "elsewhere.safetensors")
+    assert of(device="cpu", adapter=tmp_path / "elsewhere.safetensors") == with_adapter
 
 
 def test_an_overflow_gives_no_confidence(model: Path) -> None:
@@ -205,6 +210,8 @@ def test_what_has_no_confidence_is_refused(model: Path, tmp_path: Path) -> None:
         load(language_model)
     with pytest.raises(ConfigError, match="through a pivot there are two"):
         load(model, pivot={"language": "en"}, target_language="de")
+    with pytest.raises(ConfigError, match="calibrated for one adapter"):
+        load(model, adapters={"ui": "ui.safetensors"})
 
 
 def test_weights_must_be_those_of_the_measurements(tmp_path: Path) -> None:

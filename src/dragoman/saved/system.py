@@ -209,6 +209,11 @@ class TranslationSystem(Config):
                 "confidence is calibrated for one search, and through a pivot there are two; leave "
                 "one of them out"
             )
+        if self.confidence and self.adapters:
+            yield (
+                "confidence is calibrated for one adapter, and these are chosen by domain; leave one "
+                "of them out"
+            )
         if self.confidence is True and len(self.models) > 1:
             yield (
                 "confidence: an ensemble has no model whose calibration is its own; name the file "

@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 
 from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import content_digest
+from dragoman.saved.adapter import read_adapter
 from dragoman.saved.calibration import (
     Calibration,
     Conditions,
@@ -47,7 +49,7 @@ _OF_LINES = {"prefix", "terms", "source_language"}
 """Values of a system that concern what lines contain."""
 _OF_PLACES = {"device", "workers", "routes", "identifier", "pivot", "confidence"}
 """Values of a system that change no probability, or that a system with confidence lacks."""
-_RESOLVED = {"models", "search", "target_language", "tags", "language_model"}
+_RESOLVED = {"models", "adapter", "search", "target_language", "tags", "language_model"}
 """Values of a system that its conditions have in another form."""
 _NOT_SCORING = {
     *("nbest", "batch_tokens", "buffer_lines", "max_source_pieces", "constrained_beam"),
@@ -76,6 +78,8 @@ def conditions_of(opened: OpenSystem) -> Conditions:
         kept.pop(name, None)
     if opened.tags:
         kept["tags"] = list(opened.tags)
+    if system.adapter is not None:
+        kept["adapter"] = content_digest(read_adapter(system.adapter).path)
     if (fused := system.language_model) is not None:
         digest = weights_digest(model_directory(fused.path))
         kept["language_model"] = {"weights": digest, "weight": fused.weight}
