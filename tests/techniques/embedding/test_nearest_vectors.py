@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.techniques.embedding import similarity
+from dragoman.techniques.embedding import nearest_vectors
 from dragoman.techniques.embedding.nearest_vectors import (
     mean_of_largest,
     nearest,
@@ -39,7 +39,7 @@ def test_csls_by_the_formula(seed: int, k: int, small_blocks: bool) -> None:
     x, z = vectors(seed, 7), vectors(seed + 100, 11)
     with pytest.MonkeyPatch.context() as patch:
         if small_blocks:
-            patch.setattr(similarity, "_BLOCK_BYTES", 100)
+            patch.setattr(nearest_vectors, "_BLOCK_BYTES", 100)
         found, values = nearest(x, z, 3, neighbourhood(z, x, k))
         own = neighbourhood(x, z, k)
     expected = np.array(csls(x, z, k))
