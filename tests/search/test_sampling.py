@@ -59,6 +59,25 @@ def test_evenly_spread_numbers_draw_each_piece_by_its_probability(
     np.testing.assert_allclose(shares, expected(scores, config), atol=2 / points)
 
 
+@pytest.mark.parametrize("top_k", [None, 3])
+@pytest.mark.parametrize(
+    ("epsilon", "shares"),
+    [
+        (0.0, [0.2, 0.5, 0.3]),
+        (0.2, [0.2, 0.5, 0.3]),
+        (0.25, [0.0, 0.625, 0.375]),
+        (0.9, [0.0, 1.0, 0.0]),
+    ],
+)
+def test_below_epsilon_only_the_likeliest_is_drawn(
+    epsilon: float, shares: list[float], top_k: int | None
+) -> None:
+    scores = torch.tensor([0.2 + 1e-9, 0.5, 0.3]).double().log()
+    uniform = torch.from_numpy((np.arange(1000) + 0.5) / 1000)
+    ids = draw(scores.expand(1000, -1), uniform, SamplingConfig(epsilon=epsilon, top_k=top_k))
+    np.testing.assert_allclose(np.bincount(ids, minlength=3) / 1000, shares, atol=0.002)
+
+
 def test_neither_end_of_the_interval_draws_what_is_forbidden() -> None:
     scores = torch.tensor([[-torch.inf, -1.0, -torch.inf, -2.0, -torch.inf]]).expand(2, -1)
     uniform = torch.tensor([0.0, 1.0], dtype=torch.float64)  # 1 stands for rounding up to it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,7 @@ def test_a_line_that_is_too_long_is_refused(translator: Translator) -> None:
         (long,), (short, *_) = translator.translate_nbest(
             ["a b c d e", "a"], mbr=mbr, max_source_pieces=5
         )
-        assert long.refused is not None and long.text == ""
+        assert (long.refused is not None, long.text, long.score) == (True, "", -math.inf)
         assert short.refused is None
 
 

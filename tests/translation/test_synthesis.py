@@ -91,11 +91,13 @@ class TestTheCorpus:
         self, model: Path, tmp_path: Path
     ) -> None:
         """So that a corpus which an older release has begun goes on."""
-        later = {"constrained_beam", "unknown", "grammar"}
+        later = {"constrained_beam", "unknown", "grammar", "mbr"}
         plain = make(model, tmp_path / "plain").origin["search"]
         assert not plain.keys() & later
         other = make(model, tmp_path / "other", search={"constrained_beam": 9}).origin["search"]
         assert other.keys() & later == {"constrained_beam"}
+        drawn = make(model, tmp_path / "drawn", search={"sampling": {}}).origin["search"]
+        assert drawn["sampling"].keys() == {"temperature", "top_k", "top_p", "seed"}
 
     def test_is_read_like_any_other(self, model: Path, tmp_path: Path) -> None:
         corpus = make(model, tmp_path / "made", known="target")
@@ -334,6 +336,11 @@ def test_the_lines_of_a_part_keep_their_numbers(tmp_path: Path) -> None:
         (
             {"sampling": {"temperature": 0.7, "top_p": 0.9, "seed": 4}},
             "sampling, temperature 0.7, top-p 0.9, seed 4",
+        ),
+        ({"sampling": {"epsilon": 0.1}}, "sampling, epsilon 0.1, seed 1"),
+        (
+            {"mbr": {"samples": 8, "candidates": "both"}, "sampling": {"seed": 3}},
+            "minimum Bayes risk of 8 samples by chrf, candidates both, epsilon 0.02, seed 3",
         ),
     ],
 )
