@@ -40,7 +40,7 @@ def penalised(model: LogisticModel, measured: Array, outcomes: Array) -> float:
     return math.fsum([*total, *(0.5 * weight**2 for weight in scaled)])
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 9999),
     rows=st.integers(12, 60),

@@ -17,7 +17,7 @@ lines = st.lists(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(lines)
 def test_figures_are_those_of_their_definitions(given_lines: list[tuple[float, bool]]) -> None:
     """Line by line, without arrays."""
@@ -67,11 +67,11 @@ def test_the_interval_of_a_share_is_wilsons() -> None:
 def test_what_is_calibrated_has_no_more_error_than_chance() -> None:
     rng = np.random.default_rng(5)
     confidences = rng.random(2000)
-    exact = reliability(confidences.tolist(), (rng.random(2000) < confidences).tolist(), samples=99)
+    exact = reliability(confidences.tolist(), (rng.random(2000) < confidences).tolist(), samples=60)
     assert exact.calibration_error < 1.7 * exact.error_by_chance
     assert exact.calibration_error_interval[0] < 2 * exact.error_by_chance
     bold = reliability(
-        confidences.tolist(), (rng.random(2000) < confidences**3).tolist(), samples=99
+        confidences.tolist(), (rng.random(2000) < confidences**3).tolist(), samples=60
     )
     assert bold.calibration_error > 5 * bold.error_by_chance
     low, high = bold.calibration_error_interval

@@ -24,7 +24,7 @@ from dragoman.translation.translator import Translator
 
 EXACT = Criterion(kind="exact")
 LINES = [
-    " ".join(letters) for letters in np.random.default_rng(1).choice([*"abcde"], (160, 5)).tolist()
+    " ".join(letters) for letters in np.random.default_rng(1).choice([*"abcde"], (110, 5)).tolist()
 ]
 
 
@@ -98,10 +98,10 @@ def test_what_cannot_be_translated_is_left_out(
     ("lines", "wanted", "criterion", "message"),
     [
         (99, "nothing", EXACT, "dev: 99 lines that can be translated, .* at least 100"),
-        (160, "nothing", EXACT, r"0 of 160 .* right \(equal to the reference\).*\(--above\)"),
-        (160, "same", EXACT, "160 of 160 .*; give more lines"),
-        (160, "same", Criterion(), "of 160 .*chrF above 60.*higher bound with --above"),
-        (160, "nothing", Criterion(above=90), "0 of 160 .*chrF above 90.*lower bound"),
+        (110, "nothing", EXACT, r"0 of 110 .* right \(equal to the reference\).*\(--above\)"),
+        (110, "same", EXACT, "110 of 110 .*; give more lines"),
+        (110, "same", Criterion(), "of 110 .*chrF above 60.*higher bound with --above"),
+        (110, "nothing", Criterion(above=90), "0 of 110 .*chrF above 90.*lower bound"),
     ],
 )
 def test_text_that_calibrates_nothing(

@@ -92,6 +92,8 @@ def test_an_ensemble_and_other_settings_have_a_file(
     assert read_system(described).confidence == file
     as_described = dragoman("translate", "--system", described, "--json", stdin=b"a\n")
     assert json.loads(as_described.out)["confidence"] > 0
+    with_column = dragoman("translate", "--system", described, "--confidence", stdin=b"a\n")
+    assert float(with_column.out.partition("\t")[0]) > 0  # there is none beside the weights
     dragoman("translate", models[0], "--calibration", file, "--confidence", stdin=b"a\n")
     assert "calibrated with other settings (early_end exact instead of quick)" in caplog.text
 
@@ -176,6 +178,17 @@ def test_what_makes_no_sense_is_refused(
     outcome = dragoman("calibrate", folder / "model", *text, *arguments)
     assert message in one_error(outcome, 2)
     assert not (folder / "model" / "confidence.json").exists()
+
+
+def test_a_test_set_is_only_measured(
+    trained: Path, text: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    write(tmp_path / "other.de", ["x"])
+    files = text / "test.tsv", tmp_path / "other.de"
+    refused = one_error(dragoman("calibrate", trained, *files), 2)
+    assert "this is the test set news" in refused
+    checked = dragoman("calibrate", trained, *files, "--check")
+    assert "test set" not in checked.err
 
 
 def test_nothing_right_and_no_dev_set(folder: Path, dragoman: CommandLine) -> None:

@@ -126,7 +126,7 @@ def calibrate(
         text = _text(system, texts, dev_set)
         found = _calibrated(system, text, _criterion(above, exact=exact), written)
     if picture is not None:
-        draw(found.reliability, f"{found.calibration.right}, {text.name}", picture)
+        draw(found.reliability, str(found.calibration.right), picture)
     if as_json:
         print_json(_values(found, text, written))
         return

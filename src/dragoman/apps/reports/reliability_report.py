@@ -37,8 +37,13 @@ def _row(one: Bin) -> str:
     )
 
 
-def draw(found: Reliability, title: str, path: Path) -> None:
+def draw(found: Reliability, right: str, path: Path) -> None:
     """Write the reliability diagram (SVG).
+
+    Args:
+        found: confidences and what was right.
+        right: when a translation is right.
+        path: the file.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -46,6 +51,7 @@ def draw(found: Reliability, title: str, path: Path) -> None:
     """
     from dragoman.apps.reports.plots import reliability_diagram, to_svg
 
+    title = f"{right}; calibration error {found.calibration_error:.3f}"
     picture = to_svg(reliability_diagram(found, title), text_as_paths=True)
     with atomic_write(path) as stream:
         stream.write(picture)
