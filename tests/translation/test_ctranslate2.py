@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from command_line import CommandLine, call, one_error
-from tiny_model import save_tiny_model
+from tiny_model import save_tiny_adapter, save_tiny_model
 
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
@@ -237,3 +237,21 @@ def test_a_decoder_that_is_told_the_language_is_refused(tmp_path: Path) -> None:
     )
     outcome = call("translate", path, "--engine", "ctranslate2", stdin=b"a b\n")
     assert "does not support model.language_tags: decoder" in one_error(outcome, 2)
+
+
+def test_an_adapter_is_converted_beside_its_file(tmp_path: Path) -> None:
+    """The model's own conversion stays, and another adapter under the name replaces the old one."""
+    model = write_model(tmp_path / "model")
+    path = tmp_path / "ui.safetensors"
+    lines = sentences(6)
+    load(model).close()
+    before = (model / CONVERTED_DIRECTORY / "model.bin").read_bytes()
+    found = []
+    for seed in (1, 2):
+        save_tiny_adapter(path, model, seed)
+        with Translator.load(model, engine="ctranslate2", adapter=path) as translator:
+            found.append(translator.translate(lines))
+        assert found[-1] == Translator.load(model, device="cpu", adapter=path).translate(lines)
+    assert found[0] != found[1]
+    assert (model / CONVERTED_DIRECTORY / "model.bin").read_bytes() == before
+    assert (tmp_path / f"ui.{CONVERTED_DIRECTORY}" / "model.bin").is_file()
