@@ -9,6 +9,7 @@ import torch
 from command_line import CommandLine, call, one_error
 from tiny_model import save_tiny_adapter, save_tiny_model
 
+from dragoman.apps.adapter_merging import merge_adapter
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import CONVERTED_DIRECTORY, SavedConfig, save_model
@@ -243,15 +244,21 @@ def test_an_adapter_is_converted_beside_its_file(tmp_path: Path) -> None:
     """The model's own conversion stays, and another adapter under the name replaces the old one."""
     model = write_model(tmp_path / "model")
     path = tmp_path / "ui.safetensors"
-    lines = sentences(6)
-    load(model).close()
+
+    def scores(*paths: Path, **options: Any) -> list[float]:
+        with Translator.load(*paths, engine="ctranslate2", workers=1, **options) as translator:
+            found = translator.translate_nbest(sentences(6))
+            return [one[0].log_probability for one in found]
+
+    plain = scores(model)
     before = (model / CONVERTED_DIRECTORY / "model.bin").read_bytes()
     found = []
     for seed in (1, 2):
-        save_tiny_adapter(path, model, seed)
-        with Translator.load(model, engine="ctranslate2", adapter=path) as translator:
-            found.append(translator.translate(lines))
-        assert found[-1] == Translator.load(model, device="cpu", adapter=path).translate(lines)
-    assert found[0] != found[1]
+        save_tiny_adapter(path, model, seed, size=0.1)
+        found.append(scores(model, adapter=path))
+        merged = tmp_path / f"merged-{seed}"
+        merge_adapter(model, path, merged)
+        assert found[-1] == pytest.approx(scores(merged))
+    assert len({round(one[0], 3) for one in (plain, *found)}) == 3
     assert (model / CONVERTED_DIRECTORY / "model.bin").read_bytes() == before
     assert (tmp_path / f"ui.{CONVERTED_DIRECTORY}" / "model.bin").is_file()
