@@ -76,9 +76,14 @@ def join(a: Batch, b: Batch) -> Batch:
         ]
         return torch.cat(padded)
 
-    names = ("source", "source_mask", "target_input", "target_output")
-    tokens = a.target_tokens + b.target_tokens
-    return Batch(**{n: cat(n) for n in names}, rows=torch.arange(32), target_tokens=tokens)
+    return Batch(
+        source=cat("source"),
+        source_mask=cat("source_mask"),
+        target_input=cat("target_input"),
+        target_output=cat("target_output"),
+        rows=torch.arange(32),
+        target_tokens=a.target_tokens + b.target_tokens,
+    )
 
 
 def test_patience_stops_and_the_best_is_kept(trainer: MakeTrainer, tmp_path: Path) -> None:
