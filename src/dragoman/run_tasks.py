@@ -12,11 +12,11 @@ from dragoman.evaluation.rewards import SentenceReward
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.tags import tagged
 from dragoman.text.vocabulary import Vocabularies
-from dragoman.training.candidates import WantedCandidates, WithCandidates
 from dragoman.training.distributed import World
 from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.objectives.source_cut_off import SourceCutOff
 from dragoman.training.on_line import BackTranslated, WantedSources
+from dragoman.training.on_line_candidates import WantedCandidates, WithCandidates
 from dragoman.training.task_settings import TaskConfig
 from dragoman.training.tasks import Objective, Stream, Task
 from dragoman.translation.id_translation import id_search, id_translator

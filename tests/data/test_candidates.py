@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from dragoman.data.batches import make_batch
-from dragoman.data.candidates import Candidates, Outputs
+from dragoman.data.candidates import Outputs, RatedCandidates
 
 OUTPUTS = [
     Outputs([[5, 6], [7], []], [1.0, 0.25, 0.0], [0.0, 2.0, 1.0]),
@@ -16,7 +16,7 @@ OUTPUTS = [
 
 
 def test_outputs_are_padded_in_both_directions() -> None:
-    found = Candidates.of(OUTPUTS, torch.device("cpu"))
+    found = RatedCandidates.of(OUTPUTS, torch.device("cpu"))
     assert found.target_input.tolist() == [
         [[2, 5, 6], [2, 7, 0], [2, 0, 0]],
         [[2, 8, 0], [0, 0, 0], [0, 0, 0]],
@@ -31,7 +31,7 @@ def test_outputs_are_padded_in_both_directions() -> None:
 
 def test_a_batch_keeps_them_when_some_of_its_pairs_are_selected() -> None:
     batch = make_batch([[5], [6]], [[5, 6], [8]])
-    batch = replace(batch, candidates=Candidates.of(OUTPUTS, torch.device("cpu")))
+    batch = replace(batch, candidates=RatedCandidates.of(OUTPUTS, torch.device("cpu")))
     chosen = batch.select(torch.tensor([1])).candidates
     assert chosen is not None
     assert chosen.target_output.tolist() == [[[8, 3, 0], [0, 0, 0], [0, 0, 0]]]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError
-from dragoman.data.candidates import Candidates
+from dragoman.data.candidates import RatedCandidates
 from dragoman.data.grouping import divide, group_by_length
 from dragoman.data.prefetch import prefetch
 from dragoman.data.proportions import mixed_weights, rows_in_epoch
@@ -63,7 +63,7 @@ class Batch:
     parts: Tensor | None = None
     """Part of the corpus that each row is from, see :attr:`Batches.parts`; int64, ``(batch,)``, on
     the CPU.  None if sentences were given."""
-    candidates: Candidates | None = None
+    candidates: RatedCandidates | None = None
     """Outputs that the model in training made, on its device; None unless the objective asks for
     them."""
 

@@ -23,7 +23,7 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class RatedCandidates:
     """The reference and the candidates of each sentence, padded."""
 
     target_input: Tensor
@@ -39,7 +39,7 @@ class Candidates:
     reference that is no candidate; float32, ``(batch, outputs)``."""
 
     @classmethod
-    def of(cls, sentences: Sequence[Outputs], device: torch.device) -> Candidates:
+    def of(cls, sentences: Sequence[Outputs], device: torch.device) -> RatedCandidates:
         """The outputs of each sentence as tensors."""
         outputs = max(len(one.ids) for one in sentences)
         width = max(len(ids) for one in sentences for ids in one.ids) + 1
@@ -59,13 +59,13 @@ class Candidates:
             torch.tensor(times, device=device),
         )
 
-    def select(self, sentences: Tensor) -> Candidates:
+    def select(self, sentences: Tensor) -> RatedCandidates:
         """Those of some sentences.
 
         Args:
             sentences: their indices, ``(selected,)``, on the same device.
         """
-        return Candidates(
+        return RatedCandidates(
             self.target_input[sentences],
             self.target_output[sentences],
             self.rewards[sentences],

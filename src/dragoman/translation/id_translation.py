@@ -38,7 +38,7 @@ def id_translator(
 
 
 def id_search(never: Sequence[int]) -> Callable[..., list[list[list[int]]]]:
-    """A function that searches, as :class:`dragoman.training.candidates.SearchIds` asks.
+    """A function that searches, as :class:`dragoman.training.on_line_candidates.SearchIds` asks.
 
     Args:
         never: ids that outputs may not contain, such as tags.

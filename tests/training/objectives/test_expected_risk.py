@@ -18,7 +18,7 @@ from torch import Tensor
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.data.batches import Batch, make_batch
-from dragoman.data.candidates import Candidates, Outputs
+from dragoman.data.candidates import Outputs, RatedCandidates
 from dragoman.models import TransformerConfig
 from dragoman.models.interface import TranslationModel
 from dragoman.search import ModelScorer, score_targets
@@ -33,7 +33,7 @@ SPACE = [list(ids) for length in range(3) for ids in itertools.product((4, 5, 6)
 
 
 def with_outputs(batch: Batch, outputs: list[Outputs]) -> Batch:
-    return replace(batch, candidates=Candidates.of(outputs, CPU))
+    return replace(batch, candidates=RatedCandidates.of(outputs, CPU))
 
 
 def of_the_space(times: float = 1.0) -> Batch:

@@ -14,7 +14,7 @@ from typing import Protocol
 import torch
 
 from dragoman.data.batches import Batch, real_ids
-from dragoman.data.candidates import Candidates, Outputs
+from dragoman.data.candidates import Outputs, RatedCandidates
 from dragoman.evaluation.rewards import Reward
 from dragoman.models.interface import TranslationModel
 from dragoman.search import SearchConfig
@@ -98,7 +98,7 @@ class WithCandidates:
         )
         references = [real_ids(row) for row in batch.target_output.tolist()]
         outputs = [self._outputs(*pair) for pair in zip(found, references, strict=True)]
-        return replace(batch, candidates=Candidates.of(outputs, batch.source.device))
+        return replace(batch, candidates=RatedCandidates.of(outputs, batch.source.device))
 
     def _seeded(self) -> SearchConfig:
         """The search of this step."""

@@ -12,8 +12,8 @@ from reversal import Records, Reversal, assert_same, tiny_model, translation, we
 
 from dragoman.models.interface import TranslationModel
 from dragoman.search import SamplingConfig, SearchConfig
-from dragoman.training.candidates import WantedCandidates, WithCandidates
 from dragoman.training.objectives import ExpectedRisk
+from dragoman.training.on_line_candidates import WantedCandidates, WithCandidates
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.translation.id_translation import id_search
