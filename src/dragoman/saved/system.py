@@ -211,7 +211,7 @@ class TranslationSystem(Config):
             )
         if self.confidence and self.adapters:
             yield (
-                "confidence is calibrated for one adapter, and these are chosen by domain; leave one "
+                "confidence is calibrated for one adapter, and these change by domain; leave one "
                 "of them out"
             )
         if self.confidence is True and len(self.models) > 1:
