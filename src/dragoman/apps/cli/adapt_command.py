@@ -194,7 +194,7 @@ def _general(parent: ParentModel, given: dict[str, Any]) -> GeneralChoice:
         known = parent.directions[0]
         # Columns may be called otherwise than those of FILES.
         choice = Choice(given["source"], given["target"])
-        if choice == Choice() and "source" != known.source_language:
+        if choice == Choice() and known.source_language != "source":
             choice = Choice(known.source_language, known.target_language)
         found, languages = find_part(given[name], choice)
         return _with_direction(found, parent, languages)

@@ -17,7 +17,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.revision import ended_by, progress_of
 from dragoman.run_directory import begin
 from dragoman.saved.model import CONFIG_FILE, has_model
-from dragoman.techniques.adaptation.general import GeneralChoice, GeneralText, general_text
+from dragoman.techniques.adaptation.general import GeneralChoice, general_text
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.techniques.adaptation.plan import AdaptationPlan, Method, planned
 from dragoman.techniques.adaptation.recipe import recipe
@@ -70,7 +70,7 @@ class Adaptation:
     domain: Domain
     run: Path
     """Directory of the adapted model's run."""
-    general: GeneralChoice = GeneralChoice()
+    general: GeneralChoice = field(default_factory=GeneralChoice)
     may_lose: float | None = None
     """chrF that each general dev set may lose; None for the default."""
     ratio: float = 1.0
@@ -139,8 +139,8 @@ class Adaptation:
         changed = [name for name in settings if found.get(name) != settings[name]]
         if changed:
             raise ConfigError(
-                f"{self.run}: this adaptation was begun with other settings ({', '.join(changed)}); "
-                "repeat the command as it was, or choose another directory with --run"
+                f"{self.run}: was begun with other settings ({', '.join(changed)}); repeat "
+                " the command as it was, or choose another directory with --run"
             )
         return record
 
@@ -170,32 +170,21 @@ class Adaptation:
         host.tell(f"general text: {general.told()}")
         for note in notes:
             host.tell(f"note: {note}")
-        return self._recipe(parent, train, dev, general, plan, repeats), notes
-
-    def _recipe(
-        self,
-        parent: ParentModel,
-        train: tuple[CorpusPart, ...],
-        dev: dict[str, CorpusPart],
-        general: GeneralText,
-        plan: AdaptationPlan,
-        repeats: bool,
-    ) -> ExperimentConfig:
-        may_lose = general.may_lose if self.may_lose is None else self.may_lose
-        return recipe(
+        config = recipe(
             parent,
-            train,
-            dev,
-            dict(self.domain.test),
-            general,
-            plan,
+            domain=train,
+            dev=dev,
+            test=dict(self.domain.test),
+            general=general,
+            plan=plan,
             method=self.method,
-            may_lose=may_lose,
+            may_lose=general.may_lose if self.may_lose is None else self.may_lose,
             repeats_dev=repeats,
             vocabulary={},
             overrides=dict(self.domain.overrides),
             where=self.domain.where,
         )
+        return config, notes
 
     def _numbers(self, parent: ParentModel, pairs: list[Pair]) -> AdaptationPlan:
         target = parent.vocabularies().target

@@ -96,7 +96,8 @@ def general_text(
         DataError: it cannot be read, or is too small.
         StorageError: the disk refuses.
     """
-    origin, parts = _found(choice, parent, direction, size, folder, seed, host)
+    options: Any = {"size": size, "folder": folder, "seed": seed, "host": host}
+    origin, parts = _found(choice, parent, direction, **options)
     given = {GENERAL: choice.dev} if choice.dev is not None else {}
     if not given and origin == "run":
         given = {_named(name): part for name, part in parent.general_dev_sets().items()}
@@ -133,6 +134,7 @@ def _found(
     choice: GeneralChoice,
     parent: ParentModel,
     direction: Direction,
+    *,
     size: int,
     folder: Path,
     seed: int,
@@ -142,7 +144,8 @@ def _found(
     if choice.pairs:
         return "given", choice.pairs
     if choice.replay is not None:
-        return "replay", [_replayed(choice.replay, parent, direction, size, folder, seed, host)]
+        options: Any = {"size": size, "folder": folder, "seed": seed, "host": host}
+        return "replay", [_replayed(choice.replay, parent, direction, **options)]
     if parts := parent.general_parts():
         return "run", parts
     raise ConfigError(
@@ -156,6 +159,7 @@ def _replayed(
     path: Path,
     parent: ParentModel,
     direction: Direction,
+    *,
     size: int,
     folder: Path,
     seed: int,
