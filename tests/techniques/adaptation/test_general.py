@@ -12,7 +12,6 @@ from tiny_model import save_tiny_model
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
 from dragoman.techniques.adaptation.general import (
-    MAY_DIFFER,
     MAY_LOSE,
     GeneralChoice,
     GeneralText,
@@ -22,6 +21,7 @@ from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.text.cleaning import held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.examples import Direction
+from dragoman.translation.translator import Translator
 
 
 class Quiet:
@@ -62,12 +62,15 @@ def test_replay_is_what_the_model_itself_says(tmp_path: Path) -> None:
     model = save_tiny_model(tmp_path / "model")
     lines = [f"{a} {b} {c}" for a in "abcde" for b in "abcde" for c in "abcdeabcde"]
     (tmp_path / "lines").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = drawn(model, GeneralChoice(replay=tmp_path / "lines"), tmp_path / "text", [])
-    assert (found.origin, found.may_lose) == ("replay", MAY_DIFFER)
-    dev, rest = sources_of(list(found.dev_sets.values())), sources_of(list(found.parts))
-    assert dev
-    assert set(dev) | set(rest) <= set(lines)
-    assert not set(dev) & set(rest)
+    (tmp_path / "dev.tsv").write_text("en\tde\na b a\tx\n", encoding="utf-8")
+    dev = CorpusPart(path=str(tmp_path / "dev.tsv"), source="en", target="de")
+    choice = GeneralChoice(replay=tmp_path / "lines", dev=dev)
+    found = drawn(model, choice, tmp_path / "text", [])
+    assert (found.origin, list(found.dev_sets)) == ("replay", ["general"])
+    pairs = [pair for part in found.parts for pair in read_pairs(part)]
+    assert {pair.source for pair in pairs} <= set(lines) - {"a b a"}
+    with Translator.load(model, device="cpu") as translator:
+        assert [pair.target for pair in pairs] == translator.translate([p.source for p in pairs])
 
 
 def test_pairs_given_are_drawn_without_those_of_the_domain(tmp_path: Path) -> None:
@@ -99,9 +102,9 @@ def test_a_model_is_asked_in_a_direction_that_it_has(tmp_path: Path) -> None:
     path = save_tiny_model(tmp_path / "two", tags=("<2de>", "<2fr>"), directions=directions)
     parent = ParentModel.open(path)
     assert parent.direction_for(("en", "fr"), "x.tsv").tags == ("<2fr>",)
-    with pytest.raises(ConfigError, match="x.tsv: en-cs, and .* translates en-de, en-fr"):
+    with pytest.raises(ConfigError, match=r"x.tsv: en-cs, and .* translates en-de, en-fr"):
         parent.direction_for(("en", "cs"), "x.tsv")
     one = ParentModel.open(save_tiny_model(tmp_path / "one", directions=directions[:1]))
     assert one.direction_for(("before", "after"), "x.tsv") == directions[0]
-    with pytest.raises(ConfigError, match="x.tsv: de-en, and"):
+    with pytest.raises(ConfigError, match=r"x.tsv: de-en, and"):
         one.direction_for(("de", "en"), "x.tsv")
