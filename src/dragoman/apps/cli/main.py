@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import click
 
 import dragoman
+from dragoman.apps.cli.adapt_command import adapt
 from dragoman.apps.cli.backtranslation_command import backtranslate
 from dragoman.apps.cli.calibrate_command import calibrate
 from dragoman.apps.cli.classification_command import classify
@@ -101,7 +102,7 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(score, tune, calibrate, average, merge, distill, backtranslate, embed, compare),
+    *(score, tune, calibrate, average, adapt, merge, distill, backtranslate, embed, compare),
     *(terms, segments, show, cost),
     *(recipes, corpora),
 ):
