@@ -24,6 +24,8 @@ from dragoman.data.prepare import known_inputs, open_prepared, prepare
 from dragoman.data.store import DATA_DIRECTORY, Store
 from dragoman.data.vocabularies import prepare_vocabularies
 from dragoman.evaluation.metrics import is_better
+from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.low_rank import merged
 from dragoman.parents import (
     check_parents,
     completed,
@@ -38,6 +40,7 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.revision import revised
 from dragoman.run_directory import begin, claim
 from dragoman.run_tasks import run_tasks
+from dragoman.saved.adapter import ADAPTER_FILE, write_adapter
 from dragoman.saved.model import (
     CONFIG_FILE,
     MODEL_DIRECTORY,
@@ -62,10 +65,19 @@ from dragoman.training.checkpoint import (
     read_progress,
     step_of,
 )
+from dragoman.training.consolidation import (
+    CONSOLIDATION_FILE,
+    Penalty,
+    general_pairs,
+    read_consolidation,
+    write_consolidation,
+)
 from dragoman.training.distributed import World
 from dragoman.training.observers import MetricsFile, Observer
+from dragoman.training.optimizer import FlatOptimizer, Optimizer
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
+from dragoman.training.warm_start import digest_of
 from dragoman.validation import (
     MeanValidation,
     ObjectiveValidation,
@@ -272,6 +284,7 @@ class Experiment:
                 if world.is_leader:
                     tell(line)
         fix_weights(config, model, prepared.vocabularies)
+        self._measure_consolidation(model, prepared.vocabularies, world, tell)
         dev_sets = {
             name: self._validation(part, prepared.vocabularies, world)
             for name, part in config.dev_sets().items()
@@ -293,6 +306,7 @@ class Experiment:
             seed=config.seed,
             d_model=config.model.d_model,
             world=world,
+            make_penalty=self._penalty if config.training.consolidates else None,
         )
         resumed = trainer.resume()
 
@@ -303,6 +317,37 @@ class Experiment:
 
         world.broadcast(attach_observers)  # a failure ends all processes
         trainer.train()
+
+    def _measure_consolidation(
+        self,
+        model: TranslationModel,
+        vocabularies: Vocabularies,
+        world: World,
+        tell: Callable[[str], object],
+    ) -> None:
+        """Measure what general text depends on, once when training begins."""
+        config, training = self.config, self.config.training
+        consolidation = training.consolidation
+        if consolidation is None or not training.consolidates or not self._begins(world):
+            return
+        part = config.resolved(consolidation.text)
+        batches = general_pairs(
+            consolidation,
+            part,
+            vocabularies,
+            max_pieces=config.data.max_pieces,
+            seed=config.seed,
+        )
+        if world.is_leader:
+            tell(f"measuring what {len(batches):,} pairs of {part.name} depend on")
+        path = self.run / CONSOLIDATION_FILE
+        write_consolidation(path, model.to(world.device), batches, world)
+
+    def _penalty(self, optimizer: Optimizer) -> Penalty:
+        """What holds weights near those that training began with."""
+        consolidation = self.config.training.consolidation
+        assert consolidation is not None and isinstance(optimizer, FlatOptimizer), "by default"
+        return read_consolidation(self.run / CONSOLIDATION_FILE, optimizer, consolidation.weight)
 
     def _begins(self, world: World) -> bool:
         """Whether there is no checkpoint to resume from."""
@@ -387,6 +432,7 @@ class Experiment:
         weights = average_weights(path / WEIGHTS_FILE for path in chosen)
         if training.ema_decay is not None:
             weights |= moving_average(chosen[-1])
+        learned, weights = weights, merged(weights)
         model = build_model(self.config.model, vocabularies)
         load_weights(model, weights, chosen[-1])
         model.to(world.device)
@@ -416,6 +462,9 @@ class Experiment:
             card,
             origin=story_of(self.config),
         )
+        if training.adapter is not None and training.start_from is not None:
+            of = training.start_from.digest or digest_of(training.start_from)
+            write_adapter(self.run / ADAPTER_FILE, learned, of)
         return reports
 
     def _warn_of_a_bad_mean(self, chosen: list[Path], dev: dict[str, float]) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from dragoman.core.config import parse
+from dragoman.core.errors import ConfigError
 from dragoman.data.vocabularies import Parent
 from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.low_rank import add_adapters
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.components import (
     check_components,
@@ -76,11 +80,29 @@ def check_parents(config: ExperimentConfig) -> Parent | None:
     """
     training = config.training
     check_start(training.start_from, config.model)
+    _check_adapted(config)
     parent = parent_of(config)
     known = None if parent is None else parent.vocabularies
     check_components(training.components, config.model, known)
     check_embeddings(training.embeddings, config.model)
     return parent
+
+
+def _check_adapted(config: ExperimentConfig) -> None:
+    """Check that an adapter can be added to the layers of the model that training starts from.
+
+    Raises:
+        ConfigError: it is of another family, whose layers have other names.
+    """
+    start = config.training.start_from
+    if config.training.adapter is None or start is None:
+        return
+    family = read_config(home_of(model_directory(Path(start.model))) / CONFIG_FILE).model.family
+    if family != config.model.family:
+        raise ConfigError(
+            f"training.adapter: {start.model} is a {family}, and an adapter is of the same family; "
+            f"set model.family: {family}, or remove training.adapter"
+        )
 
 
 def weight_digests(config: ExperimentConfig) -> dict[str, str]:
@@ -159,10 +181,18 @@ def take_weights(
 def fix_weights(
     config: ExperimentConfig, model: TranslationModel, vocabularies: Vocabularies
 ) -> None:
-    """Keep those weights as they are that are not to learn; whenever training starts or resumes."""
-    embeddings = config.training.embeddings
+    """Keep those weights as they are that are not to learn; whenever training starts or resumes.
+
+    With ``training.adapter`` these are all weights, and factors are added that learn.
+
+    Raises:
+        ConfigError: the model has no layer that can get an adapter.
+    """
+    embeddings, adapter = config.training.embeddings, config.training.adapter
     if embeddings is not None and embeddings.fixed:
         fix_embeddings(model, vocabularies, embeddings)
+    if adapter is not None:
+        add_adapters(model, adapter, config.seed)
 
 
 def story_of(config: ExperimentConfig) -> str:

@@ -62,7 +62,7 @@ class Sharded(FlatOptimizer):
         for ours, theirs in (("first_moment", "exp_avg"), ("second_moment", "exp_avg_sq")):
             prefix = f"{ours}."
             named = {n[len(prefix) :]: t for n, t in moments.items() if n.startswith(prefix)}
-            state[theirs] = self._flat(named)[self.own].clone()
+            state[theirs] = self.flat(named)[self.own].clone()
 
 
 def train(run: Path, size: int, steps: int, kind: type[Sharded] | None = None) -> None:

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, SavedError
+from dragoman.models.layers.low_rank import merged
 from dragoman.run_directory import claim, is_run
 from dragoman.saved.model import WEIGHTS_FILE, average_weights, load_model, save_model
 from dragoman.text.vocabulary import Vocabularies
@@ -33,7 +34,7 @@ def average_models(paths: Sequence[Path], last: int, output: Path) -> list[Path]
     first = load_model(chosen[0], "cpu")
     for path in chosen[1:]:
         _check_vocabularies(first.vocabularies, path, chosen[0])
-    weights = average_weights(path / WEIGHTS_FILE for path in chosen)
+    weights = merged(average_weights(path / WEIGHTS_FILE for path in chosen))
     runs = [parent for parent in output.absolute().parents if is_run(parent)]
     with claim(runs[0]) if runs else nullcontext():
         save_model(output, first.config, first.vocabularies, weights)

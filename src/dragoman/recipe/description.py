@@ -116,15 +116,15 @@ class RunDescription(Config):
 
     def train_parts(self) -> list[CorpusPart]:
         """The training parts, each with its languages."""
-        return [self._resolved(part) for part in self.data.train]
+        return [self.resolved(part) for part in self.data.train]
 
     def dev_sets(self) -> dict[str, CorpusPart]:
         """The dev sets by the name of their scores, with languages."""
-        return {name: self._resolved(part) for name, part in self.data.dev_sets.items()}
+        return {name: self.resolved(part) for name, part in self.data.dev_sets.items()}
 
     def test_sets(self) -> dict[str, CorpusPart]:
         """The test sets, with languages."""
-        return {name: self._resolved(part) for name, part in self.data.test.items()}
+        return {name: self.resolved(part) for name, part in self.data.test.items()}
 
     def sets_by_key(self) -> dict[str, CorpusPart]:
         """The dev and test sets by their configuration key, with languages."""
@@ -132,9 +132,10 @@ class RunDescription(Config):
 
     def parts_by_key(self) -> dict[str, CorpusPart]:
         """All text by its configuration key, with languages."""
-        return {key: self._resolved(part) for key, part in self.parts()}
+        return {key: self.resolved(part) for key, part in self.parts()}
 
-    def _resolved(self, part: CorpusPart) -> CorpusPart:
+    def resolved(self, part: CorpusPart) -> CorpusPart:
+        """A part with the languages of the run, if it names none, and its context."""
         part = part.resolved(self.source_language, self.target_language)
         context = self.data.context
         return part if context is None else part.model_copy(update={"context": context})

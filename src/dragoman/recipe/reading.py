@@ -63,7 +63,9 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:
     """Text that cannot be read, or only once; whatever reads a missing file reports it."""
     held_out = (("data.held_out", part) for part in config.data.held_out)
-    for name, part in (*config.parts(), *held_out):
+    held = config.training.consolidation
+    general = () if held is None else (("training.consolidation.text", held.text),)
+    for name, part in (*config.parts(), *held_out, *general):
         for file in part.files():
             try:
                 mode = file.stat().st_mode
@@ -81,6 +83,7 @@ def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     scored = values.get("evaluation")
     if isinstance(scored, dict) and isinstance(glossary := scored.get("glossary"), str):
         values = {**values, "evaluation": {**scored, "glossary": str(located(glossary, folder))}}
+    values = _relocate_consolidation(values, folder)
     data = values.get("data")
     if not isinstance(data, dict):
         return values
@@ -95,6 +98,16 @@ def _relocate(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     elif "dev" in data:
         data["dev"] = relocate_part(data["dev"], folder)
     return {**values, "data": data}
+
+
+def _relocate_consolidation(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The general text of elastic weight consolidation with absolute paths."""
+    training = values.get("training")
+    held = training.get("consolidation") if isinstance(training, dict) else None
+    if not isinstance(training, dict) or not isinstance(held, dict) or "text" not in held:
+        return values
+    moved = {**held, "text": relocate_part(held["text"], folder)}
+    return {**values, "training": {**training, "consolidation": moved}}
 
 
 def _forget_inherited(whole: dict[str, Any], own: dict[str, Any], final: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +27,7 @@ from dragoman.core.errors import ConfigError, SavedError
 from dragoman.core.files import atomic_directory, atomic_write
 from dragoman.models import FAMILIES, ModelConfig
 from dragoman.models.interface import TranslationModel, fixed_tensors
+from dragoman.models.layers.low_rank import merged
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
 from dragoman.saved.directions import usage
@@ -107,14 +108,16 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
     return model
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write tensors as safetensors with a digest of their content.
+def write_tensors(
+    path: Path, tensors: dict[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors as safetensors with a digest of their content, and further ``metadata``.
 
     Raises:
         StorageError: the disk refuses.
     """
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    content = safetensors.torch.save(kept, metadata={"digest": _digest(kept)})
+    content = safetensors.torch.save(kept, metadata={**(metadata or {}), "digest": _digest(kept)})
     with atomic_write(path, "wb") as stream:
         stream.write(content)
 
@@ -375,7 +378,7 @@ def load_model(path: Path | str, device: torch.device | str | None = None) -> Sa
     config = read_config(home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
-    load_weights(model, read_weights(directory / WEIGHTS_FILE), directory / WEIGHTS_FILE)
+    load_weights(model, merged(read_weights(directory / WEIGHTS_FILE)), directory / WEIGHTS_FILE)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
 
 

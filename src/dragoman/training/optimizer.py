@@ -275,20 +275,20 @@ class FlatOptimizer:
         """
         self._restore_fixed(weights)
         learned = {name: t for name, t in weights.items() if name not in self._exact}
-        self.master.copy_(self._flat(learned))
+        self.master.copy_(self.flat(learned))
         self._working.copy_(self.master)
         self.clear()
         self._adam.state.clear()
         if self._average is not None:
             prefix = len(AVERAGE)
             kept = {name[prefix:]: t for name, t in moments.items() if name.startswith(AVERAGE)}
-            self._average.copy_(self._flat(kept) if kept else self.master)
+            self._average.copy_(self.flat(kept) if kept else self.master)
         if not moments:
             return
         sizes = [len(part) for part in self._slices]
         for ours, theirs in _MOMENTS.items():
             named = {name: moments.get(f"{ours}.{name}") for name in self._names}
-            flat = self._flat({n: t for n, t in named.items() if t is not None})
+            flat = self.flat({n: t for n, t in named.items() if t is not None})
             for part, values in zip(self._slices, flat.split(sizes), strict=True):
                 self._adam.state[part][theirs] = values.clone()
         for part in self._slices:
@@ -307,7 +307,12 @@ class FlatOptimizer:
     def _by_name(self, flat: Tensor) -> dict[str, Tensor]:
         return dict(zip(self._names, self._split(flat), strict=True))
 
-    def _flat(self, tensors: dict[str, Tensor]) -> Tensor:
+    def flat(self, tensors: dict[str, Tensor]) -> Tensor:
+        """Tensors by the names of the learned parameters as one vector in the order of the master.
+
+        Raises:
+            SavedError: one is missing, left over or of another shape.
+        """
         if unknown := sorted(tensors.keys() - set(self._names)):
             raise SavedError(
                 f"the checkpoint is from another configuration: {unknown[0]} does not belong"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
 from dragoman.core.config import Config
 from dragoman.core.device import Precision
+from dragoman.models.interface import Part
+from dragoman.models.layers.low_rank import AdapterConfig
 from dragoman.training.components import TakenComponent
+from dragoman.training.consolidation import ConsolidationConfig
 from dragoman.training.given_embeddings import EmbeddingsConfig
 from dragoman.training.objectives.choice import AnyObjective
 from dragoman.training.objectives.cross_entropy import CrossEntropyConfig
@@ -43,6 +46,12 @@ class TrainingConfig(Config):
     start_from: OptionalStart = None
     """A model whose weights initialise this one: its path, or a section that says which of them to
     take. By default weights are drawn at random."""
+    adapter: AdapterConfig | None = None
+    """Keep the weights of `start_from` fixed, and learn a small adapter of them (see
+    [adapters](adapters.md)). By default all weights learn."""
+    consolidation: ConsolidationConfig | None = None
+    """Hold weights near those of `start_from`, the more the more general text depends on them (see
+    [adapters](adapters.md#elastic-weight-consolidation)). By default nothing holds them."""
     components: dict[str, TakenComponent] = Field(default_factory=dict)
     """Trained models that a model is composed of, by their key in `model`; written to the run from
     the paths there. No need to set it."""
@@ -106,6 +115,7 @@ class TrainingConfig(Config):
         if self.start_from is not None and self.components:
             yield "start_from takes all weights, those of components, too; remove one of the two"
         start = self.start_from
+        yield from self._unfit_adaptation()
         if self.embeddings is not None and start is not None and "embeddings" in start.parts:
             yield (
                 "embeddings and start_from both give embeddings; set start_from.parts without "
@@ -118,3 +128,28 @@ class TrainingConfig(Config):
                 f"average_checkpoints {self.average_checkpoints} is more than keep_checkpoints "
                 f"{self.keep_checkpoints}; raise the latter"
             )
+
+    @property
+    def consolidates(self) -> bool:
+        """Whether anything holds weights near those of ``start_from``."""
+        return self.consolidation is not None and self.consolidation.weight > 0
+
+    def _unfit_adaptation(self) -> Iterator[str]:
+        """An adapter or consolidation without a model, and whatever an adapter cannot learn."""
+        start = self.start_from
+        for name in ("adapter", "consolidation"):
+            if getattr(self, name) is not None and start is None:
+                yield f"{name} is of a trained model; name it in start_from, or remove {name}"
+        if self.adapter is None:
+            return
+        if start is not None and set(start.parts) != set(get_args(Part)):
+            yield "adapter needs all weights of start_from; remove start_from.parts"
+        if start is not None and start.vocabulary != "keep":
+            yield (
+                f"adapter keeps the embeddings fixed, so start_from.vocabulary: "
+                f"{start.vocabulary} gives it pieces that it cannot learn; set it to keep"
+            )
+        if self.consolidation is not None:
+            yield "consolidation holds weights that an adapter keeps fixed; remove one of the two"
+        if self.embeddings is not None:
+            yield "adapter keeps the embeddings of start_from; remove embeddings"

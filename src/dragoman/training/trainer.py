@@ -34,6 +34,7 @@ from dragoman.training.checkpoint import (
     step_of,
     write_checkpoint,
 )
+from dragoman.training.consolidation import Penalty
 from dragoman.training.distributed import World
 from dragoman.training.health import EARLY_STEPS, learns_nothing
 from dragoman.training.interruption import Interruption
@@ -68,6 +69,7 @@ class Trainer:
         observers: receive a record every ``log_steps`` steps and at each validation.
         make_optimizer: creates the optimizer of the model; by default a :class:`FlatOptimizer` of
             ``config``.
+        make_penalty: creates what is added to the loss because of the weights; by default nothing.
     """
 
     def __init__(
@@ -83,10 +85,12 @@ class Trainer:
         world: World,
         observers: Sequence[Observer] = (),
         make_optimizer: Callable[[TranslationModel], Optimizer] | None = None,
+        make_penalty: Callable[[Optimizer], Penalty] | None = None,
     ) -> None:
         keep_freed_memory()
         self.model = model.to(world.device)
         self.optimizer = (make_optimizer or self._chosen_optimizer(config, world))(self.model)
+        self._penalty = None if make_penalty is None else make_penalty(self.optimizer)
         self.progress = Progress()
         self._tasks, self._validate, self._config = tasks, validate, config
         self._run, self._seed, self._d_model = run, seed, d_model
@@ -212,6 +216,8 @@ class Trainer:
         self.optimizer.reduce(self._world)
         totals = self._share(sums)
         tokens = sum(weight * one[TOKENS] for weight, one in zip(weights, totals, strict=True))
+        if self._penalty is not None:
+            self._penalty.add_gradient(tokens)
         norm = self.optimizer.scale(1 / tokens)
         rate = learning_rate(config.schedule, progress.step, self._d_model, config.max_steps)
         rate *= progress.learning_rate_factor
@@ -296,6 +302,8 @@ class Trainer:
         progress = self.progress
         record = {"kind": "training", "step": progress.step, "epoch": progress.epoch, **figures}
         record |= self.model.figures()
+        if self._penalty is not None:
+            record["penalty"] = self._penalty.value()
         record["target_tokens"] = progress.target_tokens
         record["seconds"] = round(progress.seconds, 3)
         if LOSS in figures:

@@ -1,0 +1,163 @@
+"""Low-rank adapters of linear layers (Hu et al. 2021, "LoRA", arXiv:2106.09685, section 4.1).
+
+A layer computes ``W x + (scale / rank) B A x``: ``W`` stays as it is, and only the low-rank factors
+``A`` (rank, inputs) and ``B`` (outputs, rank) learn.  ``B`` begins as zero, so that an adapted
+model begins as the model itself.  ``W + (scale / rank) B A`` is one matrix again, so that using an
+adapter costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.core.config import Config
+from dragoman.core.errors import ConfigError
+from dragoman.models.interface import TranslationModel
+
+_NAME = "low_rank"
+"""The attribute of a layer that holds its low-rank term."""
+_MARK = f".{_NAME}."
+_ATTENTION = frozenset(["query", "key", "value", "output"])
+_FEED_FORWARD = frozenset(["inner", "outer"])
+
+
+class AdapterConfig(Config):
+    """Low-rank adapters: all weights of the model stay fixed, and small factors learn."""
+
+    rank: int = Field(8, ge=1, le=4096)
+    """Rank of what is added to each matrix; the size of the adapter is proportional to it."""
+    scale: float = Field(16.0, gt=0, le=1e6)
+    """What is added is multiplied by scale / rank (alpha / r in the paper), so that the learning
+    rate need not change with the rank."""
+    layers: Literal["attention", "feed_forward", "all"] = "all"
+    """Which linear layers get one: the projections of attention, both layers of feed-forward
+    networks, or every linear layer except the output projection."""
+
+
+class LowRank(nn.Module):
+    """What is added to a linear layer: ``(scale / rank) B A x``.
+
+    Args:
+        inputs: of the layer.
+        outputs: of the layer.
+        config: rank and scale.
+    """
+
+    factor: Tensor
+
+    def __init__(self, inputs: int, outputs: int, config: AdapterConfig) -> None:
+        super().__init__()
+        self.down = nn.Parameter(torch.empty(config.rank, inputs))
+        self.up = nn.Parameter(torch.zeros(outputs, config.rank))
+        # Saved, so that files of weights say by themselves what is added.
+        self.register_buffer("factor", torch.tensor(config.scale / config.rank))
+        self._factor = config.scale / config.rank  # never rounded to the precision of the model
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(..., inputs)`` to ``(..., outputs)``."""
+        return functional.linear(functional.linear(x, self.down), self.up) * self._factor
+
+
+def add_adapters(model: TranslationModel, config: AdapterConfig, seed: int) -> None:
+    """Fix all weights of ``model``, and add low-rank factors, which learn, to its linear layers.
+
+    Names of weights stay as they are; factors are called ``LAYER.low_rank.down`` and ``up``.
+
+    Args:
+        model: whose output does not change by this.
+        config: which layers, and of what rank.
+        seed: of the factors ``A``; they are uniform, with the range of PyTorch's linear layers.
+
+    Raises:
+        ConfigError: the model has no such layer.
+    """
+    layers = list(_adapted(model, config))
+    if not layers:
+        raise ConfigError(
+            f"training.adapter.layers: {config.layers}: {type(model).__name__} has no such linear "
+            "layers of its own; set layers: all, or train without an adapter"
+        )
+    model.requires_grad_(False)
+    generator = torch.Generator().manual_seed(seed)
+    for layer in layers:
+        term = LowRank(layer.in_features, layer.out_features, config)
+        bound = layer.in_features**-0.5
+        with torch.no_grad():
+            term.down.uniform_(-bound, bound, generator=generator)
+        layer.add_module(_NAME, term.to(layer.weight.device))
+        layer.register_forward_hook(_add)
+    model.train(model.training)
+
+
+def _adapted(model: TranslationModel, config: AdapterConfig) -> Iterator[nn.Linear]:
+    """The linear layers that get an adapter.
+
+    Not those with normalised weights, whose matrix is no parameter, nor those of frozen modules,
+    nor the output projection, whose weights are often those of the embeddings.
+    """
+    frozen = {
+        id(one)
+        for name, one in model.named_modules()
+        if any(name == fixed or name.startswith(f"{fixed}.") for fixed in model.frozen)
+    }
+    for name, module in model.named_modules():
+        if type(module) is not nn.Linear or id(module) in frozen:
+            continue
+        last = name.rpartition(".")[2]
+        if config.layers == "attention" and not (last in _ATTENTION and _within(name, "attention")):
+            continue
+        if config.layers == "feed_forward" and not (
+            last in (*_FEED_FORWARD, "gate") and _within(name, "feed_forward")
+        ):
+            continue
+        if model.part_of(name) != "embeddings":
+            yield module
+
+
+def _within(name: str, kind: str) -> bool:
+    """Whether a layer belongs to a module such as ``cross_attention``."""
+    return any(kind in part for part in name.split(".")[:-1])
+
+
+def _add(layer: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:
+    """A forward hook; so whatever holds the layer keeps holding it, under the same name."""
+    added: Tensor = layer.get_submodule(_NAME)(inputs[0])
+    return output + added
+
+
+def is_factor(name: str) -> bool:
+    """Whether a saved tensor belongs to an adapter."""
+    return _MARK in name
+
+
+def merged(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Weights with the low-rank factors among them added to their matrices, in float64.
+
+    Args:
+        weights: of a model, by name, with or without those of an adapter.
+
+    Returns:
+        The weights of the model alone, in their own precision; without factors, ``weights``.
+
+    Raises:
+        KeyError: a factor lacks its counterpart or its matrix.
+        RuntimeError: a factor has another shape than its matrix needs.
+    """
+    found = {name: tensor for name, tensor in weights.items() if not is_factor(name)}
+    for name in weights:
+        if not name.endswith(f"{_MARK}down"):
+            continue
+        layer = name.partition(_MARK)[0]
+        down, up, factor = (weights[f"{layer}{_MARK}{part}"] for part in ("down", "up", "factor"))
+        matrix = weights[f"{layer}.weight"]
+        added = (up.double() @ down.double()) * factor.double()
+        if added.shape != matrix.shape:
+            raise RuntimeError(f"{layer}: {list(added.shape)} added to {list(matrix.shape)}")
+        found[f"{layer}.weight"] = (matrix.double() + added).to(matrix.dtype)
+    return found

@@ -1,0 +1,206 @@
+"""Elastic weight consolidation: a model that learns a new domain keeps what it knows.
+
+Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural networks" (arXiv:1612.00796),
+equation 3: the loss gets the penalty
+
+    weight / 2 * sum_i F_i (theta_i - theta0_i)^2
+
+where ``theta0`` are the weights that training began with, and ``F`` the diagonal of the Fisher
+information on general text: how much its likelihood depends on each weight.  Thompson et al. 2019
+(N19-1209) do so for translation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from dragoman.core.config import Config
+from dragoman.core.errors import DataError
+from dragoman.data.batches import Batch, make_batch
+from dragoman.models.interface import TranslationModel
+from dragoman.saved.model import read_tensors, write_tensors
+from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
+from dragoman.text.reservoir import Reservoir
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.training.distributed import World
+from dragoman.training.objectives.cross_entropy import CrossEntropy
+from dragoman.training.optimizer import FlatOptimizer
+
+CONSOLIDATION_FILE = "consolidation.safetensors"
+"""Of a run: the Fisher information and the weights that training began with, by name."""
+_FISHER, _ORIGIN = "fisher.", "origin."
+
+
+class ConsolidationConfig(Config):
+    """Elastic weight consolidation (Kirkpatrick et al. 2017; in translation, Thompson et al. 2019).
+
+    Adds weight / 2 times the sum of F (theta - theta0)^2 to the loss per target token, where theta0
+    are the weights of `start_from` and F their diagonal Fisher information on general text.
+    """
+
+    weight: float = Field(ge=0, le=1e12)
+    """Weight of the penalty; 0 disables it. What is right depends on the model and on both texts:
+    try powers of ten."""
+    pairs: int = Field(1000, ge=1, le=10_000_000)
+    """Maximum pairs of `text` that the Fisher information is estimated on, drawn at random; each
+    takes a backward pass of its own, once when training begins."""
+    text: CorpusPart
+    """General text that the model should not unlearn, such as a part of what it was trained on."""
+
+
+class Penalty(Protocol):
+    """What is added to the loss because of the weights alone."""
+
+    def add_gradient(self, tokens: float) -> None:
+        """Add its gradient, times ``tokens``, to that of the optimizer: a step divides by them."""
+
+    def value(self) -> float:
+        """The penalty itself."""
+
+
+class Consolidation:
+    """The penalty of weights that move away from where they began.
+
+    Args:
+        optimizer: has the weights and their gradient.
+        fisher: diagonal Fisher information by the names of the learned weights.
+        origin: the weights that training began with, by the same names.
+        weight: of the penalty.
+
+    Raises:
+        SavedError: the tensors belong to another model.
+    """
+
+    def __init__(
+        self,
+        optimizer: FlatOptimizer,
+        fisher: dict[str, Tensor],
+        origin: dict[str, Tensor],
+        weight: float,
+    ) -> None:
+        self._optimizer, self._weight = optimizer, weight
+        self._fisher, self._origin = optimizer.flat(fisher), optimizer.flat(origin)
+
+    def add_gradient(self, tokens: float) -> None:
+        """See :meth:`Penalty.add_gradient`."""
+        moved = self._optimizer.master - self._origin
+        self._optimizer.gradient.addcmul_(moved, self._fisher, value=self._weight * tokens)
+
+    def value(self) -> float:
+        """See :meth:`Penalty.value`."""
+        moved = self._optimizer.master - self._origin
+        return float((self._fisher * moved * moved).sum()) * self._weight / 2
+
+
+def write_consolidation(
+    path: Path, model: TranslationModel, batches: Sequence[Batch], world: World
+) -> None:
+    """Measure the Fisher information, and write it with the present weights.
+
+    Args:
+        path: file to write; only the leading process does.
+        model: as training begins, in float32.
+        batches: of one pair each, all of them in every process.
+        world: the processes that share the work.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    fisher = fisher_diagonal(model, batches, world)
+    origin = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    tensors = {f"{_FISHER}{name}": tensor for name, tensor in fisher.items()}
+    tensors |= {f"{_ORIGIN}{name}": tensor for name, tensor in origin.items()}
+    world.broadcast(lambda: write_tensors(path, tensors))
+
+
+def read_consolidation(path: Path, optimizer: FlatOptimizer, weight: float) -> Consolidation:
+    """The penalty of a run, from what :func:`write_consolidation` wrote.
+
+    Raises:
+        SavedError: the file is missing, damaged or of another model.
+    """
+    tensors = read_tensors(path)
+    fisher, origin = (
+        {name[len(prefix) :]: t for name, t in tensors.items() if name.startswith(prefix)}
+        for prefix in (_FISHER, _ORIGIN)
+    )
+    return Consolidation(optimizer, fisher, origin, weight)
+
+
+def fisher_diagonal(
+    model: TranslationModel, batches: Sequence[Batch], world: World
+) -> dict[str, Tensor]:
+    """The empirical Fisher information: mean squares of gradients of log p(target | source).
+
+    ``F_i = 1/N sum_n (d log p(y_n | x_n) / d theta_i)^2`` over N pairs (Thompson et al. 2019,
+    equation 4), without dropout or label smoothing.
+
+    Args:
+        model: in float32; it is left unchanged.
+        batches: of one pair each, as squares of sums over several pairs would be another thing.
+        world: the processes that share the pairs; all get the same result.
+
+    Returns:
+        By the names of the parameters that learn, in their shapes.
+    """
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    parameters = list(named.values())
+    squares = torch.zeros(
+        sum(p.numel() for p in parameters), dtype=torch.float64, device=parameters[0].device
+    )
+    objective = CrossEntropy(0.0)
+    was_training = model.training
+    model.eval()
+    for batch in batches[world.rank :: world.size]:
+        objective.backward(model, batch.to(parameters[0].device))
+        found = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        squares += torch.cat([one.reshape(-1) for one in found]).double().square()
+        model.zero_grad(set_to_none=True)
+    model.train(was_training)
+    fisher = (world.all_reduce(squares) / len(batches)).float()
+    parts = fisher.split([p.numel() for p in parameters])
+    return {name: part.view(named[name].shape) for name, part in zip(named, parts, strict=True)}
+
+
+def general_pairs(
+    config: ConsolidationConfig,
+    part: CorpusPart,
+    vocabularies: Vocabularies,
+    *,
+    max_pieces: int,
+    seed: int,
+) -> list[Batch]:
+    """A sample of the general text, as batches of one pair each.
+
+    Args:
+        config: how many.
+        part: the text, with its languages.
+        vocabularies: of the run.
+        max_pieces: a pair with a longer side is left out, as in training.
+        seed: of the sample.
+
+    Raises:
+        DataError: the text cannot be read, or has no pair that can be used.
+    """
+    sample: Reservoir[Pair] = Reservoir(config.pairs, seed)
+    for pair in evaluation_pairs(part):
+        sample.add(pair)
+    sources = vocabularies.source.encode_batch([pair.source for pair in sample.items])
+    targets = vocabularies.target.encode_batch([pair.target for pair in sample.items])
+    batches = [
+        make_batch([source], [target])
+        for source, target in zip(sources, targets, strict=True)
+        if max(len(source), len(target)) <= max_pieces
+    ]
+    if not batches:
+        raise DataError(
+            f"{part.name}: no pair with both sides filled and at most {max_pieces} pieces each "
+            "(training.consolidation.text)"
+        )
+    return batches
