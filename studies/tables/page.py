@@ -73,7 +73,9 @@ def _beside(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
         measured = next((line for line in found.values() if line.cost is not None), None)
         cells += _cost(measured) if measured is not None else []
         cells += [""] * (len(head) - len(cells))
-        known = "; ".join(dict.fromkeys(line.published for line in found.values() if line.published))
+        known = "; ".join(
+            dict.fromkeys(line.published for line in found.values() if line.published)
+        )
         yield f"| {' | '.join([*cells, *([known] if published else [])])} |"
 
 
