@@ -300,7 +300,7 @@ class Experiment:
         trainer = Trainer(
             model,
             self.tasks(prepared, world),
-            MeanValidation(dev_sets),
+            MeanValidation(dev_sets, config.bounded_sets()),
             config.training,
             self.run,
             seed=config.seed,
@@ -446,7 +446,8 @@ class Experiment:
             reports[name] = validation.report(model)
         if not world.is_leader:
             return reports
-        dev = mean_figures({name: figures(reports[name]) for name in dev_sets})
+        apart = self.config.bounded_sets()
+        dev = mean_figures({name: figures(reports[name]) for name in dev_sets if name not in apart})
         self._warn_of_a_bad_mean(chosen, dev)
         write_scores(self.run, [path.name for path in chosen], reports)
         card = {

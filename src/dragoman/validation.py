@@ -6,7 +6,7 @@ Processes that train together divide the sentences of a set evenly.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
@@ -305,15 +305,16 @@ class MeanValidation:
 
     Args:
         sets: by the names of their scores, such as ``dev_en-de``.
+        apart: names of those that take no part in the mean.
     """
 
-    def __init__(self, sets: Mapping[str, Validation]) -> None:
-        self._sets = sets
+    def __init__(self, sets: Mapping[str, Validation], apart: Collection[str] = ()) -> None:
+        self._sets, self._apart = sets, apart
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
         """Mean figures by name; with several sets, also those of each, as ``bleu/dev_en-de``."""
         found = {name: validation(model) for name, validation in self._sets.items()}
-        means = mean_figures(found)
+        means = mean_figures({name: found[name] for name in found if name not in self._apart})
         if len(found) > 1:
             for name, one in found.items():
                 means |= {f"{metric}/{name}": value for metric, value in one.items()}

@@ -49,7 +49,7 @@ def test_in_order_and_only_checkpoints(tmp_path: Path) -> None:
 
 def test_pruning_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
     write(tmp_path, 1, 2, 3, 4, 5)
-    prune(tmp_path, 2, Best("loss", 0.1, 2))
+    prune(tmp_path, 2, Progress(best=Best("loss", 0.1, 2)))
     assert [path.name[-1] for path in checkpoints(tmp_path)] == ["2", "4", "5"]
 
 

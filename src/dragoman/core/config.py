@@ -231,7 +231,7 @@ def on_base(
         below = relocate(read_yaml(file), file.parent)
         for section, family in (families or {}).items():
             _drop_other_family(below, whole, section, family)
-        whole = _laid_over(below, whole, replaced)
+        whole = laid_over(below, whole, replaced)
     return whole
 
 
@@ -250,16 +250,24 @@ def _drop_other_family(
             del below[outer]
 
 
-def _laid_over(
-    below: dict[str, Any], above: dict[str, Any], replaced: Collection[str], section: str = ""
+def laid_over(
+    below: dict[str, Any], above: dict[str, Any], replaced: Collection[str] = (), section: str = ""
 ) -> dict[str, Any]:
+    """``above`` merged onto ``below``: sections key by key, anything else replaced.
+
+    Args:
+        below: what stays where ``above`` says nothing.
+        above: an empty section changes nothing.
+        replaced: sections that only make sense as a whole.
+        section: where in the file both are, with a dot at the end.
+    """
     result = _copy(below)
     for key, value in above.items():
         name, present = f"{section}{key}", result.get(key)
         if not isinstance(present, dict) or name in replaced:
             result[key] = value
         elif isinstance(value, dict):
-            result[key] = _laid_over(present, value, replaced, f"{name}.")
+            result[key] = laid_over(present, value, replaced, f"{name}.")
         elif value is not None:
             result[key] = value
     return result

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dragoman.recipe.reading import ExperimentConfig, read_experiment
+from dragoman.recipe.reading import ExperimentConfig, read_experiment, read_values
 
-__all__ = ["ExperimentConfig", "read_experiment"]
+__all__ = ["ExperimentConfig", "read_experiment", "read_values"]

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dragoman.evaluation.metrics import OF_LABELS
 from dragoman.recipe.description import RunDescription, is_train
 from dragoman.text.back_translated import back_translation_problems
-from dragoman.text.corpus import TRANSLATION
+from dragoman.text.corpus import TRANSLATION, CorpusPart
 from dragoman.text.language_agreement import LanguageAgreement
 from dragoman.text.part_problems import context_problems
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND
+from dragoman.training.bounds import unfit_bounds
 from dragoman.training.components import unfit_components
 from dragoman.training.given_embeddings import unfit_embeddings
 from dragoman.training.task_settings import task_problems
@@ -38,6 +39,12 @@ def contradictions(run: RunDescription) -> Iterator[str]:
     for name in run.data.test.keys() & {"dev", *run.data.dev_sets}:
         yield f"data.test: {name} is the name of the scores of data.dev; choose another"
     yield from _unfit_scores(run)
+    yield from unfit_bounds(
+        run.training.bounds,
+        [] if isinstance(run.data.dev, CorpusPart) else list(run.data.dev),
+        run.evaluation.metrics,
+        run.training.average_checkpoints,
+    )
     yield from _labels_that_do_not_fit(run)
     yield from _unfit_objectives(run)
     if run.training.embeddings is not None:

@@ -122,6 +122,10 @@ class RunDescription(Config):
         """The dev sets by the name of their scores, with languages."""
         return {name: self.resolved(part) for name, part in self.data.dev_sets.items()}
 
+    def bounded_sets(self) -> list[str]:
+        """Those of the dev sets whose loss is bounded, and that select no checkpoint."""
+        return [f"dev_{name}" for name in self.training.bounds]
+
     def test_sets(self) -> dict[str, CorpusPart]:
         """The test sets, with languages."""
         return {name: self.resolved(part) for name, part in self.data.test.items()}

@@ -42,6 +42,22 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
         ConfigError: the file or a setting is wrong; one line names the key and the remedy.
     """
     path = found_recipe(Path(path))
+    config = parse(ExperimentConfig, read_values(path, settings), path)
+    if problems := list(_unfit_files(config)):
+        raise ConfigError(f"{path}: {listed(problems)}")
+    return config
+
+
+def read_values(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
+    """The values of a YAML file and its bases, with paths made absolute; not yet validated.
+
+    Args:
+        path: the file.
+        settings: overrides such as ``training.step_tokens=4096``.
+
+    Raises:
+        ConfigError: the file cannot be read, or a setting is no setting.
+    """
     own = read_yaml(path)
     whole = on_base(
         own,
@@ -53,11 +69,7 @@ def read_experiment(path: Path | str, settings: Sequence[str] = ()) -> Experimen
     # The file's own models are absolute by now; --set is relative to the current directory.
     _forget_inherited(whole, own, _with_implied_vocabulary(override(whole, list(settings))))
     values = _with_implied_vocabulary(relocate_models(override(whole, list(settings)), Path.cwd()))
-    values = _relocate(values, Path(os.path.realpath(path)).parent)
-    config = parse(ExperimentConfig, values, path)
-    if problems := list(_unfit_files(config)):
-        raise ConfigError(f"{path}: {listed(problems)}")
-    return config
+    return _relocate(values, Path(os.path.realpath(path)).parent)
 
 
 def _unfit_files(config: ExperimentConfig) -> Iterator[str]:

@@ -19,6 +19,7 @@ from torch import Tensor
 from dragoman.core.errors import SavedError
 from dragoman.core.files import atomic_directory, remove_directory
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY, WEIGHTS_FILE, read_tensors, write_tensors
+from dragoman.training.bounds import Watched
 from dragoman.training.optimizer import AVERAGE
 
 MOMENTS_FILE = "optimizer.safetensors"
@@ -80,6 +81,8 @@ class Progress:
     """Lowered by each rollback."""
     early_losses: list[float] = field(default_factory=list)
     """Losses per token of the first steps, to see later whether anything was learned."""
+    watched: Watched | None = None
+    """The scores that ``training.bounds`` bounds, once they were measured."""
 
     @property
     def epoch(self) -> int:
@@ -127,7 +130,10 @@ def write_checkpoint(
     with atomic_directory(path, _FILES) as temporary:
         write_tensors(temporary / WEIGHTS_FILE, weights)
         write_tensors(temporary / MOMENTS_FILE, moments)
-        state = json.dumps(dataclasses.asdict(progress), indent=2)
+        values = dataclasses.asdict(progress)
+        if progress.watched is None:
+            del values["watched"]  # an older Dragoman reads a run without bounds
+        state = json.dumps(values, indent=2)
         (temporary / STATE_FILE).write_text(state + "\n", encoding="utf-8")
     return path
 
@@ -163,15 +169,20 @@ def read_progress(path: Path) -> Progress:
 def chosen_checkpoints(run: Path, count: int) -> list[Path]:
     """The checkpoints of a run to make its model from: the newest ``count``, or for 0 the best.
 
+    Where bounds are watched, the newest is the newest within them.
+
     Raises:
         SavedError: the run has none yet.
     """
     found = checkpoints(run)
     if not found:
         raise SavedError(f"{run}: no checkpoint yet; train first")
+    progress = read_progress(found[-1])
+    if count and progress.watched is not None:
+        return [path_of(run, progress.watched.kept_step)]
     if count:
         return found[-count:]
-    best = read_progress(found[-1]).best
+    best = progress.best
     return [path_of(run, best.step) if best else found[-1]]
 
 
@@ -193,8 +204,11 @@ def _remedy(path: Path) -> str:
     return f"delete {path.name} to resume from the checkpoint before it"
 
 
-def prune(run: Path, keep: int, best: Best | None) -> None:
-    """Delete all but the newest ``keep`` checkpoints and the best."""
+def prune(run: Path, keep: int, progress: Progress) -> None:
+    """Delete all but the newest ``keep`` checkpoints, the best and the newest within bounds."""
+    spared = set() if progress.best is None else {progress.best.step}
+    if progress.watched is not None:
+        spared.add(progress.watched.kept_step)
     for checkpoint in checkpoints(run)[:-keep]:
-        if best is None or step_of(checkpoint) != best.step:
+        if step_of(checkpoint) not in spared:
             remove_directory(checkpoint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from dragoman.training.bounds import Bounds
 from dragoman.training.checkpoint import Progress
 
 
@@ -27,9 +28,15 @@ class Limits(Protocol):
     def patience(self) -> int | None:
         """Maximum validations without improvement."""
 
+    @property
+    def bounds(self) -> Bounds:
+        """What dev sets may lose."""
+
 
 def limit_reached(progress: Progress, limits: Limits) -> str | None:
     """The limit that ends the training, if one is reached."""
+    if progress.watched is not None and progress.watched.passed(limits.bounds):
+        return "bounds"
     done = _done(progress) | {"patience": progress.stale_validations}
     return next((name for name, value in done.items() if value >= _limit(limits, name)), None)
 

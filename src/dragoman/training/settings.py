@@ -11,6 +11,7 @@ from dragoman.core.config import Config
 from dragoman.core.device import Precision
 from dragoman.models.interface import Part
 from dragoman.models.layers.low_rank import AdapterConfig
+from dragoman.training.bounds import BoundConfig
 from dragoman.training.components import TakenComponent
 from dragoman.training.consolidation import ConsolidationConfig
 from dragoman.training.given_embeddings import EmbeddingsConfig
@@ -86,6 +87,10 @@ class TrainingConfig(Config):
     is the BLEU of dev sets with the transform `back_translation`, which have no source text."""
     patience: int | None = Field(None, ge=1)
     """Stop after this many validations without improvement; `null` for no such limit."""
+    bounds: dict[str, BoundConfig] = Field(default_factory=dict)
+    """What dev sets may lose, by their names in `data.dev`, such as `{general: {may_lose: 1}}` (see
+    [bounds](adaptation.md#a-bound-in-any-recipe)). They are measured before the first step, and
+    training ends at the first validation outside of a bound."""
     send_gradients: Literal["after", "during"] = "after"
     """When processes sum their gradients: after the backward pass, or part by part during it. The
     result is the same."""

@@ -23,6 +23,7 @@ from dragoman.evaluation.metrics import is_better
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.dropout import seed_dropout
 from dragoman.saved.model import CHECKPOINTS_DIRECTORY
+from dragoman.training.bounds import Watched
 from dragoman.training.checkpoint import (
     Best,
     Place,
@@ -156,6 +157,8 @@ class Trainer:
         """
         try:
             with self._interruption.listening():
+                if self._config.bounds and self.progress.watched is None:
+                    self._validate_and_save(validate=True)  # what the bounds count from
                 while self._limit_reached() is None:
                     self._one_step()
                 if self.progress.step != self.progress.validated_step:
@@ -328,7 +331,7 @@ class Trainer:
     def _save(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
         """Write a checkpoint and delete old ones."""
         write_checkpoint(self._run, self.progress, weights, moments)
-        prune(self._run, self._config.keep_checkpoints, self.progress.best)
+        prune(self._run, self._config.keep_checkpoints, self.progress)
 
     def _validate_now(self) -> None:
         progress, metric = self.progress, self._config.best_metric
@@ -336,12 +339,34 @@ class Trainer:
         with self.optimizer.averaged():
             figures = self._validate(self.model)
         self._tell({"kind": "validation", "step": progress.step, **figures})
+        if not self._within_bounds(figures):
+            return
         value = figures[metric]
         if progress.best is None or is_better(metric, value, progress.best.value):
             progress.best = Best(metric, value, progress.step)
             progress.stale_validations = 0
         else:
             progress.stale_validations += 1
+
+    def _within_bounds(self, figures: Mapping[str, float]) -> bool:
+        """Whether no dev set has lost more than it may; says so where training ends for that."""
+        progress, bounds = self.progress, self._config.bounds
+        if not bounds:
+            return True
+        if progress.watched is None:
+            progress.watched = Watched.begin(bounds, figures)
+            return True
+        if progress.watched.see(bounds, figures, progress.step):
+            return True
+        best = progress.best
+        kept = progress.watched.kept_step
+        if not self._config.average_checkpoints and best is not None:
+            kept = best.step
+        self._warn(
+            f"training.bounds: stopped at step {progress.step}: {progress.watched.story(bounds)}; "
+            f"the model is that of step {kept}"
+        )
+        return False
 
     def _roll_back(self) -> None:
         """Return to the last checkpoint with half the learning rate."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import click
 
 import dragoman
+from dragoman.apps.cli.adapt_command import adapt
 from dragoman.apps.cli.backtranslation_command import backtranslate
 from dragoman.apps.cli.classification_command import classify
 from dragoman.apps.cli.comparison_commands import compare
@@ -92,7 +93,20 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(score, tune, average, distill, backtranslate, embed, compare, terms, show, cost, recipes),
+    *(
+        score,
+        tune,
+        average,
+        adapt,
+        distill,
+        backtranslate,
+        embed,
+        compare,
+        terms,
+        show,
+        cost,
+        recipes,
+    ),
     corpora,
 ):
     commands.add_command(_command)

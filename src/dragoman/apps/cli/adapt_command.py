@@ -1,0 +1,221 @@
+"""The command that adapts a trained model to the text of a domain: adapt."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.apps.cli.options import (
+    PATH,
+    FormatName,
+    Number,
+    json_option,
+    run_option,
+    set_option,
+)
+
+if TYPE_CHECKING:
+    from dragoman.techniques.adaptation.flow import Domain
+    from dragoman.techniques.adaptation.general import GeneralChoice
+    from dragoman.techniques.adaptation.parent import ParentModel
+    from dragoman.text.corpus import CorpusPart
+
+_RECIPES = {".yaml", ".yml"}
+
+
+@click.command()
+@click.argument("model", metavar="MODEL", type=PATH)
+@click.argument("files", metavar="CONFIG|FILES...", type=PATH, nargs=-1, required=True)
+@click.option("--source", help="Column, key or language of the source in FILES.")
+@click.option("--target", help="Column, key or language of the target in FILES.")
+@click.option(
+    "--format",
+    "file_format",
+    type=FormatName(),
+    help="Format of FILES, if the suffix does not determine it.",
+)
+@click.option(
+    "--dev",
+    type=PATH,
+    multiple=True,
+    help="In-domain dev set, in the same form as FILES.  [default: split off from 200 pairs or "
+    "more; fewer are scored themselves]",
+)
+@click.option(
+    "--test", type=PATH, multiple=True, help="In-domain test set, likewise.  [default: none]"
+)
+@click.option(
+    "--general",
+    type=PATH,
+    multiple=True,
+    help="General pairs to mix in and to watch, in the same form as FILES.  [default: what the "
+    "model's run was trained on]",
+)
+@click.option(
+    "--replay",
+    metavar="SOURCE",
+    type=PATH,
+    help="Instead: lines in the source language, which the model translates itself.",
+)
+@click.option(
+    "--general-dev", type=PATH, multiple=True, help="General dev set.  [default: split off]"
+)
+@click.option(
+    "--may-lose",
+    metavar="CHRF",
+    type=Number(min=0, max=100),
+    help="chrF that the general dev set may lose.  [default: 1; 10 with --replay]",
+)
+@click.option(
+    "--ratio",
+    metavar="R",
+    type=Number(min=0, max=1000),
+    default=1.0,
+    show_default=True,
+    help="Weight of general text relative to the in-domain text; 0 to learn from none.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["full", "ewc", "lora"]),
+    default="full",
+    show_default=True,
+    help="What learns: all weights; all, held by elastic weight consolidation; a low-rank adapter.",
+)
+@click.option(
+    "--any-language",
+    is_flag=True,
+    help="Go on where most of FILES seems to be in another language than the model's.",
+)
+@run_option
+@set_option
+@json_option
+def adapt(
+    model: Path,
+    files: tuple[Path, ...],
+    *,
+    run_directory: Path | None,
+    settings: tuple[str, ...],
+    may_lose: float | None,
+    ratio: float,
+    method: Any,
+    any_language: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Adapt MODEL to in-domain pairs, from one correction to thousands, without breaking it.
+
+    Trains a copy in a run of its own; MODEL stays as it is.  General text is mixed in, and training
+    stops before its chrF falls by more than --may-lose.  FILES is one file with both sides or two
+    plain ones; CONFIG is a recipe with data and any other values that are to differ.
+
+    \b
+    Examples: a few corrections; a domain; without the text that the model was trained on
+      dragoman adapt runs/general corrections.tsv
+      dragoman adapt runs/general ui.en ui.de --may-lose 0.5 --run runs/ui
+      dragoman adapt models/general ui.tsv --replay news.en
+    """
+    from dragoman.apps.results import print_json
+    from dragoman.apps.runs import CommandLineHost, run_values
+    from dragoman.core.errors import ConfigError
+    from dragoman.techniques.adaptation.flow import Adaptation
+    from dragoman.techniques.adaptation.parent import ParentModel
+
+    if "RANK" in os.environ:
+        raise ConfigError("adapt trains in one process; start it without torchrun")
+    parent = ParentModel.open(model)
+    name = files[0].name.partition(".")[0] or "domain"
+    found = Adaptation(
+        model,
+        _domain(parent, files, settings, given),
+        run_directory or model.with_name(f"{model.resolve().name}-{name}"),
+        _general(parent, given),
+        may_lose,
+        ratio,
+        method,
+        any_language,
+    ).carry_out(CommandLineHost())
+    if as_json:
+        values = run_values(found.experiment, None)
+        print_json({**values, "adaptation": found.report.to_json()})
+        return
+    click.echo(found.report.table())
+    click.echo(f"\n{found.report.outcome()}.")
+    click.echo(f"Model:  {found.experiment.run / 'model'}")
+    click.echo(f"Use it: dragoman translate {found.experiment.run} < input.txt")
+
+
+def _domain(
+    parent: ParentModel, files: tuple[Path, ...], settings: tuple[str, ...], given: dict[str, Any]
+) -> Domain:
+    """In-domain text, from a recipe or from files."""
+    from dragoman.apps.material import find_material
+    from dragoman.core.config import override
+    from dragoman.techniques.adaptation.domain_recipe import read_domain
+    from dragoman.techniques.adaptation.flow import DOMAIN, Domain
+
+    if len(files) == 1 and files[0].suffix in _RECIPES:
+        unread = [f"--{name}" for name in ("source", "target", "dev", "test") if given[name]]
+        if unread:
+            raise click.UsageError(f"CONFIG says what its text is; leave out {', '.join(unread)}")
+        return read_domain(files[0], parent, settings)
+    names = ("source", "target", "file_format", "dev", "test")
+    material = find_material(files, **{name: given[name] for name in names})
+    languages = material.source_language, material.target_language
+
+    def told(part: CorpusPart) -> CorpusPart:
+        return _with_direction(part, parent, languages)
+
+    return Domain(
+        (told(material.train),),
+        {} if material.dev is None else {DOMAIN: told(material.dev)},
+        {} if material.test is None else {"test": told(material.test)},
+        override({}, list(settings)),
+    )
+
+
+def _general(parent: ParentModel, given: dict[str, Any]) -> GeneralChoice:
+    """Where general text comes from."""
+    from dragoman.apps.material import Choice, find_part
+    from dragoman.core.errors import DataError
+    from dragoman.techniques.adaptation.general import GeneralChoice
+
+    if given["general"] and given["replay"] is not None:
+        raise click.UsageError("--general and --replay: general text comes from one of them")
+    replay = given["replay"]
+    if replay is not None and not replay.is_file():
+        raise DataError(f"--replay {replay}: no such file; give a file of source lines")
+
+    def part(name: str) -> CorpusPart | None:
+        if not given[name]:
+            return None
+        known = parent.directions[0]
+        # Columns may be called otherwise than those of FILES.
+        choice = Choice(given["source"], given["target"])
+        if choice == Choice() and known.source_language != "source":
+            choice = Choice(known.source_language, known.target_language)
+        found, languages = find_part(given[name], choice)
+        return _with_direction(found, parent, languages)
+
+    pairs = part("general")
+    return GeneralChoice(
+        () if pairs is None else (pairs,),
+        None if replay is None else replay.absolute(),
+        part("general_dev"),
+    )
+
+
+def _with_direction(
+    part: CorpusPart, parent: ParentModel, languages: tuple[str, str]
+) -> CorpusPart:
+    """A part with the languages and tags by which the model knows them."""
+    direction = parent.direction_for(languages, part.name)
+    return part.model_copy(
+        update={
+            "source_language": direction.source_language,
+            "target_language": direction.target_language,
+            "tags": direction.tags,
+        }
+    )

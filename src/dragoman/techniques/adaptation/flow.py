@@ -1,0 +1,240 @@
+"""Carrying out an adaptation: text, recipe, training and report, all in the run of the new model.
+
+The same command continues wherever it was interrupted; what it was begun with is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.core.files import content_digest, read_json, write_json
+from dragoman.experiment import Experiment
+from dragoman.recipe import ExperimentConfig
+from dragoman.revision import ended_by, progress_of
+from dragoman.run_directory import begin
+from dragoman.saved.model import CONFIG_FILE, has_model
+from dragoman.techniques.adaptation.general import GeneralChoice, general_text
+from dragoman.techniques.adaptation.parent import ParentModel
+from dragoman.techniques.adaptation.plan import AdaptationPlan, Method, planned
+from dragoman.techniques.adaptation.recipe import recipe
+from dragoman.techniques.adaptation.report import AdaptationReport, measure, write_report
+from dragoman.techniques.adaptation.texts import (
+    FEWEST_TO_SPLIT,
+    TEXT_DIRECTORY,
+    filled_pairs,
+    language_warnings,
+    split_dev,
+    written,
+)
+from dragoman.techniques.host import Host, train_to_repeat
+from dragoman.text.cleaning import held_out_keys
+from dragoman.text.corpus import CorpusPart, Pair
+
+RECORD_FILE = "adaptation.json"
+_SEED = 1
+DOMAIN = "domain"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """In-domain text, each part with its languages and tags."""
+
+    train: tuple[CorpusPart, ...]
+    dev: Mapping[str, CorpusPart] = field(default_factory=dict)
+    """Dev sets by name; by default, split off from the text, or the text itself if it is short."""
+    test: Mapping[str, CorpusPart] = field(default_factory=dict)
+    """Test sets by name."""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Further values of the user's recipe."""
+    where: Path | str = "adapt"
+    """The user's recipe, for messages."""
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A finished adaptation."""
+
+    experiment: Experiment
+    report: AdaptationReport
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """A model, in-domain text, and what general text may lose."""
+
+    model: Path
+    domain: Domain
+    run: Path
+    """Directory of the adapted model's run."""
+    general: GeneralChoice = field(default_factory=GeneralChoice)
+    may_lose: float | None = None
+    """chrF that each general dev set may lose; None for the default."""
+    ratio: float = 1.0
+    """Weight of general text relative to the in-domain text, 0 to learn from none."""
+    method: Method = "full"
+    any_language: bool = False
+    """Whether to go on where most of the text seems to be in another language."""
+
+    def carry_out(self, host: Host) -> Adapted:
+        """Do what is not done yet.
+
+        Args:
+            host: shows the work and trains the run.
+
+        Raises:
+            ConfigError: the model cannot be adapted, there is no general text, or the run was begun
+                with other settings.
+            DataError: a text cannot be used.
+            InterruptedRunError: a signal came; the same command continues.
+            DragomanError: the errors of translation and training.
+        """
+        parent = ParentModel.open(self.model)
+        settings = self._settings(parent)
+        with begin(self.run):
+            record = self._record(settings)
+            if (self.run / CONFIG_FILE).is_file():
+                experiment = Experiment.open(self.run)
+            else:
+                config, notes = self._planned(parent, host)
+                record = {"settings": settings, "notes": notes}
+                write_json(self.run / RECORD_FILE, record)
+                experiment = Experiment.create(config, self.run)
+            if not (has_model(self.run) and ended_by(experiment.config, self.run)):
+                train_to_repeat(experiment, host)
+            report = self._report(parent, experiment, record, host)
+        return Adapted(experiment, report)
+
+    def _settings(self, parent: ParentModel) -> dict[str, Any]:
+        """What decides the result, for comparison when the command is repeated."""
+        texts = [*self.domain.train, *self.domain.dev.values(), *self.domain.test.values()]
+        texts += [*self.general.pairs, *filter(None, [self.general.dev])]
+        files = {str(path) for part in texts for path in part.inputs()}
+        files |= {str(self.general.replay)} if self.general.replay is not None else set()
+        return {
+            "model": parent.digest,
+            "files": {path: _digest(path) for path in sorted(files)},
+            "parts": [part.model_dump(mode="json") for part in texts],
+            "overrides": dict(self.domain.overrides),
+            "may_lose": self.may_lose,
+            "ratio": self.ratio,
+            "method": self.method,
+        }
+
+    def _record(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """What the run was begun with; refuses a run that was begun otherwise."""
+        path = self.run / RECORD_FILE
+        if not path.is_file():
+            if (self.run / CONFIG_FILE).is_file():
+                raise ConfigError(f"{self.run}: holds another run; choose another with --run")
+            return {}
+        try:
+            record = dict(read_json(path))
+            found = dict(record["settings"])
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise SavedError(f"{path}: damaged; choose another directory with --run") from error
+        changed = [name for name in settings if found.get(name) != settings[name]]
+        if changed:
+            raise ConfigError(
+                f"{self.run}: was begun with other settings ({', '.join(changed)}); repeat "
+                " the command as it was, or choose another directory with --run"
+            )
+        return record
+
+    def _planned(self, parent: ParentModel, host: Host) -> tuple[ExperimentConfig, list[str]]:
+        """Read and write the text, and choose everything."""
+        train, dev, repeats = self._domain_text()
+        notes = language_warnings(train, refuse=not self.any_language)
+        pairs = [pair for part in train for pair in filled_pairs(part)]
+        plan = self._numbers(parent, pairs)
+        if repeats:
+            notes.append(
+                f"{len(pairs):,} in-domain pairs are too few to set some apart: scores of {DOMAIN} "
+                "are of the pairs themselves, and show what was learned by heart"
+            )
+        held_out = [pair for part in self.domain.test.values() for pair in filled_pairs(part)]
+        general = general_text(
+            self.general,
+            parent,
+            train[0].direction,
+            size=plan.general_pairs,
+            folder=self.run / TEXT_DIRECTORY,
+            without=held_out_keys([*held_out, *pairs]),
+            seed=_SEED,
+            host=host,
+        )
+        host.tell(f"in-domain text: {len(pairs):,} pairs; {plan.told(self.ratio)}")
+        host.tell(f"general text: {general.told()}")
+        for note in notes:
+            host.tell(f"note: {note}")
+        config = recipe(
+            parent,
+            domain=train,
+            dev=dev,
+            test=dict(self.domain.test),
+            general=general,
+            plan=plan,
+            method=self.method,
+            may_lose=general.may_lose if self.may_lose is None else self.may_lose,
+            repeats_dev=repeats,
+            vocabulary={},
+            overrides=dict(self.domain.overrides),
+            where=self.domain.where,
+        )
+        return config, notes
+
+    def _numbers(self, parent: ParentModel, pairs: list[Pair]) -> AdaptationPlan:
+        target = parent.vocabularies().target
+        tokens = sum(len(ids) + 1 for ids in target.encode_batch([pair.target for pair in pairs]))
+        return planned(tokens, parent.config.model.d_model, self.ratio, self.method)
+
+    def _domain_text(self) -> tuple[tuple[CorpusPart, ...], dict[str, CorpusPart], bool]:
+        """What is learned, the dev sets, and whether these are the same text.
+
+        Pairs are copied, so that the files may change later.
+        """
+        folder = self.run / TEXT_DIRECTORY
+        pairs = [filled_pairs(part) for part in self.domain.train]
+        if self.domain.dev:
+            parts = tuple(_copies(folder, DOMAIN, self.domain.train, pairs))
+            return parts, dict(self.domain.dev), False
+        repeats = sum(map(len, pairs)) < FEWEST_TO_SPLIT
+        split = [(one, one) if repeats else split_dev(one) for one in pairs]
+        parts = tuple(_copies(folder, DOMAIN, self.domain.train, [one for one, _ in split]))
+        sets = _copies(folder, f"dev-{DOMAIN}", self.domain.train, [two for _, two in split])
+        names = [DOMAIN] if len(sets) == 1 else [f"{DOMAIN}_{n}" for n in range(1, len(sets) + 1)]
+        return parts, dict(zip(names, sets, strict=True)), repeats
+
+    def _report(
+        self, parent: ParentModel, experiment: Experiment, record: dict[str, Any], host: Host
+    ) -> AdaptationReport:
+        """The report, measured once."""
+        if "report" in record:
+            return AdaptationReport.from_json(record["report"])
+        report = measure(
+            parent.path, experiment, progress_of(self.run), tuple(record.get("notes", ())), host
+        )
+        write_report(self.run, report)
+        write_json(self.run / RECORD_FILE, {**record, "report": report.to_json()})
+        return report
+
+
+def _copies(
+    folder: Path, name: str, parts: tuple[CorpusPart, ...], pairs: list[list[Pair]]
+) -> list[CorpusPart]:
+    """Each part's pairs in a file of its own."""
+    return [
+        written(folder / (f"{name}-{n}.jsonl" if len(parts) > 1 else f"{name}.jsonl"), own, part)
+        for n, (part, own) in enumerate(zip(parts, pairs, strict=True), 1)
+    ]
+
+
+def _digest(path: str) -> str | None:
+    """Of a file's content; None where there is none, which whatever reads it reports."""
+    try:
+        return content_digest(Path(path))
+    except OSError:
+        return None

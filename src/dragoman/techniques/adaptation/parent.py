@@ -1,0 +1,163 @@
+"""The model that is adapted: what it translates, and the general text that its run still has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.config import read_yaml
+from dragoman.core.errors import ConfigError, SavedError
+from dragoman.experiment import Experiment
+from dragoman.recipe import ExperimentConfig
+from dragoman.saved.model import (
+    CONFIG_FILE,
+    SavedConfig,
+    home_of,
+    model_directory,
+    read_config,
+    weights_digest,
+)
+from dragoman.text.corpus import CorpusPart, Direction
+from dragoman.text.language_codes import is_language_tag
+from dragoman.text.vocabulary import Vocabularies
+
+_UNNAMED = {"source", "target"}
+_EVALUATION = ("bleu_tokenize", "lowercase", "chrf_word_order")
+
+
+@dataclass(frozen=True)
+class ParentModel:
+    """A translation model that is to be adapted; nothing ever writes to it."""
+
+    path: Path
+    config: SavedConfig
+    run: ExperimentConfig | None
+    """The recipe of its run, if the path leads to one."""
+
+    @classmethod
+    def open(cls, path: Path) -> ParentModel:
+        """Read the configuration of a model or run.
+
+        Raises:
+            ConfigError: it does not translate text, or reads context.
+            SavedError: it is missing or damaged.
+        """
+        directory = model_directory(path)
+        config = read_config(home_of(directory) / CONFIG_FILE)
+        if kind := _other_kind(config):
+            raise ConfigError(f"{path}: {kind}; adapt adapts models that translate text")
+        if config.context is not None:
+            raise ConfigError(
+                f"{path}: it reads sentences with those before them, and in-domain pairs are apart "
+                "from their documents; train a recipe with training.start_from instead"
+            )
+        run = next(filter(None, map(_recipe_of, (path, directory.parent))), None)
+        return cls(path, config, run)
+
+    @property
+    def digest(self) -> str:
+        """Identifies its weights."""
+        return weights_digest(model_directory(self.path))
+
+    def vocabularies(self) -> Vocabularies:
+        """Its vocabularies.
+
+        Raises:
+            SavedError: they are missing or damaged.
+        """
+        return Vocabularies.load(home_of(model_directory(self.path)))
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """What it was trained to translate."""
+        own = Direction(
+            source_language=self.config.source_language,
+            target_language=self.config.target_language,
+        )
+        return self.config.directions or (own,)
+
+    def direction_for(self, languages: tuple[str, str], where: str) -> Direction:
+        """The direction in which it reads text in these languages, with its tags.
+
+        Args:
+            languages: of source and target; names that are no codes may be those of columns, and
+                say nothing about a model of one direction.
+            where: the text, for messages.
+
+        Raises:
+            ConfigError: it has no such direction.
+        """
+        known = self.directions
+        for one in known:
+            if (one.source_language, one.target_language) == languages:
+                return one
+        if len({(one.source_language, one.target_language) for one in known}) == 1:
+            unnamed = _UNNAMED & {known[0].source_language, known[0].target_language}
+            if unnamed or not all(map(is_language_tag, languages)):
+                return known[0]
+        raise ConfigError(
+            f"{where}: {'-'.join(languages)}, and {self.path} translates "
+            f"{', '.join(dict.fromkeys(one.name for one in known))}; name the sides with --source "
+            "and --target, or give a recipe that adds a language"
+        )
+
+    def general_parts(self) -> list[CorpusPart]:
+        """Its training text, as far as it still is where it was."""
+        parts = [] if self.run is None else self.run.train_parts()
+        return [part for part in parts if _is_translated(part) and _is_there(part)]
+
+    def general_dev_sets(self) -> dict[str, CorpusPart]:
+        """Its dev sets by name, as far as they still are where they were."""
+        sets = {} if self.run is None else self.run.dev_sets()
+        return {
+            name.removeprefix("dev").removeprefix("_"): part
+            for name, part in sets.items()
+            if _is_translated(part) and _is_there(part)
+        }
+
+    def values(self) -> dict[str, Any]:
+        """What a recipe takes from it: languages, model, search, scores and cleaning."""
+        values: dict[str, Any] = {
+            "source_language": self.config.source_language,
+            "target_language": self.config.target_language,
+            "model": self.config.model.model_dump(mode="json"),
+            "search": dict(self.config.search),
+            "evaluation": {"metrics": ["chrf", "bleu"]},
+        }
+        if self.run is not None:
+            scored = self.run.evaluation.model_dump(mode="json")
+            values["evaluation"] |= {name: scored[name] for name in _EVALUATION}
+        return values
+
+
+def _other_kind(config: SavedConfig) -> str | None:
+    """What a model does instead of translating text, if so."""
+    if not config.translates:
+        return "a masked language model"
+    if config.model.writes_labels:
+        return "a classifier"
+    if not config.model.reads_source:
+        return "a language model"
+    if config.search.get("grammar") == "trees":
+        return "a parser"
+    return None
+
+
+def _recipe_of(path: Path) -> ExperimentConfig | None:
+    """The recipe of the run at ``path``; None if there is no run that can be read."""
+    try:
+        if "data" not in read_yaml(path / CONFIG_FILE):
+            return None
+        return Experiment.open(path).config
+    except (ConfigError, SavedError):
+        return None
+
+
+def _is_translated(part: CorpusPart) -> bool:
+    """Whether both sides of a part are text that people or models wrote."""
+    return part.has_source and not part.is_labelled and not part.cuts_off_source
+
+
+def _is_there(part: CorpusPart) -> bool:
+    return all(path.is_file() for path in part.inputs())

@@ -1,0 +1,85 @@
+"""How long and how fast a model learns from in-domain text, chosen from the amount of it.
+
+A handful of pairs must not ruin a model: its rate is a third of the paper's for training from
+scratch, whatever the amount, the number of steps follows the text, and the weight of general text
+follows what a step has of the domain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Method = Literal["full", "ewc", "lora"]
+
+PASSES = 10
+"""Passes over the in-domain text, within the bounds on steps."""
+FEWEST_STEPS, MOST_STEPS = 40, 2000
+_STEP_TOKENS = (800, 2500)  # per side: small steps for little text
+_STEPS_IN_A_PASS = 8
+_FILLED = 0.8  # of a batch; the rest is padding
+_PAPER_WARMUP = 4000
+_SHARE_OF_RATE = 0.3
+# Only small factors learn, which begin at zero: Hu et al. 2021 (arXiv:2106.09685, appendix D) use
+# rates about ten times those of fine-tuning.
+_FASTER = {"full": 1.0, "ewc": 1.0, "lora": 10.0}
+_VALIDATIONS = 10
+_PATIENCE = 4
+_PER_STEP, _FEWEST_GENERAL, _MOST_GENERAL = 40, 500, 20_000
+
+
+@dataclass(frozen=True)
+class AdaptationPlan:
+    """The numbers of an adaptation."""
+
+    steps: int
+    step_tokens: int
+    """Maximum padded tokens per step and side, of in-domain and of general text each."""
+    peak_learning_rate: float
+    warmup_steps: int
+    validation_steps: int
+    patience: int
+    replay_weight: float
+    """Weight of a token of general text relative to an in-domain token."""
+    general_pairs: int
+    """General pairs to draw."""
+
+    def told(self, ratio: float) -> str:
+        """A line for people."""
+        mixed = f"{ratio:g} of general text for 1 of the domain" if ratio else "no general text"
+        return (
+            f"at most {self.steps:,} steps of {self.step_tokens:,} tokens, learning rate up to "
+            f"{self.peak_learning_rate:.2g}, {mixed}"
+        )
+
+
+def planned(tokens: int, d_model: int, ratio: float, method: Method = "full") -> AdaptationPlan:
+    """The plan for some in-domain text.
+
+    A step takes ``step_tokens`` of the domain, or all of it where it is less, and as much general
+    text, whose tokens are weighted so that it counts ``ratio`` times as much as the domain.
+
+    Args:
+        tokens: target tokens of the in-domain text.
+        d_model: width of the model.
+        ratio: weight of general text relative to the domain, 0 for none.
+        method: what learns.
+    """
+    low, high = _STEP_TOKENS
+    step_tokens = min(high, max(low, tokens // _STEPS_IN_A_PASS // 100 * 100))
+    per_step = _FILLED * step_tokens
+    a_pass = max(1.0, tokens / per_step)
+    steps = round(min(PASSES * a_pass, max(MOST_STEPS, a_pass)))
+    steps = max(FEWEST_STEPS, steps)
+    paper = float((d_model * _PAPER_WARMUP) ** -0.5)
+    share = min(1.0, tokens / per_step)
+    return AdaptationPlan(
+        steps=steps,
+        step_tokens=step_tokens,
+        peak_learning_rate=float(f"{_SHARE_OF_RATE * paper * _FASTER[method]:.3g}"),
+        warmup_steps=max(1, min(50, steps // 10)),
+        validation_steps=max(4, steps // _VALIDATIONS),
+        patience=_PATIENCE,
+        replay_weight=float(f"{ratio * share:.3g}"),
+        general_pairs=min(_MOST_GENERAL, max(_FEWEST_GENERAL, _PER_STEP * steps)),
+    )

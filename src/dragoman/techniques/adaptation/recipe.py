@@ -1,0 +1,116 @@
+"""The recipe of an adaptation: an ordinary one, which can be resumed and read like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.config import laid_over, parse
+from dragoman.recipe import ExperimentConfig
+from dragoman.techniques.adaptation.general import GeneralText
+from dragoman.techniques.adaptation.parent import ParentModel
+from dragoman.techniques.adaptation.plan import AdaptationPlan, Method
+from dragoman.text.corpus import CorpusPart
+
+REPLAY_TASK = "replay"
+_EWC_WEIGHT, _EWC_PAIRS = 1000.0, 500
+
+
+def recipe(
+    parent: ParentModel,
+    *,
+    domain: tuple[CorpusPart, ...],
+    dev: dict[str, CorpusPart],
+    test: dict[str, CorpusPart],
+    general: GeneralText,
+    plan: AdaptationPlan,
+    method: Method,
+    may_lose: float,
+    repeats_dev: bool,
+    vocabulary: dict[str, Any],
+    overrides: dict[str, Any],
+    where: Path | str,
+) -> ExperimentConfig:
+    """The recipe.
+
+    Args:
+        parent: the model.
+        domain: in-domain text.
+        dev: in-domain dev sets by name.
+        test: test sets by name.
+        general: general text.
+        plan: numbers.
+        method: what learns.
+        may_lose: bound on the chrF of each general dev set.
+        repeats_dev: whether the in-domain dev set is the text itself.
+        vocabulary: ``vocabulary`` of ``training.start_from`` and the section ``vocabulary``.
+        overrides: values of the user's recipe, which win.
+        where: the user's recipe, for messages.
+
+    Raises:
+        ConfigError: these do not fit together.
+    """
+    replay = [part.model_copy(update={"task": REPLAY_TASK}) for part in general.parts]
+    training: dict[str, Any] = {
+        "start_from": {
+            "model": str(parent.path.absolute()),
+            "vocabulary": "extend" if vocabulary else "keep",
+        },
+        "step_tokens": plan.step_tokens,
+        "schedule": {
+            "peak_learning_rate": plan.peak_learning_rate,
+            "warmup_steps": plan.warmup_steps,
+            "decay": "linear",
+        },
+        "max_steps": plan.steps,
+        "validation_steps": plan.validation_steps,
+        "checkpoint_steps": plan.validation_steps,
+        "keep_checkpoints": 2,
+        "average_checkpoints": 0,
+        "best_metric": "chrf",
+        "patience": plan.patience,
+        "log_steps": max(1, plan.validation_steps // 2),
+        "bounds": {name: {"may_lose": may_lose} for name in general.dev_sets},
+    }
+    train = list(domain)
+    if plan.replay_weight:
+        train += replay
+        training["tasks"] = {REPLAY_TASK: {"weight": plan.replay_weight}}
+    if method == "lora":
+        training["adapter"] = {}
+    elif method == "ewc":
+        training["consolidation"] = {
+            "weight": _EWC_WEIGHT,
+            "pairs": _EWC_PAIRS,
+            "text": _plain(max(general.parts, key=_size)),
+        }
+    data: dict[str, Any] = {
+        "train": [_plain(part) for part in train],
+        "dev": {name: _plain(part) for name, part in (dev | general.dev_sets).items()},
+        "test": {name: _plain(part) for name, part in test.items()},
+        # A few pairs were written by hand, and none of them is to be lost.
+        "cleaning": {
+            "max_length_ratio": None,
+            "min_identical_words": None,
+            "keep_held_out": True,
+        }
+        if repeats_dev
+        else {},
+        "processes": 1,
+    }
+    if parent.run is not None:
+        data["max_pieces"] = parent.run.data.max_pieces
+    values = {**parent.values(), "data": data, "training": training}
+    if vocabulary:
+        values["vocabulary"] = vocabulary
+    values = laid_over(values, overrides)
+    return parse(ExperimentConfig, values, where)
+
+
+def _plain(part: CorpusPart) -> dict[str, Any]:
+    return part.model_dump(mode="json", exclude={"context"})
+
+
+def _size(part: CorpusPart) -> int:
+    """Bytes of a part's file."""
+    return part.files()[0].stat().st_size

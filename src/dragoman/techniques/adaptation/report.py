@@ -1,0 +1,215 @@
+"""What an adaptation gained and what it cost: scores before and after, in-domain and general."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.files import atomic_write
+from dragoman.evaluation.significance import compare_systems, difference_interval
+from dragoman.experiment import Experiment
+from dragoman.revision import ended_by
+from dragoman.techniques.host import Host
+from dragoman.text.corpus import CorpusPart, evaluation_pairs
+from dragoman.training.checkpoint import Progress
+from dragoman.translation.translator import Translator
+
+REPORT_FILE = "adaptation.md"
+_FEWEST_FOR_INTERVALS = 10
+
+
+@dataclass(frozen=True)
+class AdaptationScore:
+    """One metric of one set, before and after."""
+
+    set: str
+    """Name of the set."""
+    kind: str
+    """``domain``, or ``general`` for a set whose loss is bounded."""
+    direction: str
+    """Such as ``en-de``."""
+    pairs: int
+    metric: str
+    before: float
+    after: float
+    interval: tuple[float, float] | None
+    """95 % interval of the difference by paired bootstrap; None for fewer than 10 pairs."""
+    p_value: float | None
+    """Of the difference, by paired bootstrap; None for fewer than 10 pairs."""
+
+    def cells(self) -> list[str]:
+        """The row of a table."""
+        low_high = "-" if self.interval is None else "{:+.2f} to {:+.2f}".format(*self.interval)
+        return [
+            self.set,
+            self.direction,
+            f"{self.pairs:,}",
+            self.metric,
+            f"{self.before:.2f}",
+            f"{self.after:.2f}",
+            f"{self.after - self.before:+.2f}",
+            low_high,
+            "-" if self.p_value is None else f"{self.p_value:.3f}",
+        ]
+
+
+_HEAD = ["set", "direction", "pairs", "metric", "before", "after", "change", "95 % interval", "p"]
+_NUMBERS_FROM = 2
+
+
+@dataclass(frozen=True)
+class AdaptationReport:
+    """A finished adaptation in figures."""
+
+    model: str
+    """The model that was adapted."""
+    steps: int
+    """Steps taken."""
+    kept_step: int
+    """The step whose weights are the model; 0 for the model as it was."""
+    ended_by: str
+    """What ended training, such as ``training.max_steps: 40``."""
+    scores: tuple[AdaptationScore, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def adapted(self) -> bool:
+        """Whether the weights differ from those of the model that was adapted."""
+        return self.kept_step > 0
+
+    def outcome(self) -> str:
+        """A sentence: what became the model, and why."""
+        if not self.adapted:
+            return (
+                f"Nothing was gained within the bound in {self.steps:,} steps (ended by "
+                f"{self.ended_by}): the model is the one that it began with. Give more in-domain "
+                "pairs, a lower training.schedule.peak_learning_rate, or a wider --may-lose"
+            )
+        return (
+            f"The model is that of step {self.kept_step:,} of {self.steps:,}, the best of the "
+            f"domain within the bound; ended by {self.ended_by}"
+        )
+
+    def table(self) -> str:
+        """The scores for a terminal."""
+        rows = [_HEAD, *(score.cells() for score in self.scores)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if n >= _NUMBERS_FROM else cell.ljust(width)
+                for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+    def markdown(self) -> str:
+        """The whole report."""
+        lines = ["# Adaptation", "", f"Of `{Path(self.model).name}`. {self.outcome()}.", ""]
+        lines += [_markdown_row(_HEAD), _markdown_row(["---"] * len(_HEAD))]
+        lines += [_markdown_row(score.cells()) for score in self.scores]
+        lines += ["", "Sets that are bounded are general; all others are of the domain."]
+        lines += [f"- {note}" for note in self.notes]
+        return "\n".join(lines) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain values."""
+        scores = [
+            asdict(score) | {"difference": score.after - score.before} for score in self.scores
+        ]
+        return {**asdict(self), "adapted": self.adapted, "scores": scores}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> AdaptationReport:
+        """The report that :meth:`to_json` gave."""
+        scores = []
+        for row in values["scores"]:
+            plain = {name: value for name, value in row.items() if name != "difference"}
+            interval = plain["interval"]
+            plain["interval"] = None if interval is None else tuple(interval)
+            scores.append(AdaptationScore(**plain))
+        plain = {name: value for name, value in values.items() if name != "adapted"}
+        return cls(**{**plain, "scores": tuple(scores), "notes": tuple(values["notes"])})
+
+
+def measure(
+    parent: Path, experiment: Experiment, progress: Progress, notes: tuple[str, ...], host: Host
+) -> AdaptationReport:
+    """Translate all sets with both models, and compare.
+
+    Args:
+        parent: the model that was adapted.
+        experiment: the finished run.
+        progress: of the run.
+        notes: what the user should know.
+        host: shows the work.
+    """
+    config = experiment.config
+    best = progress.best
+    kept = progress.step if best is None else best.step
+    if config.training.average_checkpoints and progress.watched is not None:
+        kept = progress.watched.kept_step
+    sets = {**config.dev_sets(), **config.test_sets()}
+    search = config.decoding.model_dump()
+    scores: list[AdaptationScore] = []
+    with Translator.load(parent, search=search) as old, Translator.load(experiment.run) as new:
+        models = [old, new] if kept else [old]
+        for name, part in sets.items():
+            scores += _scores(experiment, name, part, models, host)
+    ended = ended_by(config, experiment.run) or "an interruption"
+    return AdaptationReport(str(parent), progress.step, kept, ended, tuple(scores), notes)
+
+
+def _scores(
+    experiment: Experiment,
+    name: str,
+    part: CorpusPart,
+    models: Sequence[Translator],
+    host: Host,
+) -> Iterator[AdaptationScore]:
+    """Each text metric of a set, of the first and the last of the models."""
+    pairs = list(evaluation_pairs(part))
+    sources, references = [pair.source for pair in pairs], [[pair.target for pair in pairs]]
+    found = []
+    with host.counting(f"scoring {name}", "lines", len(models) * len(sources)) as count:
+        for number, model in enumerate(models):
+            found.append(model.translate(sources))
+            count((number + 1) * len(sources))
+    before, after = found[0], found[-1]
+    config = experiment.config
+    evaluation = config.evaluation_of(part)
+    metrics = tuple(one for one in evaluation.metrics if one in {"bleu", "chrf", "ter"})
+    evaluation = evaluation.model_copy(update={"metrics": metrics, "confidence_samples": 0})
+    enough = len(pairs) >= _FEWEST_FOR_INTERVALS
+    direction = part.direction
+    tests = compare_systems(before, {"adapted": after}, references, evaluation)
+    for metric, test in zip(metrics, tests, strict=True):
+        interval = None
+        if enough:
+            interval = difference_interval(before, after, references, evaluation, metric=metric)
+        yield AdaptationScore(
+            set=name,
+            kind="general" if name in config.bounded_sets() else "domain",
+            direction=f"{direction.source_language}-{direction.target_language}",
+            pairs=len(pairs),
+            metric=test.metric,
+            before=test.baseline_value,
+            after=test.value,
+            interval=interval,
+            p_value=test.p_value if enough else None,
+        )
+
+
+def write_report(run: Path, report: AdaptationReport) -> None:
+    """Write ``adaptation.md`` into the run.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    with atomic_write(run / REPORT_FILE) as stream:
+        stream.write(report.markdown())
+
+
+def _markdown_row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,144 @@
+"""The text of an adaptation: copies of pairs in its run, so that it can always be resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from dragoman.core.errors import DataError
+from dragoman.evaluation.languages import wrong_language_share
+from dragoman.text.cleaning import held_out_keys
+from dragoman.text.corpus import CorpusPart, Pair, kept_pairs
+from dragoman.text.formats import FORMATS
+from dragoman.text.reservoir import Reservoir
+
+TEXT_DIRECTORY = "text"
+FEWEST_TO_SPLIT = 200
+"""In-domain pairs from which on a dev set is split off; fewer are all learned from."""
+MOST_DEV_PAIRS = 200
+_REFUSED, _MUCH = 0.5, 0.1  # shares of lines in another language
+_ENOUGH_LINES = 20  # below that, the language of short lines is a guess
+
+
+def filled_pairs(part: CorpusPart) -> list[Pair]:
+    """The pairs of a part that its filters keep and that have both sides.
+
+    Raises:
+        DataError: there are none, or they cannot be read.
+    """
+    pairs = [pair for pair in kept_pairs(part) if part.fills(pair)]
+    if not pairs:
+        raise DataError(f"{part.name}: no pair with both sides filled; give at least one")
+    return pairs
+
+
+def split_dev(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Pairs to learn from and a dev set; the same pairs twice where they are few.
+
+    The dev set is spread evenly over the text, and no side of it is among the others.
+    """
+    if len(pairs) < FEWEST_TO_SPLIT:
+        return list(pairs), list(pairs)
+    wanted = min(MOST_DEV_PAIRS, len(pairs) // 10)
+    chosen = {round((n + 0.5) * len(pairs) / wanted) for n in range(wanted)}
+    dev = [pair for number, pair in enumerate(pairs) if number in chosen]
+    keys = held_out_keys(dev)
+    return [pair for pair in pairs if keys.isdisjoint(held_out_keys([pair]))], dev
+
+
+def written(path: Path, pairs: Iterable[Pair], like: CorpusPart) -> CorpusPart:
+    """Write pairs, and return the part that reads them with what ``like`` says of them.
+
+    Filters have run already.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FORMATS["jsonl"].write([path], ("source", "target")) as add:
+        for pair in pairs:
+            add(pair)
+    return like.model_copy(
+        update={
+            "path": str(path.absolute()),
+            "source": "source",
+            "target": "target",
+            "format": None,
+            "alignments": None,
+            "documents": None,
+            "weight": 1.0,
+            "transforms": tuple(one for one in like.transforms if one.kind != "filter"),
+        }
+    )
+
+
+def sampled(
+    parts: Sequence[CorpusPart],
+    size: int,
+    seed: int,
+    *,
+    folder: Path,
+    name: str,
+    without: frozenset[int] = frozenset(),
+) -> list[CorpusPart]:
+    """A random sample of the pairs of several parts, each in a file of its own.
+
+    Args:
+        parts: from each of which pairs are drawn in proportion to its size.
+        size: maximum number of pairs together.
+        seed: the same text and seed give the same sample.
+        folder: for the files.
+        name: of the files, to which a number is added if there are several.
+        without: keys of pairs that must not be drawn, of
+            :func:`~dragoman.text.cleaning.held_out_keys`.
+
+    Returns:
+        The parts of which pairs were drawn.
+
+    Raises:
+        DataError: a part cannot be read.
+        StorageError: the disk refuses.
+    """
+    drawn: Reservoir[tuple[int, Pair]] = Reservoir(size, seed)
+    for number, part in enumerate(parts):
+        for pair in kept_pairs(part):
+            if part.fills(pair) and without.isdisjoint(held_out_keys([pair])):
+                drawn.add((number, pair))
+    found = []
+    for number, part in enumerate(parts):
+        # In the order of the text, whatever the order in which they were drawn.
+        pairs = sorted((p for n, p in drawn.items if n == number), key=lambda pair: pair.line)
+        if pairs:
+            label = name if len(parts) == 1 else f"{name}-{number}"
+            found.append(written(folder / f"{label}.jsonl", pairs, part))
+    return found
+
+
+def language_warnings(parts: Sequence[CorpusPart], *, refuse: bool) -> list[str]:
+    """Warnings about in-domain text in another language than it is said to be.
+
+    Args:
+        parts: with their languages.
+        refuse: raise an error where most of the text is in another language.
+
+    Raises:
+        DataError: at least half of one side, of no fewer than 20 lines, is in another language.
+    """
+    found = []
+    for part in parts:
+        pairs = filled_pairs(part)
+        for side, language in (
+            ("source", part.source_language or ""),
+            ("target", part.target_language or ""),
+        ):
+            share = wrong_language_share([getattr(pair, side) for pair in pairs], language)
+            if share is None or share <= _MUCH:
+                continue
+            line = f"{part.name}: {share:.0%} of the {side} lines seem to be in another language"
+            if refuse and share >= _REFUSED and len(pairs) >= _ENOUGH_LINES:
+                raise DataError(
+                    f"{line} than {language}; correct the file or the languages (--source, "
+                    "--target), or confirm with --any-language that they are right"
+                )
+            found.append(f"{line} than {language}; the model learns from them all the same")
+    return found

@@ -1,0 +1,130 @@
+"""Bounds on what a dev set may lose, such as general text while a model adapts to a domain.
+
+What is lost counts from a validation before the first step.  Training ends at the first validation
+outside of a bound, and no weights from there become the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from dragoman.core.config import Config
+from dragoman.evaluation.metrics import HIGHER_IS_BETTER
+
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss"}
+
+
+class BoundConfig(Config):
+    """What one of several dev sets may lose of its score before the first step.
+
+    The set then takes no part in the mean that selects the best checkpoint.
+    """
+
+    may_lose: float = Field(ge=0, le=1000)
+    """How much worse the score may become: points, or nats per token of the loss. Training ends at
+    the first validation at which more is lost, and the model comes from an earlier one."""
+    metric: Literal["chrf", "bleu", "loss"] = "chrf"
+    """The score."""
+
+    def lost(self, before: float, now: float) -> float:
+        """How much worse ``now`` is; negative where it is better."""
+        return before - now if HIGHER_IS_BETTER[self.metric] else now - before
+
+
+Bounds = Mapping[str, BoundConfig]
+"""Bounds by the names of dev sets in ``data.dev``."""
+
+
+def figure_of(name: str, bound: BoundConfig) -> str:
+    """What validation calls the bounded score of a dev set."""
+    return f"{bound.metric}/dev_{name}"
+
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+@dataclass
+class Watched:
+    """The bounded scores so far, by the names of their dev sets."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    before: dict[str, Finite]
+    """Before the first step."""
+    newest: dict[str, Finite]
+    """At the newest validation."""
+    kept_step: Annotated[int, Field(ge=0, lt=2**53)] = 0
+    """The newest validated step within all bounds."""
+
+    @classmethod
+    def begin(cls, bounds: Bounds, figures: Mapping[str, float]) -> Watched:
+        """From the figures of the validation before the first step."""
+        scores = _scores(bounds, figures)
+        return cls(scores, dict(scores))
+
+    def see(self, bounds: Bounds, figures: Mapping[str, float], step: int) -> bool:
+        """Note the figures of a validation; whether they are within all bounds."""
+        self.newest = _scores(bounds, figures)
+        within = not self.passed(bounds)
+        if within:
+            self.kept_step = step
+        return within
+
+    def passed(self, bounds: Bounds) -> list[str]:
+        """The dev sets that have lost more than they may."""
+        return [
+            name
+            for name, bound in bounds.items()
+            # Rounded, so that a loss of exactly the bound is not more than it.
+            if round(bound.lost(self.before[name], self.newest[name]) - bound.may_lose, 9) > 0
+        ]
+
+    def story(self, bounds: Bounds) -> str:
+        """What the bounds that were passed lost, such as "general: chrF 54.1 -> 52.9, ..."."""
+        return "; ".join(
+            f"{name}: {NAMES[bounds[name].metric]} {self.before[name]:.2f} -> "
+            f"{self.newest[name]:.2f}, may lose {bounds[name].may_lose:g}"
+            for name in self.passed(bounds)
+        )
+
+
+def _scores(bounds: Bounds, figures: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(figures[figure_of(name, bound)]) for name, bound in bounds.items()}
+
+
+def unfit_bounds(
+    bounds: Bounds, sets: Collection[str], metrics: Collection[str], averaged: int
+) -> Iterator[str]:
+    """Bounds of sets that do not exist or are not scored so, and weights that were never watched.
+
+    Args:
+        bounds: by name.
+        sets: names of the dev sets in ``data.dev``, none if there is only one.
+        metrics: of ``evaluation``.
+        averaged: checkpoints that would be averaged into the model.
+    """
+    if not bounds:
+        return
+    for name, bound in bounds.items():
+        if name not in sets:
+            there = f"names there: {', '.join(sets)}" if sets else "give data.dev sets by name"
+            yield f"training.bounds.{name}: no dev set in data.dev has this name; {there}"
+        if bound.metric != "loss" and bound.metric not in metrics:
+            yield (
+                f"training.bounds.{name}: {bound.metric} is not among evaluation.metrics; add it "
+                "there, or set metric: loss"
+            )
+    if not set(sets) - bounds.keys() and sets:
+        yield (
+            "training.bounds: every dev set is bounded, and none selects the best checkpoint; add "
+            "one without a bound"
+        )
+    if averaged > 1:
+        yield (
+            f"training.average_checkpoints: {averaged} checkpoints would be averaged, and "
+            "training.bounds watches single ones; set it to 0 (the best) or 1 (the newest)"
+        )
