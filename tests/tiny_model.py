@@ -11,7 +11,16 @@ import torch
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
-from dragoman.saved.model import SavedConfig, build_model, save_model
+from dragoman.models.layers.low_rank import AdapterConfig, add_adapters
+from dragoman.saved.adapter import write_adapter
+from dragoman.saved.model import (
+    SavedConfig,
+    build_model,
+    load_model,
+    save_model,
+    weights_digest,
+    weights_of,
+)
 from dragoman.text.examples import Direction
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
@@ -41,6 +50,20 @@ def save_tiny_model(
     saved = SavedConfig(model=config, directions=directions, search={"extra_length": 3, **search})
     save_model(directory, saved, vocabularies, weights)
     return directory
+
+
+def save_tiny_adapter(path: Path, model: Path, seed: int = 1, size: float = 1.0) -> Path:
+    """An adapter of a model on disk, which changes its translations."""
+    adapted = load_model(model, "cpu").model
+    add_adapters(adapted, AdapterConfig(rank=2), seed)
+    torch.manual_seed(seed)
+    weights = weights_of(adapted)
+    drawn = {
+        name: torch.randn_like(tensor) * size if name.endswith(".up") else tensor
+        for name, tensor in weights.items()
+    }
+    write_adapter(path, drawn, weights_digest(model))
+    return path
 
 
 TINY_LM = TransformerLMConfig(layers=1, d_model=8, d_ff=8, heads=2)

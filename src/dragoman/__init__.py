@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dragoman import errors
     from dragoman.api import TrainedRun, evaluate, load, load_classifier, read_recipe, train
     from dragoman.translation.classification import Classifier, Labelled
+    from dragoman.translation.domains import DomainRouter
     from dragoman.translation.outputs import Translation
     from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Classifier",
+    "DomainRouter",
     "Labelled",
     "Router",
     "TrainedRun",
@@ -40,6 +42,7 @@ __all__ = [
 
 _HOMES = {
     "Classifier": "dragoman.translation.classification",
+    "DomainRouter": "dragoman.translation.domains",
     "Labelled": "dragoman.translation.classification",
     "Router": "dragoman.translation.routing",
     "TrainedRun": "dragoman.api",

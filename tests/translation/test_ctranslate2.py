@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import torch
 from command_line import CommandLine, call, one_error
-from tiny_model import save_tiny_model
+from tiny_model import save_tiny_adapter, save_tiny_model
 
+from dragoman.apps.adapter_merging import merge_adapter
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
 from dragoman.saved.model import CONVERTED_DIRECTORY, SavedConfig, save_model
@@ -237,3 +238,27 @@ def test_a_decoder_that_is_told_the_language_is_refused(tmp_path: Path) -> None:
     )
     outcome = call("translate", path, "--engine", "ctranslate2", stdin=b"a b\n")
     assert "does not support model.language_tags: decoder" in one_error(outcome, 2)
+
+
+def test_an_adapter_is_converted_beside_its_file(tmp_path: Path) -> None:
+    """The model's own conversion stays, and another adapter under the name replaces the old one."""
+    model = write_model(tmp_path / "model")
+    path = tmp_path / "ui.safetensors"
+
+    def scores(*paths: Path, **options: Any) -> list[float]:
+        with Translator.load(*paths, engine="ctranslate2", workers=1, **options) as translator:
+            found = translator.translate_nbest(sentences(6))
+            return [one[0].log_probability for one in found]
+
+    plain = scores(model)
+    before = (model / CONVERTED_DIRECTORY / "model.bin").read_bytes()
+    found = []
+    for seed in (1, 2):
+        save_tiny_adapter(path, model, seed, size=0.1)
+        found.append(scores(model, adapter=path))
+        merged = tmp_path / f"merged-{seed}"
+        merge_adapter(model, path, merged)
+        assert found[-1] == pytest.approx(scores(merged))
+    assert len({round(one[0], 3) for one in (plain, *found)}) == 3
+    assert (model / CONVERTED_DIRECTORY / "model.bin").read_bytes() == before
+    assert (tmp_path / f"ui.{CONVERTED_DIRECTORY}" / "model.bin").is_file()

@@ -14,7 +14,7 @@ import safetensors
 from torch import Tensor
 
 from dragoman.core.errors import SavedError
-from dragoman.models.layers.low_rank import is_factor, merged
+from dragoman.models.layers.low_rank import changed_matrix, is_factor, merged
 from dragoman.saved.model import read_weights, weights_digest, write_tensors
 
 ADAPTER_FILE = "adapter.safetensors"
@@ -31,6 +31,11 @@ class Adapter:
     """Digest of the model's weights."""
     factors: dict[str, Tensor]
     """By their names in a checkpoint."""
+
+    @property
+    def matrices(self) -> set[str]:
+        """The names of the weights that it changes."""
+        return {changed_matrix(name) for name in self.factors}
 
     def onto(self, weights: Mapping[str, Tensor], directory: Path) -> dict[str, Tensor]:
         """The weights of the adapted model.

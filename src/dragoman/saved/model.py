@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import safetensors
 import safetensors.torch
@@ -36,6 +36,9 @@ from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.term_annotation import AnnotationMethod
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
+
+if TYPE_CHECKING:
+    from dragoman.saved.adapter import Adapter
 
 FORMAT = 2
 """Newest format of model directories.  It rises when an older Dragoman could open a newer model and
@@ -362,28 +365,37 @@ def _directions(config: SavedConfig, parts: list[CorpusPart]) -> tuple[Direction
     return tuple(one for number, one in enumerate(found) if one not in found[:number])
 
 
-def load_model(path: Path | str, device: torch.device | str | None = None) -> SavedModel:
+def load_model(
+    path: Path | str, device: torch.device | str | None = None, adapter: Adapter | None = None
+) -> SavedModel:
     """Open a model or a finished run, in evaluation mode.
 
     Args:
         path: a model directory, a run directory or one of a run's checkpoints.
         device: where to put the weights; by default, a GPU if there is one.
+        adapter: is merged into the weights.
 
     Raises:
         SavedError: something is missing, truncated, altered or does not fit together, a weight is
-            NaN or infinite, or the format is newer.
+            NaN or infinite, or the format is newer; or the adapter is of another model.
     """
     directory = model_directory(Path(path))
     home = home_of(directory)
     config = read_config(home / CONFIG_FILE)
     vocabularies = Vocabularies.load(home)
     model = build_model(config.model, vocabularies)
-    load_weights(model, merged(read_weights(directory / WEIGHTS_FILE)), directory / WEIGHTS_FILE)
+    weights = merged(read_weights(directory / WEIGHTS_FILE))
+    if adapter is not None:
+        weights = adapter.onto(weights, directory)
+    load_weights(model, weights, directory / WEIGHTS_FILE)
     return SavedModel(config, vocabularies, model.to(device or best_device()).eval(), directory)
 
 
 def load_for_search(
-    path: Path | str, device: torch.device | str | None = None, precision: Precision = "float32"
+    path: Path | str,
+    device: torch.device | str | None = None,
+    precision: Precision = "float32",
+    adapter: Adapter | None = None,
 ) -> SavedModel:
     """Open a model for translation, not for further training.
 
@@ -395,11 +407,12 @@ def load_for_search(
         path: as for :func:`load_model`.
         device: as for :func:`load_model`.
         precision: precision of the weights.
+        adapter: as for :func:`load_model`.
 
     Raises:
         SavedError: as for :func:`load_model`.
     """
-    saved = load_model(path, device)
+    saved = load_model(path, device, adapter)
     for module in list(saved.model.modules()):
         if parametrize.is_parametrized(module):
             for name in list(cast(nn.ModuleDict, module.parametrizations)):

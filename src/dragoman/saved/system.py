@@ -25,6 +25,7 @@ from pydantic import Field
 from dragoman.core.config import Config, parse, read_yaml, to_yaml
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import absolute, atomic_write
+from dragoman.text.tags import is_tag
 from dragoman.text.terminology import ProtectedKind
 
 GlossaryMode = Literal["hard", "learned", "both"]
@@ -133,6 +134,12 @@ class TranslationSystem(Config):
     """Mean of the models' probabilities, or of their log-probabilities, normalised again."""
     language_model: LanguageModelConfig | None = None
     """Language model for shallow fusion; none by default."""
+    adapter: Path | None = None
+    """A low-rank adapter of the model, which is merged into it: its file, or the run that it was
+    trained in; none by default."""
+    adapters: dict[str, Path] = Field(default_factory=dict)
+    """Adapters by domain, such as `{ui: runs/ui}`: each is for lines that begin with the tag of
+    its domain, such as `<ui>`; all other lines are for the model itself, or for `adapter`."""
     pivot: PivotConfig | None = None
     """Third language to translate through; by default, models translate the lines themselves."""
     source_language: str | None = None
@@ -186,9 +193,43 @@ class TranslationSystem(Config):
                 f"weights: expected one for each of the {len(self.models)} models, found "
                 f"{len(self.weights)}"
             )
+        yield from self._unfit_adapters()
         yield from self._beyond_ctranslate2() if self.engine == "ctranslate2" else ()
         if self.engine == "pytorch" and self.precision == "int8":
             yield "precision int8 needs engine ctranslate2"
+
+    def _unfit_adapters(self) -> Iterator[str]:
+        """Adapters of several models, or of domains that no line can name or this cannot serve."""
+        given = [name for name in ("adapter", "adapters") if getattr(self, name)]
+        if given and len(self.models) > 1:
+            yield (
+                f"{given[0]}: an adapter belongs to one model; make a model of either with "
+                "'dragoman merge', and name those"
+            )
+        if given and self.pivot is not None and self.pivot.models is not None:
+            yield (
+                f"{given[0]}: the legs of this pivot have models of their own; merge the adapter "
+                "into its model with 'dragoman merge', and name that"
+            )
+        for domain in self.adapters:
+            if not is_tag(f"<{domain}>"):
+                yield f"adapters: {domain!r} cannot be a tag like <ui>; choose another name"
+        if not self.adapters:
+            return
+        for name, wanted in (("engine", "pytorch"), ("workers", None), ("pivot", None)):
+            if getattr(self, name) != wanted:
+                yield (
+                    f"adapters by domain are exchanged in this process, so {name} cannot be "
+                    f"{'one' if name == 'pivot' else getattr(self, name)}; leave it out, or name "
+                    "one adapter for all lines"
+                )
+        if self.chooses_route:
+            yield "adapters by domain do not go with routes by language; leave out one of them"
+
+    @property
+    def chooses_adapter(self) -> bool:
+        """Whether the domain of each line decides what translates it."""
+        return bool(self.adapters)
 
     def _beyond_ctranslate2(self) -> Iterator[str]:
         if len(self.models) > 1:
@@ -257,6 +298,8 @@ class TranslationSystem(Config):
         values = {**self.model_dump(exclude_defaults=True), **self.routes[language]}
         for name in common:
             values.pop(name, None)
+        if "models" in self.routes[language] and "adapter" not in self.routes[language]:
+            values.pop("adapter", None)  # of another model
         values["source_language"] = language
         return parse(TranslationSystem, values, f"routes.{language}")
 
@@ -311,8 +354,11 @@ class TranslationSystem(Config):
 
     def searches_like(self, other: TranslationSystem) -> bool:
         """Whether one engine can do the searches of both: they differ in settings and tags only."""
-        names = ("models", "weights", "ensemble", "language_model", "engine", "precision")
-        return all(getattr(self, n) == getattr(other, n) for n in (*names, "device", "workers"))
+        names = ("models", "weights", "ensemble", "language_model", "adapter", "engine")
+        return all(
+            getattr(self, n) == getattr(other, n)
+            for n in (*names, "precision", "device", "workers")
+        )
 
     def directories(self) -> list[Path]:
         """All directories that are needed to build it."""
@@ -373,6 +419,13 @@ def _with_paths(values: Mapping[str, Any], change: Callable[[str], str]) -> dict
         changed["models"] = [change(name) if isinstance(name, str) else name for name in models]
     if isinstance(fused, dict) and isinstance(fused.get("path"), str):
         changed["language_model"] = {**fused, "path": change(fused["path"])}
+    if isinstance(values.get("adapter"), str):
+        changed["adapter"] = change(values["adapter"])
+    if isinstance(adapters := values.get("adapters"), dict):
+        changed["adapters"] = {
+            domain: change(path) if isinstance(path, str) else path
+            for domain, path in adapters.items()
+        }
     if isinstance(terms := values.get("terms"), dict):
         changed["terms"] = {
             name: _changed_paths(value, change) if name in {"glossary", "keep"} else value

@@ -51,6 +51,7 @@ def build_engine(opened: OpenSystem) -> Engine:
             opened.vocabularies,
             compute=cast("Compute", system.precision),
             workers=system.workers,
+            adapter=system.adapter,
         )
     if system.workers is not None:
         return WorkerEngine(system, system.workers)

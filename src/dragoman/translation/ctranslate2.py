@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, MissingExtraError
-from dragoman.core.files import atomic_directory, read_json
+from dragoman.core.files import atomic_directory, content_digest, read_json
 from dragoman.models.families.transformer import (
     DecoderLayer,
     EncoderLayer,
@@ -31,6 +31,7 @@ from dragoman.models.families.transformer import (
 )
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.positions import SinusoidalPositions, sinusoids
+from dragoman.saved.adapter import read_adapter
 from dragoman.saved.model import CONVERTED_DIRECTORY, weights_digest
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.search.hypothesis import rank
@@ -78,6 +79,7 @@ class CTranslate2Engine:
         vocabularies: of the model.
         compute: type of weights and activations.
         workers: number of batches at a time, one thread each; one per core if not given.
+        adapter: that is merged into the model; the converted model is then kept beside its file.
 
     Raises:
         ConfigError: CTranslate2 does not support the model or the type of numbers.
@@ -92,8 +94,9 @@ class CTranslate2Engine:
         *,
         compute: Compute = "float32",
         workers: int | None = None,
+        adapter: Path | None = None,
     ) -> None:
-        converted = convert(directory, model, vocabularies)
+        converted = convert(directory, model, vocabularies, adapter)
         supported = ctranslate2.get_supported_compute_types("cpu")
         if compute not in get_args(Compute) or compute not in supported:
             raise ConfigError(
@@ -202,8 +205,19 @@ class CTranslate2Engine:
         return rank(found)[: config.nbest]
 
 
-def convert(directory: Path, model: TranslationModel, vocabularies: Vocabularies) -> Path:
+def convert(
+    directory: Path,
+    model: TranslationModel,
+    vocabularies: Vocabularies,
+    adapter: Path | None = None,
+) -> Path:
     """The directory of the converted model; written if it is missing or of other weights.
+
+    Args:
+        directory: of the model.
+        model: in memory, with the adapter if there is one.
+        vocabularies: of the model.
+        adapter: the file of an adapter, or its run.
 
     Raises:
         ConfigError: CTranslate2 cannot express the model.
@@ -216,6 +230,10 @@ def convert(directory: Path, model: TranslationModel, vocabularies: Vocabularies
     _check(model.config)
     path = directory / CONVERTED_DIRECTORY
     origin = {"weights": weights_digest(directory), "converter": ctranslate2.__version__}
+    if adapter is not None:
+        file = read_adapter(adapter).path
+        path = file.with_name(f"{file.stem}.{CONVERTED_DIRECTORY}")
+        origin["adapter"] = content_digest(file)
     if _read_note(path) == origin:
         return path
     spec = _specification(model)

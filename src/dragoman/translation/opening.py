@@ -11,6 +11,7 @@ from dragoman.core.config import parse
 from dragoman.core.device import Precision, decide_precision, find_device
 from dragoman.core.errors import ConfigError, SavedError
 from dragoman.models.interface import TranslationModel
+from dragoman.saved.adapter import Adapter, read_adapter
 from dragoman.saved.directions import check_source, start_from, tags_for, telling_tags
 from dragoman.saved.model import (
     CONFIG_FILE,
@@ -107,7 +108,8 @@ def open_system(
         loaded: models in memory already, by path, on the same device and in the same precision.
 
     Raises:
-        SavedError: a model is missing or damaged, or the vocabularies differ.
+        SavedError: a model or adapter is missing or damaged, the adapter is of another model, or
+            the vocabularies differ.
         ConfigError: a device that does not exist, an invalid search setting or weight, a language
             or tag that the first model does not know, or a language model where a translation model
             is needed, or the other way round.
@@ -117,14 +119,15 @@ def open_system(
     device = find_device(system.device if own else "cpu")
     precision = decide_precision(cast("Precision", system.precision), device) if own else "float32"
     held = dict(loaded or {})
+    adapter = None if system.adapter is None else read_adapter(system.adapter)
 
-    def load(path: Path) -> SavedModel:
+    def load(path: Path, adapter: Adapter | None = None) -> SavedModel:
         if path not in held:
             check_translates(path)
-            held[path] = load_for_search(path, device, precision)
+            held[path] = load_for_search(path, device, precision, adapter)
         return held[path]
 
-    first, *others = saved = [load(path) for path in system.models]
+    first, *others = saved = [load(path, adapter) for path in system.models]
     for one in saved:
         if not one.config.translates:
             raise ConfigError(

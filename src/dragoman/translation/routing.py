@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.core.arguments import check_function
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.saved.system import IdentifierConfig, TranslationSystem
-from dragoman.search import SearchConfig
 from dragoman.translation.classification import Classifier, Identifier, Labeller, LineLabels
-from dragoman.translation.outputs import Translation
-from dragoman.translation.preparation import numbered
-from dragoman.translation.streaming import Line, buffered
-from dragoman.translation.terms import read_glossary
+from dragoman.translation.dispatch import Dispatcher
+from dragoman.translation.streaming import Line
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
 
 
-class Router:
+class Router(Dispatcher):
     """A translator for each of some languages, and one for all other lines.
 
     Args:
@@ -93,92 +88,16 @@ class Router:
         values = {"source_language": "auto", **options, "models": [str(path) for path in paths]}
         return cls.of(parse(TranslationSystem, values, "load options"))
 
-    @property
-    def search(self) -> SearchConfig:
-        """Settings of the translator of other lines."""
-        return self._others.search
+    def _translators(self) -> Iterator[Translator]:
+        yield from (self._others, *self._routes.values())
 
-    def close(self) -> None:
-        """Close all translators."""
-        for translator in (self._others, *self._routes.values()):
-            translator.close()
+    def _translator(self, group: str | None) -> Translator:
+        return self._others if group is None else self._routes[group]
 
-    def __enter__(self) -> Router:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
-        """See :meth:`Translator.translate_nbest`."""
-        return list(self.stream_nbest(lines, **options))
-
-    def stream_nbest(
-        self,
-        lines: Iterable[str],
-        *,
-        prefix: str | Iterable[str] | None = None,
-        numbers: Iterable[int] | None = None,
-        progress: Callable[[int], object] | None = None,
-        buffer_lines: int | None = None,
-        **options: Any,
-    ) -> Iterator[list[Translation]]:
-        """Translations in the order of the lines, of which ``buffer_lines`` are read ahead.
-
-        Args:
-            lines: source sentences.
-            prefix: as in :meth:`Translator.stream_nbest`; by default that of the route.
-            numbers: as there.
-            progress: called with the number of lines translated so far.
-            buffer_lines: by default as in the settings of search.
-            options: ``glossary``, as there, and values of :class:`~dragoman.search.SearchConfig`.
-
-        Raises:
-            DragomanError: the errors of :meth:`Translator.stream_nbest`.
-        """
-        if progress is not None:
-            check_function(progress, "progress")
-        if options.get("glossary") is not None:  # once, not for each buffer and route
-            options["glossary"] = read_glossary(options["glossary"])
-        given = numbered(lines, "" if prefix is None else prefix, numbers)
-        size = self._others.configure(buffer_lines=buffer_lines).buffer_lines
-        return self._streamed(given, size, prefix is not None, progress, options)
-
-    def _streamed(
-        self,
-        lines: Iterator[Line],
-        size: int,
-        prefixed: bool,
-        progress: Callable[[int], object] | None,
-        options: dict[str, Any],
-    ) -> Iterator[list[Translation]]:
-        done = 0
-        for buffer in buffered(lines, size):
-            yield from self._translated(buffer, prefixed, options)
-            done += len(buffer)
-            if progress is not None:
-                progress(done)
-
-    def _translated(
-        self, lines: list[Line], prefixed: bool, options: dict[str, Any]
-    ) -> list[list[Translation]]:
-        """Translations of some lines, whose prefixes count if they are ``prefixed``."""
-        places: dict[str | None, list[int]] = defaultdict(list)
-        for place, found in enumerate(self._labeller.stream([line.text for line in lines])):
-            places[self._language(lines[place], found)].append(place)
-        translations: list[list[Translation]] = [[] for _ in lines]
-        for language, mine in places.items():
-            translator = self._others if language is None else self._routes[language]
-            given = [lines[place] for place in mine]
-            translated = translator.translate_nbest(
-                [line.text for line in given],
-                prefix=[line.prefix for line in given] if prefixed else None,
-                numbers=[line.number for line in given],
-                **options,
-            )
-            for place, one in zip(mine, translated, strict=True):
-                translations[place] = one
-        return translations
+    def _sorted(self, lines: Sequence[Line]) -> Iterator[tuple[str | None, Line]]:
+        found = self._labeller.stream([line.text for line in lines])
+        for line, labels in zip(lines, found, strict=True):
+            yield self._language(line, labels), line
 
     def _language(self, line: Line, found: LineLabels) -> str | None:
         """The route of a line; None for the others."""

@@ -120,7 +120,7 @@ class Translator:
             device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
             options: other values of :class:`~dragoman.saved.system.TranslationSystem`, such as
                 ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]``,
-                ``target_language="de"``, ``pivot={"language": "en"}`` or
+                ``target_language="de"``, ``adapter="runs/ui"``, ``pivot={"language": "en"}`` or
                 ``language_model={"path": "models/lm", "weight": 0.2}``.
 
         Raises:
@@ -156,6 +156,11 @@ class Translator:
             raise ConfigError(
                 "source_language: auto: lines of several languages are for 'dragoman translate' "
                 "and dragoman.Router; name one language here"
+            )
+        if system.chooses_adapter:
+            raise ConfigError(
+                "adapters: lines of several domains are for 'dragoman translate' and "
+                "dragoman.DomainRouter; name one adapter here"
             )
         legs = open_legs(system, where)
         terms = open_terms(system, legs)

@@ -12,6 +12,7 @@ import pytest
 import torch
 import yaml
 from command_line import STEPS, CommandLine, experiment, one_error, write_experiment
+from tiny_model import save_tiny_adapter, save_tiny_model
 
 from dragoman.apps.progress import TrainingProgress
 from dragoman.core.errors import SavedError
@@ -19,6 +20,7 @@ from dragoman.core.locks import lock
 from dragoman.run_directory import MARKER
 from dragoman.saved.model import WEIGHTS_FILE, read_tensors
 from dragoman.training.checkpoint import checkpoints, read_progress
+from dragoman.translation.translator import Translator
 from dragoman.validation import read_scores
 
 
@@ -312,3 +314,20 @@ def test_no_average_of_different_vocabularies(
 def test_no_average_of_nothing(dragoman: CommandLine, tmp_path: Path) -> None:
     outcome = dragoman("average", tmp_path, "--output", tmp_path / "model")
     assert "checkpoint" in one_error(outcome, 4)
+
+
+def test_a_model_is_merged_with_its_adapter(dragoman: CommandLine, tmp_path: Path) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    adapter = save_tiny_adapter(tmp_path / "ui.safetensors", model)
+    output = tmp_path / "merged"
+    arguments = ("merge", model, "--adapter", adapter, "--output", output)
+    done = dragoman(*arguments, "--json")
+    assert json.loads(done.out) == {"model": str(output), "of": str(model), "adapter": str(adapter)}
+    lines = ["a b c", "c d"]
+    expected = Translator.load(model, device="cpu", adapter=adapter).translate(lines)
+    assert Translator.load(output, device="cpu").translate(lines) == expected
+    assert "and an adapter." in (output / "README.md").read_text()
+    assert "exists already" in one_error(dragoman(*arguments), 2)
+    wrong = ("merge", output, "--adapter", adapter, "--output", tmp_path / "again")
+    assert "an adapter of another model" in one_error(dragoman(*wrong), 4)
+    assert not (tmp_path / "again").exists()

@@ -152,6 +152,8 @@ def adapt(
         print_json({**values, "adaptation": found.report.to_json()})
         return
     click.echo(found.report.table())
+    for note in found.report.notes:
+        click.echo(f"Note: {note}.")
     click.echo(f"\n{found.report.outcome()}.")
     click.echo(f"Model:  {found.experiment.run / 'model'}")
     click.echo(f"Use it: dragoman translate {found.experiment.run} < input.txt")

@@ -34,7 +34,14 @@ from dragoman.apps.cli.parsing_command import parse
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.terms_command import terms
-from dragoman.apps.cli.training_commands import average, demo, prepare, resume, train
+from dragoman.apps.cli.training_commands import (
+    average,
+    demo,
+    merge,
+    prepare,
+    resume,
+    train,
+)
 from dragoman.apps.cli.translation_commands import score, translate
 from dragoman.apps.cli.tuning_command import tune
 from dragoman.apps.progress import quiet_option, write_line
@@ -93,21 +100,8 @@ def commands(context: click.Context, debug: bool) -> None:
 
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
-    *(
-        score,
-        tune,
-        average,
-        adapt,
-        distill,
-        backtranslate,
-        embed,
-        compare,
-        terms,
-        show,
-        cost,
-        recipes,
-    ),
-    corpora,
+    *(score, tune, average, merge, adapt, distill, backtranslate, embed, compare, terms, show),
+    *(cost, recipes, corpora),
 ):
     commands.add_command(_command)
 

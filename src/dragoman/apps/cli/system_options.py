@@ -13,7 +13,7 @@ from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.saved.system import TranslationSystem
-    from dragoman.translation.routing import Router
+    from dragoman.translation.dispatch import Dispatcher
     from dragoman.translation.translator import Translator
 
 _write_system = click.option(
@@ -57,6 +57,14 @@ _options = (
         metavar="W",
         type=Number(min=0),
         help="Weight of the language model.  [default: 0.2]",
+    ),
+    click.option(
+        "--adapter",
+        "adapters",
+        metavar="[DOMAIN=]FILE",
+        multiple=True,
+        help="Adapter of MODEL, or the run that it was trained in.  With DOMAIN, it is for lines "
+        "that begin with the tag <DOMAIN>, and may be repeated.",
     ),
     click.option(
         "--to",
@@ -203,7 +211,7 @@ def described_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def open_translator(
     models: tuple[Path, ...], options: dict[str, Any], search: dict[str, Any]
-) -> Translator | Router:
+) -> Translator | Dispatcher:
     """Build the system that the command line describes; write its description if asked to.
 
     Args:
@@ -216,14 +224,18 @@ def open_translator(
         DragomanError: the options contradict one another, or a model cannot be opened.
     """
     from dragoman.saved.system import write_system
+    from dragoman.translation.domains import DomainRouter
     from dragoman.translation.routing import Router
     from dragoman.translation.translator import Translator
 
     system = described(models, options, search)
     file = options["system_file"]
     where = "search options" if file is None else f"{file}: search"
-    translator: Translator | Router
-    translator = (Router if system.chooses_route else Translator).of(system, where)
+    translator: Translator | Dispatcher
+    if system.chooses_adapter:
+        translator = DomainRouter.of(system, where)
+    else:
+        translator = (Router if system.chooses_route else Translator).of(system, where)
     if options["beam"] and translator.search.sampling is not None:
         translator.close()
         raise ConfigError("--beam: this system samples; leave it out")
@@ -248,6 +260,8 @@ def described(
         raise click.UsageError("name at least one MODEL or --system FILE, but not both")
     values: dict[str, Any] = {"models": models} if file is None else read_values(file)
     values.update({name: options[name] for name in _VALUES if options[name] not in {None, ()}})
+    for name, value in _adapters(options["adapters"]).items():
+        values[name] = value
     _lay_over_pivot(values, options)
     if options.get("identifier") is not None:
         _lay_over(values, "identifier", {"classifier": options["identifier"]})
@@ -324,6 +338,31 @@ def _routes(given: tuple[str, ...], pivot: dict[str, Any] | None) -> dict[str, d
             shared = {name: value for name, value in pivot.items() if name != "weights"}
             routes[language] = {"pivot": {**shared, "models": [model]}}
     return routes
+
+
+def _adapters(given: tuple[str, ...]) -> dict[str, Any]:
+    """The adapter of all lines, and those of domains, by their names in a description.
+
+    Args:
+        given: as on the command line.
+
+    Raises:
+        UsageError: a domain or file is missing, or there are two for the same lines.
+    """
+    adapters: dict[str, str] = {}
+    for text in given:
+        domain, sign, file = text.partition("=")
+        if not sign or Path(text).exists():
+            domain, file = "", text
+        elif not domain or not file:
+            raise click.UsageError(f"--adapter {text!r}: write it like ui=runs/ui")
+        if domain in adapters:
+            lines = f"lines of the domain {domain}" if domain else "all other lines"
+            raise click.UsageError(f"--adapter {text!r}: {lines} have an adapter already; name one")
+        adapters[domain] = file
+    usual = adapters.pop("", None)
+    found: dict[str, Any] = {} if usual is None else {"adapter": usual}
+    return {**found, "adapters": adapters} if adapters else found
 
 
 def _has_sampling(search: object) -> bool:

@@ -147,6 +147,33 @@ def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> 
 
 
 @click.command()
+@click.argument("model", metavar="MODEL", type=PATH)
+@click.option(
+    "--adapter",
+    metavar="FILE",
+    type=PATH,
+    required=True,
+    help="Adapter of MODEL, or the run that it was trained in.",
+)
+@click.option("--output", type=PATH, required=True, help="Model directory to create.")
+@json_option
+def merge(model: Path, adapter: Path, output: Path, as_json: bool) -> None:
+    """Create a model of its own from MODEL and its adapter.
+
+    \b
+    Example:
+      dragoman merge runs/general --adapter runs/ui --output models/ui
+    """
+    from dragoman.apps.adapter_merging import merge_adapter
+
+    merge_adapter(model, adapter, output)
+    if as_json:
+        print_json({"model": str(output), "of": str(model), "adapter": str(adapter)})
+        return
+    click.echo(f"{output}: {model} with {adapter}")
+
+
+@click.command()
 @click.option(
     "--directory",
     type=PATH,

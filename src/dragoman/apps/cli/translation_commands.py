@@ -126,6 +126,8 @@ def translate(
       dragoman translate runs/de-en --via en --then runs/en-fr < input.txt
       dragoman translate models/a models/b --weight 0.7 --weight 0.3 < input.txt
       dragoman translate runs/demo --lm runs/lm --lm-weight 0.2 < input.txt
+      dragoman translate runs/general --adapter runs/ui < input.txt
+      dragoman translate runs/general --adapter ui=runs/ui --adapter news=runs/news < input.txt
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
@@ -154,9 +156,10 @@ def translate(
 
 @click.command()
 @click.argument("paths", metavar="MODEL... [SOURCE] TARGET", type=PATH, nargs=-1, required=True)
+@click.option("--adapter", metavar="FILE", type=PATH, help="Adapter of MODEL, or the run of one.")
 @json_option
 @device_option
-def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
+def score(paths: tuple[Path, ...], adapter: Path | None, as_json: bool, device: str | None) -> None:
     """Print how likely each line of TARGET is as the translation of its line of SOURCE.
 
     Prints the log-probability (natural logarithm) and the number of pieces, including the end
@@ -177,7 +180,9 @@ def score(paths: tuple[Path, ...], as_json: bool, device: str | None) -> None:
     part = CorpusPart(source=None if source is None else str(source), target=str(target))
     pairs = list(read_pairs(part))
     sources = [pair.source for pair in pairs] if part.has_source else None
-    scored = Translator.load(*models, device=device).score(sources, [pair.target for pair in pairs])
+    scored = Translator.load(*models, device=device, adapter=adapter).score(
+        sources, [pair.target for pair in pairs]
+    )
     log_probability, tokens = total(scored)
     summary = {
         "log_probability": log_probability,

@@ -136,6 +136,11 @@ def is_factor(name: str) -> bool:
     return _MARK in name
 
 
+def changed_matrix(factor: str) -> str:
+    """The name of the matrix that a factor changes."""
+    return f"{factor.partition(_MARK)[0]}.weight"
+
+
 def merged(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Weights with the low-rank factors among them added to their matrices, in float64.
 

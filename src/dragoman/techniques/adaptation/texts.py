@@ -17,7 +17,8 @@ FEWEST_TO_SPLIT = 200
 """In-domain pairs from which on a dev set is split off; fewer are all learned from."""
 MOST_DEV_PAIRS = 200
 _REFUSED, _MUCH = 0.5, 0.1  # shares of lines in another language
-_ENOUGH_LINES = 20  # below that, the language of short lines is a guess
+_ENOUGH_LINES = 20  # below that, the language of short lines is a guess,
+_ENOUGH_CHARACTERS = 100  # and below that, no guess is worth a warning
 
 
 def filled_pairs(part: CorpusPart) -> list[Pair]:
@@ -131,8 +132,9 @@ def language_warnings(parts: Sequence[CorpusPart], *, refuse: bool) -> list[str]
             ("source", part.source_language or ""),
             ("target", part.target_language or ""),
         ):
-            share = wrong_language_share([getattr(pair, side) for pair in pairs], language)
-            if share is None or share <= _MUCH:
+            lines = [getattr(pair, side) for pair in pairs]
+            share = wrong_language_share(lines, language)
+            if share is None or share <= _MUCH or sum(map(len, lines)) < _ENOUGH_CHARACTERS:
                 continue
             line = f"{part.name}: {share:.0%} of the {side} lines seem to be in another language"
             if refuse and share >= _REFUSED and len(pairs) >= _ENOUGH_LINES:

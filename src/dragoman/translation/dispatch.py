@@ -1,0 +1,125 @@
+"""Lines that are translated in different ways: sorted into groups, and put in order again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from dragoman.core.arguments import check_function
+from dragoman.search import SearchConfig
+from dragoman.translation.outputs import Translation
+from dragoman.translation.preparation import numbered
+from dragoman.translation.streaming import Line, buffered
+from dragoman.translation.terms import read_glossary
+from dragoman.translation.translator import Translator
+
+DispatcherType = TypeVar("DispatcherType", bound="Dispatcher")
+
+
+class Dispatcher(ABC):
+    """Gives each line to a translator by its group, such as its language.
+
+    A ``with`` block closes all translators at its end.
+    """
+
+    @abstractmethod
+    def _sorted(self, lines: Sequence[Line]) -> Iterator[tuple[str | None, Line]]:
+        """The group of each line, None for all others, and the line as it is translated."""
+
+    @abstractmethod
+    def _translator(self, group: str | None) -> Translator:
+        """What translates the lines of a group, from now until the next call."""
+
+    @abstractmethod
+    def _translators(self) -> Iterable[Translator]:
+        """All translators, that of lines without a group first."""
+
+    @property
+    def search(self) -> SearchConfig:
+        """Settings of the translator of other lines."""
+        return next(iter(self._translators())).search
+
+    def close(self) -> None:
+        """Close all translators."""
+        for translator in self._translators():
+            translator.close()
+
+    def __enter__(self: DispatcherType) -> DispatcherType:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+        """See :meth:`Translator.translate_nbest`."""
+        return list(self.stream_nbest(lines, **options))
+
+    def stream_nbest(
+        self,
+        lines: Iterable[str],
+        *,
+        prefix: str | Iterable[str] | None = None,
+        numbers: Iterable[int] | None = None,
+        progress: Callable[[int], object] | None = None,
+        buffer_lines: int | None = None,
+        **options: Any,
+    ) -> Iterator[list[Translation]]:
+        """Translations in the order of the lines, of which ``buffer_lines`` are read ahead.
+
+        Args:
+            lines: source sentences.
+            prefix: as in :meth:`Translator.stream_nbest`; by default that of the translator.
+            numbers: as there.
+            progress: called with the number of lines translated so far.
+            buffer_lines: by default as in the settings of search.
+            options: ``glossary``, as there, and values of :class:`~dragoman.search.SearchConfig`.
+
+        Raises:
+            DragomanError: the errors of :meth:`Translator.stream_nbest`.
+        """
+        if progress is not None:
+            check_function(progress, "progress")
+        if options.get("glossary") is not None:  # once, not for each buffer and group
+            options["glossary"] = read_glossary(options["glossary"])
+        given = numbered(lines, "" if prefix is None else prefix, numbers)
+        others = next(iter(self._translators()))
+        size = others.configure(buffer_lines=buffer_lines).buffer_lines
+        return self._streamed(given, size, prefix is not None, progress, options)
+
+    def _streamed(
+        self,
+        lines: Iterator[Line],
+        size: int,
+        prefixed: bool,
+        progress: Callable[[int], object] | None,
+        options: dict[str, Any],
+    ) -> Iterator[list[Translation]]:
+        done = 0
+        for buffer in buffered(lines, size):
+            yield from self._translated(buffer, prefixed, options)
+            done += len(buffer)
+            if progress is not None:
+                progress(done)
+
+    def _translated(
+        self, lines: list[Line], prefixed: bool, options: dict[str, Any]
+    ) -> list[list[Translation]]:
+        """Translations of some lines, whose prefixes count if they are ``prefixed``."""
+        places: dict[str | None, list[int]] = defaultdict(list)
+        given: list[Line] = []
+        for place, (group, line) in enumerate(self._sorted(lines)):
+            places[group].append(place)
+            given.append(line)
+        translations: list[list[Translation]] = [[] for _ in lines]
+        for group, mine in places.items():
+            translated = self._translator(group).translate_nbest(
+                [given[place].text for place in mine],
+                prefix=[given[place].prefix for place in mine] if prefixed else None,
+                numbers=[given[place].number for place in mine],
+                **options,
+            )
+            for place, one in zip(mine, translated, strict=True):
+                translations[place] = one
+        return translations

@@ -1,0 +1,173 @@
+"""Lines of several domains: one model in memory, and the adapter of each line's domain in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.core.config import parse
+from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.low_rank import merged
+from dragoman.saved.adapter import Adapter, read_adapter
+from dragoman.saved.model import WEIGHTS_FILE, home_of, model_directory, read_weights
+from dragoman.saved.system import TranslationSystem
+from dragoman.text.tags import TAG
+from dragoman.text.vocabulary import Vocabularies
+from dragoman.translation.dispatch import Dispatcher
+from dragoman.translation.streaming import Line
+from dragoman.translation.translator import Translator
+
+
+class ExchangedWeights:
+    """Puts one of several adapters into a model in memory, in place of another.
+
+    The matrices that they change are kept in float32 beside the model, so that each is merged
+    exactly as at loading, and nothing accumulates.
+
+    Args:
+        model: in memory, with the weights of ``directory``.
+        directory: of the model.
+        adapters: by domain.
+        usual: the adapter of everything else; by default none.
+
+    Raises:
+        SavedError: an adapter is of another model.
+    """
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        directory: Path,
+        adapters: dict[str, Adapter],
+        usual: Adapter | None = None,
+    ) -> None:
+        self._adapters: dict[str | None, Adapter] = dict(adapters.items())
+        if usual is not None:
+            self._adapters[None] = usual
+        self._parameters = dict(model.named_parameters())
+        weights = merged(read_weights(directory / WEIGHTS_FILE))
+        changed: set[str] = set()
+        for adapter in self._adapters.values():
+            adapter.onto(weights, directory)  # checks that it fits
+            changed |= adapter.matrices
+        self._own = {name: weights[name] for name in sorted(changed)}
+        self._present: str | None = None
+
+    @torch.no_grad()
+    def put(self, domain: str | None) -> None:
+        """Make the model that of a domain; None is everything else."""
+        if domain == self._present:
+            return
+        found: dict[str, Tensor] = self._own
+        if domain in self._adapters:
+            found = merged({**self._own, **self._adapters[domain].factors})
+        for name in self._own:
+            self._parameters[name].copy_(found[name])
+        self._present = domain
+
+
+class DomainRouter(Dispatcher):
+    """A translator whose model has the adapter of each line's domain.
+
+    A line that begins with the tag of a domain, such as ``<ui>``, is of that domain; other tags
+    that the model knows may come before it.  The model reads the tag if it was trained with it.
+
+    Args:
+        translator: of one model, with the usual weights.
+        weights: exchanges them.
+        domains: whose tags lines may begin with.
+        usual: the domain of other lines, if they have one.
+    """
+
+    def __init__(
+        self,
+        translator: Translator,
+        weights: ExchangedWeights,
+        domains: Iterable[str],
+        usual: str | None = None,
+    ) -> None:
+        self._only, self._weights, self._usual = translator, weights, usual
+        self._domains = frozenset(domains)
+
+    @classmethod
+    def of(cls, system: TranslationSystem, where: str = "search options") -> DomainRouter:
+        """Build what a description with ``adapters`` specifies.
+
+        A tag of the system that is that of a domain makes this the domain of lines without one.
+
+        Args:
+            system: the description.
+            where: what errors call its section ``search``.
+
+        Raises:
+            DragomanError: the errors of :meth:`Translator.of`, or for an adapter those of
+                :func:`~dragoman.saved.adapter.read_adapter`.
+        """
+        (path,) = system.models
+        adapters = {domain: read_adapter(file) for domain, file in system.adapters.items()}
+        usual = None if system.adapter is None else read_adapter(system.adapter)
+        known = Vocabularies.load(home_of(model_directory(path))).source
+        named = [tag[1:-1] for tag in system.tags if tag[1:-1] in adapters]
+        names = known.pieces(known.tags)
+        tags = tuple(tag for tag in system.tags if tag[1:-1] not in adapters or tag in names)
+        translator = Translator.of(system.model_copy(update={"adapters": {}, "tags": tags}), where)
+        try:
+            weights = ExchangedWeights(translator.models[0], model_directory(path), adapters, usual)
+        except BaseException:
+            translator.close()
+            raise
+        return cls(translator, weights, adapters, named[-1] if named else None)
+
+    @classmethod
+    def load(cls, path: Path | str, **options: Any) -> DomainRouter:
+        """Open a system by its values, as :meth:`Translator.load` does.
+
+        Args:
+            path: of the model.
+            options: such as ``adapters={"ui": "runs/ui"}``.
+
+        Raises:
+            DragomanError: see :meth:`of`.
+        """
+        values = {**options, "models": [str(path)]}
+        return cls.of(parse(TranslationSystem, values, "load options"))
+
+    def _translators(self) -> Iterator[Translator]:
+        yield self._only
+
+    def _translator(self, group: str | None) -> Translator:
+        self._weights.put(group)
+        return self._only
+
+    def _sorted(self, lines: Sequence[Line]) -> Iterator[tuple[str | None, Line]]:
+        source = self._only.vocabularies.source
+        known = frozenset(source.pieces(source.tags))
+        for line in lines:
+            domain, text = split_domain(line.text, self._domains, known)
+            yield domain or self._usual, line._replace(text=text)
+
+
+def split_domain(
+    text: str, domains: frozenset[str], known: frozenset[str]
+) -> tuple[str | None, str]:
+    """The domain that a line names by a tag in front, and the line as the model reads it.
+
+    Args:
+        text: such as ``<ui> Save as``, or ``<2de> <ui> Save as``.
+        domains: whose tags choose.
+        known: tags that the model knows: that of the domain stays if it is among them.
+    """
+    start = len(text) - len(text.lstrip(" "))
+    while found := TAG.match(text, start):
+        tag, end = found.group(), found.end()
+        following = end + len(text[end:]) - len(text[end:].lstrip(" "))
+        if tag[1:-1] in domains:
+            return tag[1:-1], text if tag in known else text[:start] + text[following:]
+        if tag not in known:
+            break
+        start = following
+    return None, text

@@ -1,0 +1,200 @@
+"""A model is adapted in a run of its own: what it began with stays as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from command_line import CommandLine, one_error
+from tiny_model import TINY_LM, save_tiny_model
+
+from dragoman.core.errors import InterruptedRunError
+from dragoman.core.files import content_digest
+from dragoman.models.classifier import ClassifierConfig
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.recipe import read_experiment
+
+CORRECTION = "en\tde\nBA\tqq\n"
+FEW_STEPS = ["--set", "training.max_steps=4", "--set", "training.validation_steps=2"]
+
+
+@pytest.fixture(autouse=True)
+def general_dev_of_a_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Validation takes longer than all else here."""
+    monkeypatch.setattr("dragoman.techniques.adaptation.general.GENERAL_DEV_PAIRS", 20)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Of all files of a run or model."""
+    return {
+        str(path.relative_to(folder)): content_digest(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def corrections(folder: Path, text: str = CORRECTION) -> Path:
+    path = folder / "corrections.tsv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+class TestOneCorrection:
+    def test_interrupted_and_repeated(
+        self,
+        dragoman: CommandLine,
+        trained: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        before, run = digests(trained), tmp_path / "run"
+        command = ["adapt", trained, corrections(tmp_path), "--run", run, *FEW_STEPS]
+        command += ["--may-lose", 90]
+
+        def stopped(*_: object, **__: object) -> None:
+            raise InterruptedRunError("saved")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("dragoman.apps.runs.CommandLineHost.train", stopped)
+            assert "repeat the command" in one_error(dragoman(*command), 130)
+        outcome = dragoman(*command, "--json")
+        assert outcome.code == 0, outcome.err
+        found = json.loads(outcome.out)
+        (note,) = found["adaptation"]["notes"]
+        assert "1 in-domain pairs are too few to set some apart" in note
+        assert digests(trained) == before, "the original is untouched"
+        self.check_the_recipe(run, trained)
+        self.check_the_report(run, found)
+        self.check_a_repetition(dragoman, command, run, tmp_path)
+
+    def check_the_recipe(self, run: Path, parent: Path) -> None:
+        config = read_experiment(run / "config.yaml")
+        assert config.training.start_from is not None
+        assert config.training.start_from.model == str(parent)
+        own, *replay = config.data.train
+        assert (own.task, {part.task for part in replay}) == ("translation", {"replay"})
+        assert config.training.bounds["general"].may_lose == 90
+        assert (run / "model" / "model.safetensors").is_file()
+        assert "Training began with" in (run / "model" / "README.md").read_text(encoding="utf-8")
+
+    def check_the_report(self, run: Path, found: dict[str, Any]) -> None:
+        report = found["adaptation"]
+        sets = [(row["set"], row["kind"], row["pairs"]) for row in report["scores"]]
+        assert sets[::2] == [("dev_domain", "domain", 1), ("dev_general", "general", 20)]
+        for row in report["scores"]:
+            assert row["difference"] == row["after"] - row["before"]
+            assert (row["interval"] is None) == (row["pairs"] < 10)
+            if row["interval"] is not None:
+                low, high = row["interval"]
+                assert low - 1 <= row["difference"] <= high + 1
+        metric = found["scores"]["dev_general"]["chrf"]["value"]
+        (after,) = [row["after"] for row in report["scores"] if row["set"] == "dev_general"][:1]
+        assert after == pytest.approx(metric), "the run's own score of the same model"
+        assert "| dev_general | en-de | 20 |" in (run / "adaptation.md").read_text("utf-8")
+
+    def check_a_repetition(
+        self, dragoman: CommandLine, command: list[Any], run: Path, folder: Path
+    ) -> None:
+        files = digests(run)
+        again = dragoman(*command)
+        assert again.code == 0, again.err
+        assert "dev_general" in again.out
+        assert digests(run) == files, "nothing is trained or scored again"
+        message = one_error(dragoman(*command, "--ratio", 2), 2)
+        assert "begun with other settings (ratio)" in message
+        corrections(folder, CORRECTION + "AB\trr\n")
+        assert "other settings (files)" in one_error(dragoman(*command), 2)
+
+
+def test_a_bound_that_cannot_be_met_leaves_the_model_as_it_was(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    command = ["adapt", trained, corrections(tmp_path), "--may-lose", 0.1, *FEW_STEPS]
+    command += ["--set", "training.schedule.peak_learning_rate=1", "--ratio", 0]
+    command += ["--set", "training.bounds.general.metric=loss"]  # its chrF is nearly 0
+    outcome = dragoman(*command, "--run", tmp_path / "run", "--json")
+    assert outcome.code == 0, outcome.err
+    assert "the model is that of step 0" in (tmp_path / "run/metrics.jsonl").read_text("utf-8")
+    found = json.loads(outcome.out)["adaptation"]
+    assert (found["adapted"], found["kept_step"]) == (False, 0)
+    assert {row["difference"] for row in found["scores"]} == {0}
+
+
+def test_from_a_recipe_with_data_alone(
+    dragoman: CommandLine, trained: Path, text: Path, tmp_path: Path
+) -> None:
+    values = {
+        "data": {
+            "train": [{"path": str(text / "test.tsv"), "source": "en", "target": "de"}],
+            "dev": {"path": str(text / "dev.tsv"), "source": "en", "target": "de"},
+        },
+        "training": {"max_steps": 2, "validation_steps": 2, "label_smoothing": 0.3},
+    }
+    recipe = tmp_path / "domain.yaml"
+    recipe.write_text(yaml.safe_dump(values), encoding="utf-8")
+    run = tmp_path / "run"
+    command = ["adapt", trained, recipe, "--run", run, "--may-lose", 90, "--method", "lora"]
+    outcome = dragoman(*command)
+    assert outcome.code == 0, outcome.err
+    config = read_experiment(run / "config.yaml")
+    assert config.training.label_smoothing == 0.3
+    assert config.training.adapter is not None
+    assert list(config.data.dev_sets) == ["dev_domain", "dev_general"]
+
+
+@pytest.mark.parametrize(
+    ("model", "files", "arguments", "code", "message"),
+    [
+        ("lm", CORRECTION, [], 2, "lm: a language model; adapt adapts models that translate"),
+        ("parser", CORRECTION, [], 2, "parser: a parser; adapt adapts"),
+        ("labels", CORRECTION, [], 2, "labels: a classifier; adapt adapts"),
+        ("absent", CORRECTION, [], 4, "absent: no such model or run"),
+        ("plain", CORRECTION, [], 2, "plain: the text it was trained on is not here"),
+        ("plain", "en\tde\nA\t\n", [], 3, "no pair with both sides filled"),
+        ("plain", "", [], 3, "corrections.tsv"),
+        ("plain", CORRECTION, ["--replay", "absent"], 3, "--replay absent: no such file"),
+        ("plain", CORRECTION, ["--replay", "x", "--general", "y"], 2, "from one of them"),
+    ],
+)
+def test_what_is_refused(
+    dragoman: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    files: str,
+    arguments: list[str],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tiny = TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2)
+    if model == "lm":
+        save_tiny_model(Path("lm"), config=TINY_LM)
+    elif model == "labels":
+        save_tiny_model(Path("labels"), config=ClassifierConfig(backbone=tiny))
+    elif model == "parser":
+        save_tiny_model(Path("parser"), grammar="trees")
+    elif model == "plain":
+        save_tiny_model(Path("plain"))
+    outcome = dragoman("adapt", model, corrections(tmp_path, files), "--run", "run", *arguments)
+    assert message in one_error(outcome, code)
+    assert not Path("run/config.yaml").exists()
+
+
+def test_unequal_files(dragoman: CommandLine, trained: Path, tmp_path: Path) -> None:
+    for name, lines in (("x.en", "A\nB\n"), ("x.de", "C\n")):
+        (tmp_path / name).write_text(lines, encoding="utf-8")
+    command = ["adapt", trained, tmp_path / "x.en", tmp_path / "x.de", "--run", tmp_path / "run"]
+    assert "x.en" in one_error(dragoman(*command), 3)
+
+
+def test_another_run_is_not_overwritten(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    before = digests(trained)
+    command = ["adapt", trained, corrections(tmp_path), "--run", trained]
+    assert "holds another run" in one_error(dragoman(*command), 2)
+    assert digests(trained) == before

@@ -1,0 +1,110 @@
+"""Where general text comes from, and what is never in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tiny_model import save_tiny_model
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.experiment import Experiment
+from dragoman.techniques.adaptation.general import (
+    MAY_LOSE,
+    GeneralChoice,
+    GeneralText,
+    general_text,
+)
+from dragoman.techniques.adaptation.parent import ParentModel
+from dragoman.text.cleaning import held_out_keys
+from dragoman.text.corpus import CorpusPart, Pair, read_pairs
+from dragoman.text.examples import Direction
+from dragoman.translation.translator import Translator
+
+
+class Quiet:
+    """A host that shows nothing."""
+
+    def tell(self, line: str) -> None:
+        pass
+
+    @contextmanager
+    def counting(
+        self, what: str, unit: str, total: int | None = None, start: int = 0
+    ) -> Iterator[Callable[[int], None]]:
+        yield lambda count: None
+
+    def train(self, experiment: Experiment) -> None:
+        raise AssertionError("nothing is trained here")
+
+
+def drawn(model: Path, choice: GeneralChoice, folder: Path, without: list[Pair]) -> GeneralText:
+    parent = ParentModel.open(model)
+    return general_text(
+        choice,
+        parent,
+        parent.directions[0],
+        size=500,
+        folder=folder,
+        without=held_out_keys(without),
+        seed=1,
+        host=Quiet(),
+    )
+
+
+def sources_of(parts: list[CorpusPart]) -> list[str]:
+    return [pair.source for part in parts for pair in read_pairs(part)]
+
+
+def test_replay_is_what_the_model_itself_says(tmp_path: Path) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    lines = [f"{a} {b} {c}" for a in "abcde" for b in "abcde" for c in "abcdeabcde"]
+    (tmp_path / "lines").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "dev.tsv").write_text("en\tde\na b a\tx\n", encoding="utf-8")
+    dev = CorpusPart(path=str(tmp_path / "dev.tsv"), source="en", target="de")
+    choice = GeneralChoice(replay=tmp_path / "lines", dev=dev)
+    found = drawn(model, choice, tmp_path / "text", [])
+    assert (found.origin, list(found.dev_sets)) == ("replay", ["general"])
+    pairs = [pair for part in found.parts for pair in read_pairs(part)]
+    assert {pair.source for pair in pairs} <= set(lines) - {"a b a"}
+    with Translator.load(model, device="cpu") as translator:
+        assert [pair.target for pair in pairs] == translator.translate([p.source for p in pairs])
+
+
+def test_pairs_given_are_drawn_without_those_of_the_domain(tmp_path: Path) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    text = "".join(f"a{n}\tb{n}\n" for n in range(400))
+    (tmp_path / "general.tsv").write_text("en\tde\n" + text, encoding="utf-8")
+    part = CorpusPart(path=str(tmp_path / "general.tsv"), source="en", target="de")
+    domain = Pair("a7", "other", 1)
+    found = drawn(model, GeneralChoice(pairs=(part,)), tmp_path / "text", [domain])
+    assert (found.origin, found.may_lose) == ("given", MAY_LOSE)
+    dev, rest = sources_of(list(found.dev_sets.values())), sources_of(list(found.parts))
+    assert sorted([*dev, *rest, "a7"]) == sorted(f"a{n}" for n in range(400))
+    assert len(dev) == 200
+
+
+def test_what_is_too_little(tmp_path: Path) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    (tmp_path / "general.tsv").write_text("en\tde\na\tb\n", encoding="utf-8")
+    part = CorpusPart(path=str(tmp_path / "general.tsv"), source="en", target="de")
+    with pytest.raises(DataError, match="too little general text"):
+        drawn(model, GeneralChoice(pairs=(part,)), tmp_path / "text", [])
+
+
+def test_a_model_is_asked_in_a_direction_that_it_has(tmp_path: Path) -> None:
+    directions = tuple(
+        Direction(source_language="en", target_language=one, tags=(f"<2{one}>",))
+        for one in ("de", "fr")
+    )
+    path = save_tiny_model(tmp_path / "two", tags=("<2de>", "<2fr>"), directions=directions)
+    parent = ParentModel.open(path)
+    assert parent.direction_for(("en", "fr"), "x.tsv").tags == ("<2fr>",)
+    with pytest.raises(ConfigError, match=r"x.tsv: en-cs, and .* translates en-de, en-fr"):
+        parent.direction_for(("en", "cs"), "x.tsv")
+    one = ParentModel.open(save_tiny_model(tmp_path / "one", directions=directions[:1]))
+    assert one.direction_for(("before", "after"), "x.tsv") == directions[0]
+    with pytest.raises(ConfigError, match=r"x.tsv: de-en, and"):
+        one.direction_for(("de", "en"), "x.tsv")

@@ -1,0 +1,40 @@
+"""The numbers of an adaptation follow the amount of text, within bounds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.techniques.adaptation.plan import FEWEST_STEPS, planned
+
+
+@given(st.integers(1, 10**8), st.integers(1, 10**8), st.sampled_from([64, 128, 512]))
+def test_more_text_is_never_learned_for_fewer_steps(one: int, two: int, width: int) -> None:
+    few, many = (planned(tokens, width, 1.0) for tokens in sorted([one, two]))
+    assert FEWEST_STEPS <= few.steps <= many.steps
+    assert few.step_tokens <= many.step_tokens
+    assert few.replay_weight <= many.replay_weight <= 1
+    assert few.peak_learning_rate == many.peak_learning_rate
+    assert few.warmup_steps < few.steps
+    assert few.validation_steps <= few.steps
+
+
+@pytest.mark.parametrize(
+    ("tokens", "steps", "replay_weight"),
+    [(6, 40, 0.00937), (1_000, 40, 1.0), (10_000, 104, 1.0), (300_000, 1500, 1.0)],
+)
+def test_from_one_pair_to_thousands(tokens: int, steps: int, replay_weight: float) -> None:
+    plan = planned(tokens, 128, 1.0)
+    assert (plan.steps, plan.replay_weight) == (steps, replay_weight)
+
+
+def test_a_token_of_general_text_counts_as_the_ratio_says() -> None:
+    one, half = planned(10_000, 128, 1.0), planned(10_000, 128, 0.5)
+    assert half.replay_weight == one.replay_weight / 2
+    assert planned(10_000, 128, 0.0).replay_weight == 0
+
+
+def test_an_adapter_learns_faster() -> None:
+    full, lora = planned(10_000, 128, 1.0), planned(10_000, 128, 1.0, "lora")
+    assert lora.peak_learning_rate == pytest.approx(10 * full.peak_learning_rate, rel=0.01)

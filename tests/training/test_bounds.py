@@ -1,0 +1,116 @@
+"""Training ends where a dev set has lost more than it may, and the model is from before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reversal import Records, Reversal, assert_same, tiny_config, tiny_model, translation, weights
+from worlds import ALONE
+
+from dragoman.models.interface import TranslationModel
+from dragoman.training.bounds import BoundConfig, Watched, unfit_bounds
+from dragoman.training.checkpoint import checkpoints, chosen_checkpoints, read_progress, step_of
+from dragoman.training.trainer import Trainer
+
+BOUNDS = {"general": {"may_lose": 1.0}}
+KEEP_ONE = {"keep_checkpoints": 1, "average_checkpoints": 0}
+
+
+class Validations:
+    """Given scores of the general set, one at each validation; the domain always improves."""
+
+    def __init__(self, general: Sequence[float]) -> None:
+        self.general, self.count = general, 0
+
+    def __call__(self, model: TranslationModel) -> dict[str, float]:
+        value = self.general[self.count]
+        self.count += 1
+        return {"loss": 9.0 - self.count, "chrf/dev_general": value}
+
+
+def trainer(run: Path, general: Sequence[float], **values: object) -> Trainer:
+    return Trainer(
+        tiny_model(),
+        [translation(Reversal())],
+        Validations(general),
+        tiny_config(**{"validation_steps": 2, "checkpoint_steps": 2, **values}),
+        run,
+        seed=3,
+        d_model=16,
+        world=ALONE,
+        observers=[Records()],
+    )
+
+
+def test_it_ends_outside_of_the_bound_and_keeps_what_was_within(tmp_path: Path) -> None:
+    one = trainer(tmp_path, [50, 49.5, 49, 48.9, 60], bounds=BOUNDS, **KEEP_ONE)
+    assert one.train().step == 6
+    (records,) = one.observers
+    assert isinstance(records, Records)
+    (warning,) = records.of("warning")
+    assert "stopped at step 6: general: chrF 50.00 -> 48.90, may lose 1" in warning["message"]
+    assert [record["step"] for record in records.of("validation")] == [0, 2, 4, 6]
+    (newest,) = chosen_checkpoints(tmp_path, 1)
+    (best,) = chosen_checkpoints(tmp_path, 0)
+    assert step_of(newest) == step_of(best) == 4, "a loss of exactly the bound is within it"
+    assert [step_of(path) for path in checkpoints(tmp_path)] == [4, 6]
+
+
+def test_a_bound_that_cannot_be_met_leaves_the_weights_as_they_were(tmp_path: Path) -> None:
+    one = trainer(tmp_path, [50, 40], bounds=BOUNDS, **KEEP_ONE)
+    before = {name: value.clone() for name, value in one.optimizer.weights().items()}
+    one.train()
+    (chosen,) = chosen_checkpoints(tmp_path, 0)
+    assert step_of(chosen) == 0
+    assert_same(weights(tmp_path, 0), before)
+
+
+def test_it_resumes_as_if_uninterrupted(tmp_path: Path) -> None:
+    whole, parted = tmp_path / "whole", tmp_path / "parted"
+    general = [50.0, 49.9, 49.8, 49.7, 40]
+    trainer(whole, general, bounds=BOUNDS, max_steps=20).train()
+    trainer(parted, general[:3], bounds=BOUNDS, max_steps=4).train()
+    later = trainer(parted, general[3:], bounds=BOUNDS, max_steps=20)
+    assert later.resume()
+    assert later.train().step == 8
+    assert_same(weights(parted, 8), weights(whole, 8))
+    assert read_progress(checkpoints(parted)[-1]).watched == Watched(
+        {"general": 50.0}, {"general": 40.0}, 6
+    )
+
+
+def test_runs_without_bounds_are_as_before(tmp_path: Path) -> None:
+    trainer(tmp_path, [50.0] * 7).train()
+    assert step_of(checkpoints(tmp_path)[0]) > 0, "no validation before it"
+    state = json.loads((checkpoints(tmp_path)[-1] / "state.json").read_text(encoding="utf-8"))
+    assert "watched" not in state, "an older release would refuse it"
+
+
+@given(st.floats(-100, 100), st.floats(-100, 100), st.sampled_from(["chrf", "loss"]))
+def test_losing_is_becoming_worse(before: float, now: float, metric: str) -> None:
+    bound = BoundConfig.model_validate({"may_lose": 0, "metric": metric})
+    assert (bound.lost(before, now) > 0) == (now < before if metric == "chrf" else now > before)
+
+
+@pytest.mark.parametrize(
+    ("sets", "metrics", "averaged", "problem"),
+    [
+        (["domain", "general"], ["chrf"], 0, None),
+        ([], ["chrf"], 0, "no dev set in data.dev has this name; give data.dev sets by name"),
+        (["domain", "other"], ["chrf"], 0, "names there: domain, other"),
+        (["general"], ["chrf"], 0, "every dev set is bounded"),
+        (["domain", "general"], ["bleu"], 0, "chrf is not among evaluation.metrics"),
+        (["domain", "general"], ["chrf"], 5, "5 checkpoints would be averaged"),
+    ],
+)
+def test_bounds_that_do_not_fit(
+    sets: list[str], metrics: list[str], averaged: int, problem: str | None
+) -> None:
+    found = list(unfit_bounds({"general": BoundConfig(may_lose=1)}, sets, metrics, averaged))
+    assert len(found) == (problem is not None)
+    assert problem is None or problem in found[0]
