@@ -9,6 +9,7 @@ from studies.tables.scoring import Cost, Line
 from studies.tables.spread import Mean, grouped, mean_of
 
 _LEVEL = 0.05
+_COST = ["steps", "target tokens", "minutes", "minutes in all"]
 
 
 def page(table: TableConfig, lines: Mapping[str, Sequence[Line]]) -> str:
@@ -22,7 +23,8 @@ def page(table: TableConfig, lines: Mapping[str, Sequence[Line]]) -> str:
         blocks.append(f"## {section.title}")
         if section.note:
             blocks.append(section.note)
-        blocks.append("\n".join(_rows(lines[section.title], table)))
+        show = _beside if section.tests_beside else _rows
+        blocks.append("\n".join(show(lines[section.title], table)))
     blocks.append(_explained(table, found))
     return "\n\n".join(blocks) + "\n"
 
@@ -36,31 +38,76 @@ def _progress(lines: Sequence[Line]) -> str:
 
 
 def _rows(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
-    names = next(([score["name"] for score in line.scores] for line in lines if line.scores), [])
-    first, *others = names or ["score"]
+    """A line for each row and test."""
     published = any(line.published for line in lines)
-    head = ["test", "system", f"{first} (95 %)", "difference (p)", *others]
+    head = ["test", "system", *_names(lines)]
     head += ["seconds"] if table.show_seconds else []
-    head += ["steps", "target tokens", "minutes", "minutes in all"]
-    head += ["published"] if published else []
-    yield f"| {' | '.join(head)} |"
-    yield f"|---|---|{'---:|' * (len(head) - 2 - published)}{'---|' if published else ''}"
+    head += _COST
+    yield from _head(head, texts=2, published=published)
     for group in grouped(lines):
         line = group[0]
         cells = [line.test, line.label]
         if line.group and (mean := mean_of(group)) is not None:
             cells += _mean(mean, group, table)
-        elif line.scores:
-            cells += [_with_interval(line.scores[0]), _difference(line)]
-            cells += [f"{score['value']:.2f}" for score in line.scores[1:]]
-            if table.show_seconds:
-                seconds = line.translation_seconds
-                cells.append("" if seconds is None else f"{seconds:.1f}")
-            cells += [] if line.cost is None else _cost(line.cost)
         else:
-            cells += [line.missing.replace("|", "\\|")]
-        cells += [""] * (len(head) - published - len(cells))
+            cells += _figures(line)
+            if line.scores:
+                cells += [_seconds(line)] if table.show_seconds else []
+                cells += [] if line.cost is None else _cost(line.cost)
+        cells += [""] * (len(head) - len(cells))
         yield f"| {' | '.join([*cells, *([line.published] if published else [])])} |"
+
+
+def _beside(lines: Sequence[Line], table: TableConfig) -> Iterator[str]:
+    """A line for each row, with the figures of its tests beside one another."""
+    published = any(line.published for line in lines)
+    tests = list(dict.fromkeys(line.test for line in lines))
+    names = _names(lines)
+    named = [*names, "seconds"] if table.show_seconds else names
+    head = ["system", *(f"{test}: {name}" for test in tests for name in named), *_COST]
+    yield from _head(head, texts=1, published=published)
+    for row in dict.fromkeys(line.row for line in lines):
+        found = {line.test: line for line in lines if line.row == row}
+        cells = [next(iter(found.values())).label]
+        for test in tests:
+            line = found.get(test)
+            figures = [] if line is None else _figures(line)
+            if table.show_seconds and line is not None and line.scores:
+                figures.append(_seconds(line))
+            cells += figures + [""] * (len(named) - len(figures))
+        measured = next((line.cost for line in found.values() if line.cost is not None), None)
+        cells += [] if measured is None else _cost(measured)
+        cells += [""] * (len(head) - len(cells))
+        known = "; ".join(
+            dict.fromkeys(line.published for line in found.values() if line.published)
+        )
+        yield f"| {' | '.join([*cells, *([known] if published else [])])} |"
+
+
+def _head(names: Sequence[str], *, texts: int, published: bool) -> Iterator[str]:
+    """The first two lines of a table, of which some first columns hold text."""
+    shown = [*names, *(["published"] if published else [])]
+    yield f"| {' | '.join(shown)} |"
+    yield f"|{'---|' * texts}{'---:|' * (len(names) - texts)}{'---|' if published else ''}"
+
+
+def _names(lines: Sequence[Line]) -> list[str]:
+    """Names of the columns of :func:`_figures`."""
+    names = next(([score["name"] for score in line.scores] for line in lines if line.scores), [])
+    first, *others = names or ["score"]
+    return [f"{first} (95 %)", "difference (p)", *others]
+
+
+def _figures(line: Line) -> list[str]:
+    """Scores and the difference, or why there are none."""
+    if not line.scores:
+        return [line.missing.replace("|", "\\|")]
+    others = [f"{score['value']:.2f}" for score in line.scores[1:]]
+    return [_with_interval(line.scores[0]), _difference(line), *others]
+
+
+def _seconds(line: Line) -> str:
+    return "" if line.translation_seconds is None else f"{line.translation_seconds:.1f}"
 
 
 def _mean(mean: Mean, group: Sequence[Line], table: TableConfig) -> Iterator[str]:

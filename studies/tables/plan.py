@@ -143,6 +143,8 @@ class Section(Config):
     """The row that the others are compared with."""
     note: str = ""
     """A sentence or two below the title."""
+    tests_beside: bool = False
+    """Whether a row is one line, with its tests beside one another, rather than one for each."""
     rows: dict[str, Row] = Field(min_length=1)
     """Rows by name, the most telling first: this is the order of the work."""
 

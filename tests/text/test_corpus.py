@@ -195,3 +195,13 @@ def test_multi30k_has_29_000_pairs() -> None:
 def test_the_shared_tables_are_read(corpus: str) -> None:
     part = CorpusPart(path=str(DATA / corpus / "dev.tsv.gz"), source="en", target="ko")
     assert any(pair.target for pair in read_pairs(part))
+
+
+def test_a_copy_of_a_part_with_other_transforms_forgets_those_before() -> None:
+    """They are sorted once for each part, which a copy must not inherit."""
+    part = CorpusPart.model_validate(
+        {"source": "a", "target": "b", "transforms": [{"kind": "filter", "last_line": 1}]}
+    )
+    assert len(part.prepared_transforms) == 1
+    assert part.model_copy(update={"transforms": ()}).prepared_transforms == []
+    assert len(part.model_copy().prepared_transforms) == 1

@@ -195,3 +195,13 @@ def test_a_piece_that_is_there_is_merged_and_not_added_again() -> None:
     words = [(["ab", "c", "d"], 5), (["a", "bc"], 3)]
     merging = _Merging(words, {"a", "b", "c", "d", "ab", "bc"})
     assert merging.merges(5) == ["abc", "abcd"]
+
+
+def test_a_piece_that_looks_like_a_tag_is_not_added_a_second_time() -> None:
+    lines = [("<?> <?> fox", "")] * 9
+    parent = train_vocabularies(lines, VocabularyConfig(size=14), seed=1)
+    assert "▁<?>" in parent.source.pieces(range(14)) or "<?>" in parent.source.pieces(range(14))
+    pairs = [((f"{line[0]} настройки", ""), 1.0) for line in lines]
+    child = extend_vocabularies(parent, pairs, VocabularyConfig(size=30), seed=1).source
+    pieces = child.pieces(range(len(child)))
+    assert len(set(pieces)) == len(pieces)

@@ -147,12 +147,21 @@ _CASES: tuple[Any, ...] = ("lower", "upper", "title")
         ({"last_line": 2}, [1, 2]),
         ({"min_words": 2}, [2, 3, 4]),
         ({"max_words": 2}, [1, 2]),
+        ({"every": 3}, [1, 4]),
+        ({"every": 2, "first_line": 2}, [2, 4]),
+        ({"every": 2, "last_line": 2}, [1]),
     ],
 )
 def test_filters(bounds: dict[str, int], kept: list[int]) -> None:
     rows = [example("a " * line, "b " * line, line) for line in range(1, 5)]
     keep = FilterConfig(**bounds)
     assert [row.line for row in rows if keep(row, Random(1)) is not None] == kept
+
+
+def test_a_filter_without_every_prepares_the_text_of_earlier_releases() -> None:
+    known = {"kind", "first_line", "last_line", "min_words", "max_words"}
+    assert FilterConfig(last_line=2).text_settings().keys() == known
+    assert FilterConfig(every=2).text_settings().keys() == known | {"every"}
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,18 @@ class Config(BaseModel):
                 shown = ", ".join(map(str, value)) if isinstance(value, tuple) else value
                 yield f"{name}: {shown} is not read {circumstance}; remove it"
 
+    def model_copy(
+        self: ConfigType, *, update: Mapping[str, Any] | None = None, deep: bool = False
+    ) -> ConfigType:
+        """A copy with changed values, which are not validated.
+
+        Pydantic would also copy cached properties, which were made from the values before.
+        """
+        copied: ConfigType = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(copied).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
+
     @field_validator("*", mode="after")
     @classmethod
     def _fits_the_machine(cls, value: Any) -> Any:

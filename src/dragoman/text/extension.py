@@ -13,7 +13,8 @@ import heapq
 import struct
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from random import Random
 
@@ -78,13 +79,8 @@ def extend(
     Raises:
         ConfigError, DataError: as for :func:`extend_vocabularies`.
     """
-    text = [(parent.normalized(line), count) for line, count in lines]
-    text = [(line, count) for line, count in text if line]
-    if not text:
-        raise DataError(f"there is no {side}text to extend a vocabulary by; is the corpus empty?")
-    known = set(parent.pieces(range(len(parent))))
-    tags = [tag for tag in config.tags if tag not in known]
-    characters = _new_characters(text, known, config.character_coverage)
+    found = growth(parent, lines, config, side, lambda needed: config.size - len(parent) - needed)
+    tags, characters, others = found.tags, found.characters, found.others
     room = config.size - len(parent) - len(tags) - len(characters)
     if room < 0:
         raise ConfigError(
@@ -92,18 +88,79 @@ def extend(
             f"{len(parent)} pieces by {len(characters)} new characters and {len(tags)} tags; set "
             f"it to {config.size - room} or more"
         )
-    grow = _unigram_pieces if parent.is_unigram else _merges
-    pieces = grow(parent, text, characters, room)
-    if len(pieces) < room + len(characters):
-        largest = len(parent) + len(tags) + len(pieces)
+    if len(others) < room:
         raise ConfigError(
             f"vocabulary.size {config.size} is larger than the {side}text allows: it has "
-            f"{len(pieces)} pieces beyond the {len(parent)} existing ones; set it to "
-            f"{largest} or less"
+            f"{len(characters) + len(others)} pieces beyond the {len(parent)} existing ones; "
+            f"set it to {config.size - room + len(others)} or less"
         )
-    added = b"".join(_piece(tag, 0.0, _USER_DEFINED) for tag in tags)
-    added += b"".join(_piece(piece, score) for piece, score in pieces)
-    return Vocabulary(parent.serialized + added)
+    return found.grown(room)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What new text can add to a vocabulary."""
+
+    parent: Vocabulary
+    tags: tuple[str, ...]
+    """Tags that it lacks."""
+    characters: tuple[Scored, ...]
+    """Characters that it lacks, the most frequent first."""
+    others: tuple[Scored, ...]
+    """Longer pieces, the most useful first."""
+
+    def grown(self, count: int) -> Vocabulary:
+        """The vocabulary with the tags, the characters and the first ``count`` longer pieces."""
+        added = b"".join(_piece(tag, 0.0, _USER_DEFINED) for tag in self.tags)
+        characters, others = self.characters, self.others[:count]
+        # In byte-pair encoding, characters come after the merges, as in its training.
+        pieces = characters + others if self.parent.is_unigram else others + characters
+        added += b"".join(_piece(piece, score) for piece, score in pieces)
+        return Vocabulary(self.parent.serialized + added)
+
+
+def growth(
+    parent: Vocabulary,
+    lines: Sequence[Counted],
+    config: VocabularyConfig,
+    side: str,
+    room: Callable[[int], int],
+    *,
+    fewest: int = _FEWEST,
+) -> Growth:
+    """What the text can add to ``parent``.
+
+    Args:
+        parent: the vocabulary to extend.
+        lines: the new text, each line with its count.
+        config: only ``tags`` and ``character_coverage`` are read.
+        side: name of the side in messages, such as "source "; empty for both.
+        room: how many longer pieces are wanted at most, given how many tags and characters there
+            are; below 0 counts as 0.
+        fewest: how often a merge of byte-pair encoding must occur in the text.
+
+    Raises:
+        DataError: there is no text.
+    """
+    text = [(parent.normalized(line), count) for line, count in lines]
+    text = [(line, count) for line, count in text if line]
+    if not text:
+        raise DataError(f"there is no {side}text to extend a vocabulary by; is the corpus empty?")
+    known = set(parent.pieces(range(len(parent))))
+    tags = tuple(tag for tag in config.tags if tag not in known)
+    characters = _new_characters(text, known, config.character_coverage)
+    wanted = max(room(len(tags) + len(characters)), 0)
+    if parent.is_unigram:
+        found = _unigram_pieces(parent, text, characters, wanted)
+    else:
+        found = _merges(parent, text, characters, wanted, fewest)
+    new = set(characters)
+    return Growth(
+        parent,
+        tags,
+        tuple(one for one in found if one[0] in new),
+        tuple(one for one in found if one[0] not in new),
+    )
 
 
 def lineage(child: Vocabulary, parent: Vocabulary) -> list[list[int]]:
@@ -155,14 +212,19 @@ def _unigram_pieces(
 
 
 def _merges(
-    parent: Vocabulary, text: Sequence[Counted], characters: Sequence[str], room: int
+    parent: Vocabulary,
+    text: Sequence[Counted],
+    characters: Sequence[str],
+    room: int,
+    fewest: int,
 ) -> list[Scored]:
     """Further merges in their order, then characters, with scores below all existing ones."""
     scores = parent.scores
     split, rng = bpe_dropout(scores, 0.0), Random(0)
-    symbols = scores.keys() | set(characters) | {_SPACE}
+    # Also those that are never split, such as "<?>": they must not be added a second time.
+    symbols = {*parent.pieces(range(len(parent))), *characters, _SPACE}
     words = [(list(split(word, rng)), count) for word, count in sorted(_words(text).items())]
-    merges = _Merging(words, symbols).merges(room)
+    merges = _Merging(words, symbols).merges(room, fewest)
     lowest = min(scores.values(), default=0.0)
     pieces = [*merges, *characters]
     return [(piece, lowest - place) for place, piece in enumerate(pieces, start=1)]
@@ -170,11 +232,14 @@ def _merges(
 
 def _words(text: Sequence[Counted]) -> Counter[str]:
     """Runs of characters that may become one piece: of one word and one script."""
-    found: Counter[str] = Counter()
+    words: Counter[str] = Counter()
     for line, count in text:
         for word in line.split(_SPACE)[0 if line[0] != _SPACE else 1 :]:
-            for number, run in enumerate(_runs(word)):
-                found[run if number else _SPACE + run] += count
+            words[word] += count
+    found: Counter[str] = Counter()
+    for word, count in words.items():
+        for number, run in enumerate(_runs(word)):
+            found[run if number else _SPACE + run] += count
     return found
 
 
@@ -212,8 +277,8 @@ class _Merging:
         self._heap = [(-count, pair) for pair, count in self._counts.items()]
         heapq.heapify(self._heap)
 
-    def merges(self, most: int) -> list[str]:
-        """Up to ``most`` new symbols, the most frequent first."""
+    def merges(self, most: int, fewest: int = _FEWEST) -> list[str]:
+        """Up to ``most`` new symbols that occur ``fewest`` times or more, most frequent first."""
         found: list[str] = []
         while self._heap and len(found) < most:
             count, pair = heapq.heappop(self._heap)
@@ -221,7 +286,7 @@ class _Merging:
                 continue  # another merge changed it; the heap also has it with its new count
             merged = "".join(pair)
             if merged not in self._symbols:  # an old merge has it once its parts are neighbours
-                if -count < _FEWEST:
+                if -count < fewest:
                     break
                 found.append(merged)
                 self._symbols.add(merged)

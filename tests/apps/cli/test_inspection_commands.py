@@ -313,10 +313,31 @@ def test_a_start_from_another_model(patient: Patient, trained: Path) -> None:
     patient.values["training"]["start_from"] = {"model": str(trained), "vocabulary": "extend"}
     patient.values["vocabulary"] = {"size": 125}
     assert "vocabulary: 125 pieces, joint" in patient.examine().out
+    assert "does not pay" in patient.findings("warning", 0)
     patient.values["model"]["d_model"] = 32
     outcome = patient.examine()
     assert outcome.code == 3
     assert "another kind of model: d_model 16, here 32" in outcome.out
+
+
+def test_a_start_from_a_model_of_another_script(patient: Patient, trained: Path) -> None:
+    """The doctor says whether to extend its vocabulary, and the size that it names is right."""
+    del patient.values["vocabulary"]
+    patient.values["training"]["start_from"] = str(trained)
+    same = patient.examine().out
+    assert "extending by" in same and "does not pay" in same
+    for name in ("train.de", "dev.de", "test.de"):
+        lines = [line.translate({ord("e"): "Ж", ord("n"): "Ш"}) for line in patient.lines(name)]
+        patient.write(name, "\n".join(lines) + "\n")
+    found = patient.findings("warning", 0)
+    assert "are unknown: Ж Ш" in found
+    wanted = re.search(r"start_from\.vocabulary: extend and vocabulary\.size: (\d+)", found)
+    assert wanted is not None
+    patient.values["training"]["start_from"] = {"model": str(trained), "vocabulary": "extend"}
+    patient.values["vocabulary"] = {"size": int(wanted[1])}
+    out = patient.examine().out
+    assert f"vocabulary: {wanted[1]} pieces, joint" in out
+    assert "unknown pieces" not in out
 
 
 def test_unknown_characters(patient: Patient) -> None:

@@ -363,6 +363,37 @@ class TestCommand:
         assert "--only second: no such row; rows are broken-row, single" in unknown.output
 
 
+def test_tests_can_be_beside_one_another(copied: tuple[Path, Path]) -> None:
+    """Each row is a line, with the figures of all tests, or why there are none."""
+    folder, output = copied
+    content = yaml.safe_load((folder / "table.yaml").read_text(encoding="utf-8"))
+    content["sections"][0]["tests_beside"] = True
+    (folder / "table.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    work = made(*copied)
+    references = (output / "text/news.reference").read_text(encoding="utf-8").splitlines()
+    pretend(work, "single.news", [line[1:] for line in references])
+    pretend(work, "averaged.news", references)
+    write_result(work)
+    lines = (output / "table.md").read_text(encoding="utf-8").split("## All\n\n")[1].splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[: 2 + 4]]
+    head = rows[0]
+    assert head == [
+        "system",
+        *(f"news: {name}" for name in ("chrF2 (95 %)", "difference (p)", "BLEU")),
+        *(f"dev: {name}" for name in ("chrF2 (95 %)", "difference (p)", "BLEU")),
+        *("steps", "target tokens", "minutes", "minutes in all", "published"),
+    ]
+    assert {len(row) for row in rows} == {len(head)}
+    broken, single, averaged, known = (dict(zip(head, row, strict=True)) for row in rows[2:])
+    assert "neither a run" in broken["news: chrF2 (95 %)"]
+    assert averaged["news: chrF2 (95 %)"] == "100.00 ± 0.00"
+    assert averaged["news: difference (p)"].startswith("+")
+    assert averaged["dev: chrF2 (95 %)"] == ""
+    assert single["dev: chrF2 (95 %)"] and single["steps"] == "4"
+    assert single["news: chrF2 (95 %)"] != single["dev: chrF2 (95 %)"]
+    assert single["published"] == "12.3" and known["published"] == "45.6 (A 2001)"
+
+
 def test_intervals_seconds_and_rates_of_terms_are_columns_where_asked_for(
     copied: tuple[Path, Path],
 ) -> None:

@@ -85,6 +85,14 @@ _RECIPES = {".yaml", ".yml"}
     help="What learns: all weights; all, held by elastic weight consolidation; a low-rank adapter.",
 )
 @click.option(
+    "--vocabulary",
+    type=click.Choice(["auto", "keep", "extend"]),
+    default="auto",
+    show_default=True,
+    help="Keep the vocabulary, or extend it by pieces of the new text; auto extends where the text "
+    "cannot be spelt well without.",
+)
+@click.option(
     "--any-language",
     is_flag=True,
     help="Go on where most of FILES seems to be in another language than the model's.",
@@ -101,6 +109,7 @@ def adapt(
     may_lose: float | None,
     ratio: float,
     method: Any,
+    vocabulary: Any,
     any_language: bool,
     as_json: bool,
     **given: Any,
@@ -136,6 +145,7 @@ def adapt(
         ratio,
         method,
         any_language,
+        vocabulary,
     ).carry_out(CommandLineHost())
     if as_json:
         values = run_values(found.experiment, None)

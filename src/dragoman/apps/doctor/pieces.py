@@ -18,6 +18,7 @@ from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
 from dragoman.text.extension import extend_vocabularies
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
+from dragoman.text.vocabulary_needs import vocabulary_needs
 from dragoman.text.vocabulary_training import train_weighted_vocabularies
 from dragoman.validation import too_long
 
@@ -55,8 +56,30 @@ def check_vocabulary(config: ExperimentConfig, texts: Texts, encoded: Encoded) -
     encoded.targets = vocabularies.target.encode_batch([pair.target for pair in texts.train])
     size = f"{len(vocabularies.target):,} pieces"
     yield ok("vocabulary", f"{size}, {'joint' if vocabularies.joint else 'per side'}")
+    yield from _check_start(config, texts, parent)
     for name, pairs in texts.evaluation.items():
         yield from _check_coverage(name, pairs, vocabularies)
+
+
+def _check_start(
+    config: ExperimentConfig, texts: Texts, parent: Parent | None
+) -> Iterator[Finding]:
+    """Check that the vocabulary that training starts from is extended where that pays."""
+    if parent is None or parent.setting != "training.start_from" or config.model.writes_labels:
+        return
+    needs = vocabulary_needs(
+        parent.vocabularies, texts.sample, config.full_vocabulary(), seed=config.seed
+    )
+    *sides, conclusion = needs.described()
+    text = "; ".join([*sides, conclusion])
+    if needs.pays and not parent.extended:
+        size = f"training.start_from.vocabulary: extend and vocabulary.size: {needs.size}"
+        yield warning("vocabulary", f"{text}; set {size}")
+    elif parent.extended and not needs.pays:
+        keep = "set training.start_from.vocabulary: keep"
+        yield warning("vocabulary", f"{text}; {keep}, or each new piece has to be learned")
+    else:
+        yield ok("vocabulary", text)
 
 
 def _vocabularies(config: ExperimentConfig, texts: Texts, parent: Parent | None) -> Vocabularies:

@@ -30,6 +30,11 @@ from dragoman.techniques.adaptation.texts import (
     split_dev,
     written,
 )
+from dragoman.techniques.adaptation.vocabulary_choice import (
+    ChosenVocabulary,
+    VocabularyChoice,
+    choose_vocabulary,
+)
 from dragoman.techniques.host import Host, train_to_repeat
 from dragoman.text.cleaning import held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair
@@ -78,6 +83,8 @@ class Adaptation:
     method: Method = "full"
     any_language: bool = False
     """Whether to go on where most of the text seems to be in another language."""
+    vocabulary: VocabularyChoice = "auto"
+    """Whether the model keeps its vocabulary, or extends it; by default, where that pays."""
 
     def carry_out(self, host: Host) -> Adapted:
         """Do what is not done yet.
@@ -99,9 +106,11 @@ class Adaptation:
             if (self.run / CONFIG_FILE).is_file():
                 experiment = Experiment.open(self.run)
             else:
-                config, notes = self._planned(parent, host)
+                config, notes, chosen = self._planned(parent, host)
                 record = {"settings": settings, "notes": notes}
                 write_json(self.run / RECORD_FILE, record)
+                if chosen.extended is not None:
+                    chosen.extended.save(self.run)  # which the run then has as given
                 experiment = Experiment.create(config, self.run)
             if not (has_model(self.run) and ended_by(experiment.config, self.run)):
                 train_to_repeat(experiment, host)
@@ -122,6 +131,7 @@ class Adaptation:
             "may_lose": self.may_lose,
             "ratio": self.ratio,
             "method": self.method,
+            "vocabulary": self.vocabulary,
         }
 
     def _record(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +154,9 @@ class Adaptation:
             )
         return record
 
-    def _planned(self, parent: ParentModel, host: Host) -> tuple[ExperimentConfig, list[str]]:
+    def _planned(
+        self, parent: ParentModel, host: Host
+    ) -> tuple[ExperimentConfig, list[str], ChosenVocabulary]:
         """Read and write the text, and choose everything."""
         train, dev, repeats = self._domain_text()
         notes = language_warnings(train, refuse=not self.any_language)
@@ -168,6 +180,15 @@ class Adaptation:
         )
         host.tell(f"in-domain text: {len(pairs):,} pairs; {plan.told(self.ratio)}")
         host.tell(f"general text: {general.told()}")
+        chosen = choose_vocabulary(
+            self.vocabulary,
+            parent.vocabularies(),
+            pairs,
+            tags=[tag for part in train for tag in part.symbols()],
+            general=(pair for part in general.parts for pair in filled_pairs(part)),
+            seed=_SEED,
+        )
+        notes += chosen.notes if chosen.extended is not None else ()
         for note in notes:
             host.tell(f"note: {note}")
         config = recipe(
@@ -180,11 +201,11 @@ class Adaptation:
             method=self.method,
             may_lose=general.may_lose if self.may_lose is None else self.may_lose,
             repeats_dev=repeats,
-            vocabulary={},
+            vocabulary=chosen.section(),
             overrides=dict(self.domain.overrides),
             where=self.domain.where,
         )
-        return config, notes
+        return config, notes, chosen
 
     def _numbers(self, parent: ParentModel, pairs: list[Pair]) -> AdaptationPlan:
         target = parent.vocabularies().target

@@ -11,8 +11,11 @@ from dragoman.core.files import atomic_write
 from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.experiment import Experiment
 from dragoman.revision import ended_by
+from dragoman.saved.model import home_of, model_directory
 from dragoman.techniques.host import Host
 from dragoman.text.corpus import CorpusPart, evaluation_pairs
+from dragoman.text.tags import missing_tags
+from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import Progress
 from dragoman.translation.translator import Translator
 
@@ -32,24 +35,31 @@ class AdaptationScore:
     """Such as ``en-de``."""
     pairs: int
     metric: str
-    before: float
+    before: float | None
+    """None where the model did not know the language, or another tag, before."""
     after: float
     interval: tuple[float, float] | None
     """95 % interval of the difference by paired bootstrap; None for fewer than 10 pairs."""
     p_value: float | None
     """Of the difference, by paired bootstrap; None for fewer than 10 pairs."""
 
+    @property
+    def difference(self) -> float | None:
+        """What the score has gained; None without one before."""
+        return None if self.before is None else self.after - self.before
+
     def cells(self) -> list[str]:
         """The row of a table."""
         low_high = "-" if self.interval is None else "{:+.2f} to {:+.2f}".format(*self.interval)
+        known = self.before is not None
         return [
             self.set,
             self.direction,
             f"{self.pairs:,}",
             self.metric,
-            f"{self.before:.2f}",
+            f"{self.before:.2f}" if known else "-",
             f"{self.after:.2f}",
-            f"{self.after - self.before:+.2f}",
+            f"{self.difference:+.2f}" if known else "-",
             low_high,
             "-" if self.p_value is None else f"{self.p_value:.3f}",
         ]
@@ -115,9 +125,7 @@ class AdaptationReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain values."""
-        scores = [
-            asdict(score) | {"difference": score.after - score.before} for score in self.scores
-        ]
+        scores = [asdict(score) | {"difference": score.difference} for score in self.scores]
         return {**asdict(self), "adapted": self.adapted, "scores": scores}
 
     @classmethod
@@ -154,9 +162,11 @@ def measure(
     search = config.decoding.model_dump()
     scores: list[AdaptationScore] = []
     with Translator.load(parent, search=search) as old, Translator.load(experiment.run) as new:
-        models = [old, new] if kept else [old]
+        tags = _tags_of(parent)
         for name, part in sets.items():
-            scores += _scores(experiment, name, part, models, host)
+            is_new = bool(missing_tags(part.symbols(), tags))
+            models = [new] if is_new else [old, new] if kept else [old]
+            scores += _scores(experiment, name, part, models, host, is_new=is_new)
     ended = ended_by(config, experiment.run) or "an interruption"
     return AdaptationReport(str(parent), progress.step, kept, ended, tuple(scores), notes)
 
@@ -167,8 +177,13 @@ def _scores(
     part: CorpusPart,
     models: Sequence[Translator],
     host: Host,
+    *,
+    is_new: bool,
 ) -> Iterator[AdaptationScore]:
-    """Each text metric of a set, of the first and the last of the models."""
+    """Each text metric of a set, of the first and the last of the models.
+
+    Of a set that is new, the model that was adapted cannot read the tags.
+    """
     pairs = list(evaluation_pairs(part))
     sources, references = [pair.source for pair in pairs], [[pair.target for pair in pairs]]
     found = []
@@ -181,7 +196,7 @@ def _scores(
     evaluation = config.evaluation_of(part)
     metrics = tuple(one for one in evaluation.metrics if one in {"bleu", "chrf", "ter"})
     evaluation = evaluation.model_copy(update={"metrics": metrics, "confidence_samples": 0})
-    enough = len(pairs) >= _FEWEST_FOR_INTERVALS
+    enough = len(pairs) >= _FEWEST_FOR_INTERVALS and not is_new
     direction = part.direction
     tests = compare_systems(before, {"adapted": after}, references, evaluation)
     for metric, test in zip(metrics, tests, strict=True):
@@ -194,11 +209,17 @@ def _scores(
             direction=f"{direction.source_language}-{direction.target_language}",
             pairs=len(pairs),
             metric=test.metric,
-            before=test.baseline_value,
+            before=None if is_new else test.baseline_value,
             after=test.value,
             interval=interval,
             p_value=test.p_value if enough else None,
         )
+
+
+def _tags_of(model: Path) -> list[str]:
+    """The tags that a model knows."""
+    source = Vocabularies.load(home_of(model_directory(model))).source
+    return source.pieces(source.tags)
 
 
 def write_report(run: Path, report: AdaptationReport) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -21,6 +21,9 @@ class FilterConfig(TransformConfig):
     """First line of the file to keep."""
     last_line: int | None = Field(None, ge=1)
     """Last line of the file to keep; by default, the end of the file."""
+    every: int = Field(1, ge=1)
+    """Keep one line of this many, from `first_line` on: a small corpus out of all of a large
+    one."""
     min_words: int = Field(1, ge=1)
     """Minimum words per side; words are separated by spaces."""
     max_words: int | None = Field(None, ge=1)
@@ -32,8 +35,13 @@ class FilterConfig(TransformConfig):
             yield f"last_line {self.last_line} is before first_line {self.first_line}"
         if self.max_words is not None and self.max_words < self.min_words:
             yield f"max_words {self.max_words} is less than min_words {self.min_words}"
-        if (self.first_line, self.last_line, self.min_words, self.max_words) == (1, None, 1, None):
+        bounds = self.first_line, self.last_line, self.every, self.min_words, self.max_words
+        if bounds == (1, None, 1, 1, None):
             yield "a filter without bounds keeps everything; set one of them or remove it"
+
+    def text_settings(self) -> dict[str, Any]:
+        """Its bounds; ``every`` only if it is set, so that earlier prepared text stays valid."""
+        return self.model_dump(mode="json", exclude={"every"} if self.every == 1 else None)
 
     @property
     def can_drop(self) -> bool:
@@ -44,6 +52,8 @@ class FilterConfig(TransformConfig):
         """The example, or None if it is out of bounds."""
         line = example.origin.line
         if line < self.first_line or (self.last_line is not None and line > self.last_line):
+            return None
+        if (line - self.first_line) % self.every:
             return None
         sides = [len(text.split()) for text in (example.source, example.target) if text]
         if not sides or min(sides) < self.min_words:
