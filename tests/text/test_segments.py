@@ -97,3 +97,9 @@ def test_other_files_are_refused_by_line(tmp_path: Path, content: str, problem: 
     with pytest.raises(DataError, match=problem) as caught:
         SegmentTable.read(path)
     assert str(path) in str(caught.value)
+
+
+def test_links_of_one_direction_alone_are_not_enough() -> None:
+    words = [TokenizedPair.of("dog", "Hund")] * 2
+    unsure = [Aligned(frozenset(), frozenset({(0, 0)}))] * 2
+    assert not extract_segments([("dog", "Hund")] * 2, words, unsure, language="en")
