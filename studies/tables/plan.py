@@ -221,6 +221,8 @@ class TableConfig(Config):
             if section.baseline is not None and section.baseline not in section.rows:
                 yield f"{section.title}: baseline: there is no row {section.baseline}"
             for name, row in section.rows.items():
+                if section.tests_beside and (row.seeds or row.group):
+                    yield f"rows.{name}: a section with tests_beside shows no means; remove one"
                 if row.baseline is not None and row.baseline not in section.rows:
                     yield f"rows.{name}: baseline: there is no row {row.baseline}"
                 published = row.published if isinstance(row.published, dict) else {}

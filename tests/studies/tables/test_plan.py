@@ -81,6 +81,11 @@ def test_some_tables_are_there() -> None:
         ("rows", {"first": {"label": "F", "translate": "{one}", "baseline": "x"}}, "is no row x"),
         ("section", {"baseline": "second"}, "there is no row second"),
         ("section", {"tests": ["old"]}, "there is no test old"),
+        (
+            "section",
+            {"tests_beside": True, "rows": {"a": {"label": "A", "translate": "x", "group": "g"}}},
+            "rows.a: a section with tests_beside shows no means",
+        ),
         ("top", {"evaluation": {"metrics": []}}, "name at least one"),
         ("top", {"titel": "x"}, "did you mean 'title'?"),
         ("top", {"data": {}}, "a recipe, not a table"),
