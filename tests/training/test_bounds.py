@@ -61,6 +61,17 @@ def test_it_ends_outside_of_the_bound_and_keeps_what_was_within(tmp_path: Path) 
     assert [step_of(path) for path in checkpoints(tmp_path)] == [4, 6]
 
 
+def test_the_newest_within_the_bound_is_kept_beside_the_best(tmp_path: Path) -> None:
+    values = {"bounds": BOUNDS, "keep_checkpoints": 1, "average_checkpoints": 1}
+    one = trainer(tmp_path, [50, 49.5, 49, 48.9], **values)
+    validate = one._validate
+    one._validate = lambda model: {**validate(model), "loss": 1.0}
+    one.train()
+    assert [step_of(path) for path in checkpoints(tmp_path)] == [0, 4, 6]
+    (newest,) = chosen_checkpoints(tmp_path, 1)
+    assert step_of(newest) == 4
+
+
 def test_a_bound_that_cannot_be_met_leaves_the_weights_as_they_were(tmp_path: Path) -> None:
     one = trainer(tmp_path, [50, 40], bounds=BOUNDS, **KEEP_ONE)
     before = {name: value.clone() for name, value in one.optimizer.weights().items()}
