@@ -109,6 +109,7 @@ class ExpectedRiskConfig(ObjectiveConfig):
             sampling=sampling,
             extra_length=self.extra_length,
             early_end="quick",
+            degenerate="keep",  # their low reward is what is learned from
         )
         return WantedCandidates(search, self.reward, self.reference)
 
