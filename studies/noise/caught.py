@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.core.errors import DataError
-from dragoman.techniques.filtering.selection import Threshold, kept_numbers
+from dragoman.techniques.corpus_filtering.selection import Threshold, kept_numbers
 from studies.noise.making import RIGHT
 
 _RESAMPLES = 1000
