@@ -18,7 +18,7 @@ from dragoman.techniques.adaptation.general import (
     general_text,
 )
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.techniques.adaptation.texts import written
+from dragoman.techniques.adaptation.domain_texts import written
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.examples import Direction
 from dragoman.translation.translator import Translator
