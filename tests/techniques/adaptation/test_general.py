@@ -11,6 +11,7 @@ from tiny_model import save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
+from dragoman.techniques.adaptation.domain_texts import written
 from dragoman.techniques.adaptation.general import (
     MAY_LOSE,
     GeneralChoice,
@@ -18,7 +19,6 @@ from dragoman.techniques.adaptation.general import (
     general_text,
 )
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.techniques.adaptation.domain_texts import written
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.examples import Direction
 from dragoman.translation.translator import Translator
