@@ -197,6 +197,20 @@ def test_an_adapter_cannot_learn_another_script(
     assert not (tmp_path / "run" / "adaptation.json").exists(), "the run can begin otherwise"
 
 
+def test_by_default_the_run_is_beside_that_of_the_model(
+    dragoman: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = corrections(tmp_path)
+    save_tiny_model(tmp_path / "general")
+    save_tiny_model(tmp_path / "run" / "model")
+    (tmp_path / "run" / "config.yaml").write_text("{}\n", encoding="utf-8")
+    for model, run in ((".", "general-corrections"), ("../run/model", "run-corrections")):
+        monkeypatch.chdir(tmp_path / "general")
+        assert "was trained on is not here" in one_error(dragoman("adapt", model, text), 2)
+        assert (tmp_path / run).is_dir()
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["config.yaml", "model"]
+
+
 def test_unequal_files(dragoman: CommandLine, trained: Path, tmp_path: Path) -> None:
     for name, lines in (("x.en", "A\nB\n"), ("x.de", "C\n")):
         (tmp_path / name).write_text(lines, encoding="utf-8")

@@ -140,11 +140,10 @@ def adapt(
     if "RANK" in os.environ:
         raise ConfigError("adapt trains in one process; start it without torchrun")
     parent = ParentModel.open(model)
-    name = files[0].name.partition(".")[0] or "domain"
     found = Adaptation(
         model,
         _domain(parent, files, settings, given),
-        run_directory or model.with_name(f"{model.resolve().name}-{name}"),
+        run_directory or _beside(model, files[0].name.partition(".")[0] or "domain"),
         _general(parent, given),
         may_lose,
         ratio,
@@ -162,6 +161,18 @@ def adapt(
     click.echo(f"\n{found.report.outcome()}.")
     click.echo(f"Model:  {found.experiment.run / 'model'}")
     click.echo(f"Use it: dragoman translate {found.experiment.run} < input.txt")
+
+
+def _beside(model: Path, name: str) -> Path:
+    """A directory beside a run or model, never in it: ``runs/x-NAME`` for ``runs/x/model``."""
+    from dragoman.saved.model import CONFIG_FILE
+
+    place = model.resolve()
+    if (place.parent / CONFIG_FILE).is_file():
+        place = place.parent
+    found = place.with_name(f"{place.name}-{name}")
+    here = Path.cwd()
+    return found.relative_to(here) if found.is_relative_to(here) else found
 
 
 def _domain(
