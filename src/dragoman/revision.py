@@ -1,4 +1,4 @@
-"""What may still change in a run that has begun: its end, its intervals, search and scores."""
+"""What a run decided when it began, and what may still change in it: its end, search, scores."""
 
 from __future__ import annotations
 
@@ -92,6 +92,32 @@ def ended_by(config: ExperimentConfig, run: Path) -> str | None:
     """
     name = limit_reached(progress_of(run), config.training)
     return None if name is None else f"training.{name}: {getattr(config.training, name)}"
+
+
+def as_decided(wanted: ExperimentConfig, begun: ExperimentConfig) -> ExperimentConfig:
+    """A recipe whose open settings are filled in as a run of it decided them when it began.
+
+    They are the precision, the digests of other runs, and the usual ratio of lengths.
+    """
+    decided: dict[str, Any] = {}
+    if wanted.training.precision == "auto":
+        decided["precision"] = begun.training.precision
+    for name in ("start_from", "embeddings"):
+        given, taken = getattr(wanted.training, name), getattr(begun.training, name)
+        if given is not None and given.digest is None and taken is not None:
+            decided[name] = given.model_copy(update={"digest": taken.digest})
+    decided["components"] = {
+        part: begun.training.components.get(part, one) if one.digest is None else one
+        for part, one in wanted.training.components.items()
+    }
+    vocabulary, search = wanted.vocabulary, wanted.search
+    if vocabulary.of is not None and vocabulary.digest is None:
+        vocabulary = vocabulary.model_copy(update={"digest": begun.vocabulary.digest})
+    if search.length_ratio is None:
+        search = search.model_copy(update={"length_ratio": begun.search.length_ratio})
+    training = wanted.training.model_copy(update=decided)
+    changes = {"training": training, "vocabulary": vocabulary, "search": search}
+    return wanted.model_copy(update=changes)
 
 
 def plain_values(config: ExperimentConfig) -> dict[str, Any]:

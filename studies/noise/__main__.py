@@ -97,7 +97,8 @@ def caught(pairs: Path, scores: Path, keep: float, output: Path | None, as_json:
 
     parts = {name: np.array(column(name)) for name in ("forward", "reverse")}
     parts["their mean"] = (parts["forward"] + parts["reverse"]) / 2
-    found = compared(np.array([row["score"] for row in rows]), kinds, keep, parts)
+    fit = np.array([row["problem"] is None for row in rows])
+    found = compared(np.array([row["score"] for row in rows]), kinds, keep, parts, fit)
     present(found.to_json(), found.table, output, as_json=as_json)
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.core.errors import DataError
+from dragoman.techniques.corpus_filtering.selection import Threshold, kept_numbers
 from studies.noise.making import RIGHT
 
 _RESAMPLES = 1000
+_SEED = 1  # of the resamples
 Scores = NDArray[np.float64]
 
 
@@ -77,7 +79,7 @@ def caught(
     kinds: Sequence[str],
     keep: float,
     parts: dict[str, Scores] | None = None,
-    seed: int = 1,
+    fit: NDArray[np.bool_] | None = None,
 ) -> Caught:
     """Compare scores with what is known of the pairs.
 
@@ -86,7 +88,7 @@ def caught(
         kinds: what is wrong with each; :data:`RIGHT` for nothing.
         keep: share of the pairs that the filter keeps.
         parts: other scores of the same pairs, by name, whose areas are given as well.
-        seed: of the resamples.
+        fit: which pairs the filter may keep, ``(pairs,)``; by default all.
 
     Raises:
         DataError: another number of scores than of pairs, or no pair of either sort.
@@ -98,8 +100,9 @@ def caught(
     if not 0 < wrong.sum() < len(wrong):
         raise DataError("the pairs are all right or all wrong, so there is nothing to tell apart")
     gone = np.ones(len(scores), bool)
-    gone[np.argsort(-scores, kind="stable")[: int(keep * len(scores))]] = False
-    rng = np.random.default_rng(seed)
+    fit = np.ones(len(scores), bool) if fit is None else fit
+    gone[kept_numbers(scores, fit, Threshold(keep=keep))] = False
+    rng = np.random.default_rng(_SEED)
     samples = []
     sorts = np.flatnonzero(wrong), np.flatnonzero(~wrong)
     for _ in range(_RESAMPLES):

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
-from dragoman.revision import changed_keys, plain_values
+from dragoman.revision import as_decided, changed_keys, plain_values
 from dragoman.training.components import digests_of
 from dragoman.training.warm_start import digest_of
 
@@ -39,11 +39,8 @@ def changes(found: ExperimentConfig, wanted: ExperimentConfig) -> list[str]:
         SavedError: a model from which training begins is missing or damaged.
     """
     wanted = completed(wanted)  # as when the run began
-    before, after = _plain(found), _plain(wanted)
-    if after["training"]["precision"] == "auto":  # the run has decided
-        after["training"]["precision"] = before["training"]["precision"]
+    before, after = _plain(found), _plain(as_decided(wanted, found))
     _know_the_parents(before["training"], after["training"], wanted)
-    _fill_digests(before, after)
     return [
         key
         for key in changed_keys(before, after)
@@ -66,16 +63,6 @@ def _know_the_parents(
 def _take_path(before: dict[str, Any] | None, after: dict[str, Any]) -> None:
     if before is not None:
         after["model"] = before["model"]
-
-
-def _fill_digests(before: Any, after: Any) -> None:
-    """Take over what a run has recorded of other models, which no recipe says."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key, value in after.items():
-            if key == "digest" and value is None:
-                after[key] = before.get(key)
-            else:
-                _fill_digests(before.get(key), value)
 
 
 def _plain(config: ExperimentConfig) -> dict[str, Any]:

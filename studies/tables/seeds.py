@@ -1,8 +1,8 @@
 """Stages and rows that are made once for each of several seeds.
 
 ``seeds: [1, 2, 3]`` stands for three stages or rows, whose names end in the seed.  In them
-``{NAME}`` is the one of the same seed, where NAME has seeds, too.  The page shows rows of several
-seeds as one, by mean and spread.
+``{NAME}``, and NAME in ``needs``, is the one of the same seed, where NAME has seeds, too.  The page
+shows rows of several seeds as one, by mean and spread.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ def _stages(name: str, stage: Any, seeded: Mapping[str, Sequence[int]]) -> list[
     found = []
     for seed in seeded[name]:
         one = {key: _of_seed(value, seed, seeded) for key, value in stage.items() if key != "seeds"}
+        if isinstance(needs := one.get("needs"), list):
+            one["needs"] = [
+                f"{need}-{seed}" if seed in seeded.get(need, ()) else need for need in needs
+            ]
         if "train" in one and isinstance(settings := one.get("settings", {}), dict):
             one["settings"] = {**settings, "seed": seed}
         found.append((f"{name}-{seed}", one))

@@ -33,12 +33,26 @@ def test_every_key_of_every_part_has_a_row() -> None:
     assert set(rows) == {name for _, name in all_fields()}
 
 
-def test_a_heading_names_each_place_once() -> None:
+def test_headings_are_short_and_differ() -> None:
     headings = [line for line in page.reference().splitlines() if line.startswith("##")]
     assert len(headings) > 15
-    for heading in headings:
-        places = heading.split("`")[1::2]
-        assert len(places) == len(set(places)), heading
+    assert len(headings) == len(set(headings))
+    assert max(map(len, headings)) <= 50
+
+
+def test_a_shared_section_lists_its_keys_below_its_heading() -> None:
+    lines = page.reference().splitlines()
+    keys = lines[lines.index("### Part of the corpus") + 2]
+    assert keys.startswith("Keys: `data.train`, `data.held_out`, `data.dev`")
+    keys = lines[lines.index("### `objective`, kind r_drop") + 2]
+    assert keys == "Keys: `training.objective`, `training.tasks.objective`."
+
+
+def test_links_of_the_page_have_headings() -> None:
+    lines = page.reference().splitlines()
+    anchors = {page.anchor(line.lstrip("# ")) for line in lines if line.startswith("##")}
+    links = set(re.findall(r"\]\(#([^)]+)\)", "\n".join(lines)))
+    assert links == anchors - {"example"}
 
 
 def test_every_row_says_what_may_stand_there_and_what_it_means() -> None:

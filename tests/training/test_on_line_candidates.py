@@ -8,10 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from reversal import Records, Reversal, assert_same, tiny_model, translation, weights
+from reversal import (
+    Records,
+    Reversal,
+    SharedReversal,
+    assert_same,
+    tiny_config,
+    tiny_model,
+    translation,
+    weights,
+)
+from worlds import ALONE, gloo_together
 
 from dragoman.models.interface import TranslationModel
 from dragoman.search import SamplingConfig, SearchConfig
+from dragoman.training.distributed import World
 from dragoman.training.objectives import ExpectedRisk
 from dragoman.training.on_line_candidates import WantedCandidates, WithCandidates
 from dragoman.training.tasks import Task
@@ -123,3 +134,35 @@ def test_training_is_resumed_bit_for_bit(
     second.train()
     assert_same(weights(tmp_path / "parted", 6), weights(tmp_path / "whole", 6))
     assert all(0 < one["risk"] < 1 and one["perplexity"] > 1 for one in records.of("training"))
+
+
+def test_two_processes_equal_one(tmp_path: Path) -> None:
+    """Each makes the candidates of its own sentences; figures are those of all."""
+    objective = ExpectedRisk(0.1, "renormalised", 0.5, 0.1)
+    wanted = WantedCandidates(BEST, "bleu", reference=False)
+    models = [tiny_model(dropout=0.0) for _ in range(3)]  # threads share one generator
+
+    def train(world: World) -> Records:
+        shared = WithCandidates(SharedReversal(world), wanted, id_search([]), rate)
+        run = Trainer(
+            models.pop(),
+            [translation(shared, objective)],
+            lambda model: {"loss": 1.0},
+            tiny_config(max_steps=3, validation_steps=3),
+            tmp_path / str(world.size),
+            seed=5,
+            d_model=16,
+            world=world,
+        )
+        run.observers = [records := Records()]
+        run.train()
+        return records
+
+    both, alone = gloo_together(2, train)[0].result(), train(ALONE)
+    for name in ("risk", "candidates", "nll"):
+        figures = [[one[name] for one in found.of("training")] for found in (both, alone)]
+        assert len(figures[0]) == 3
+        assert figures[0] == pytest.approx(figures[1], rel=1e-3)
+    one = weights(tmp_path / "1", 3)
+    for name, values in weights(tmp_path / "2", 3).items():
+        torch.testing.assert_close(values, one[name], rtol=1e-3, atol=1e-5)

@@ -11,9 +11,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
+
+if TYPE_CHECKING:
+    from dragoman.techniques.host import ShowCount
 
 log = logging.getLogger(__name__)
 
@@ -69,13 +72,6 @@ def tell(line: str) -> None:
     """Report what is being done, unless ``--quiet`` is given."""
     if not is_quiet():
         write_line(f"dragoman: {line}")
-
-
-class ShowCount(Protocol):
-    """Shows how many units are done, and further figures."""
-
-    def __call__(self, done: int, details: Sequence[str] = ()) -> None:
-        """Show them."""
 
 
 class Display(Protocol):

@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from dragoman.core.config import Config
 from dragoman.core.sections import choice_in, choice_of, keys_of, members
 from dragoman.recipe import ExperimentConfig
+from dragoman.text.corpus import CorpusPart
 from dragoman.training.objectives import ObjectiveConfig
 
 _HEAD = """\
@@ -87,6 +88,10 @@ evaluation:
 """A configuration with every section."""
 
 
+_NAMES: dict[type[Config], str] = {CorpusPart: "Part of the corpus"}
+"""Names of sections whose keys do not end alike."""
+
+
 @dataclass(frozen=True)
 class _Section:
     """A configuration class, and the keys of the file that hold one."""
@@ -96,18 +101,35 @@ class _Section:
 
     @property
     def title(self) -> str:
-        """The heading: its keys, and the family or kind where it is one of several."""
+        """The heading: its key or a name for all of them, and the family or kind."""
         if not self.keys[0]:
             return "Top level"
-        return ", ".join(f"`{key}`" for key in self.keys) + _told_apart(self.kind)
+        name = self.name if self.is_shared else f"`{self.keys[0]}`"
+        return name + _told_apart(self.kind)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several keys hold such a section."""
+        return len(self.keys) > 1
+
+    @property
+    def name(self) -> str:
+        """What a shared section is called: how its keys end, if all end alike."""
+        ends = {key.rpartition(".")[2] for key in self.keys}
+        return f"`{ends.pop()}`" if len(ends) == 1 else _NAMES[self.kind]
 
     @property
     def label(self) -> str:
         """The text of links to it."""
-        if len(self.keys) == 1:
+        if not self.is_shared:
             return self.title.replace(", ", " ")
         kind = self.kind.model_fields.get("kind")
-        return "part" if kind is None else str(kind.default)
+        return self.name.lower() if kind is None else str(kind.default)
+
+    @property
+    def place(self) -> str:
+        """The line below the heading that lists the keys of a shared section."""
+        return "Keys: " + ", ".join(f"`{key}`" for key in self.keys) + "."
 
     @property
     def level(self) -> int:
@@ -174,7 +196,8 @@ def _render(section: _Section, sections: list[_Section]) -> str:
     head = ["| key | value | default | meaning |", "|---|---|---|---|"]
     intro = _text((section.kind.__doc__ or "").split("\n\n", maxsplit=1)[0])
     table = "\n".join(head + rows)
-    return f"{'#' * section.level} {section.title}\n\n{intro}\n\n{table}\n"
+    place = f"{section.place}\n\n" if section.is_shared else ""
+    return f"{'#' * section.level} {section.title}\n\n{place}{intro}\n\n{table}\n"
 
 
 def _text(docstring: str | None) -> str:

@@ -21,9 +21,9 @@ def least_loop(length: int) -> int:
 def loop(sequence: Sequence[Hashable]) -> int:
     """How often the part that loops most follows itself; 0 if none loops.
 
-    "the door the door the door" has 3.  Time grows with the length of a sequence, and with
-    the square of the length of a stretch whose elements all occur often enough, which is short in
-    most text.
+    "the door the door the door" has 3.  Time grows with the length of a sequence, and with the
+    square of the length of a stretch whose elements all occur often enough, which is rarely more
+    than a few.
     """
     return max(map(_loop, _stretches(sequence)), default=0)
 

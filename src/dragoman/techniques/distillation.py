@@ -22,7 +22,7 @@ from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.evaluation.similarity import Similarity
 from dragoman.experiment import Experiment
 from dragoman.recipe import ExperimentConfig
-from dragoman.revision import changed_keys, ended_by, plain_values
+from dragoman.revision import as_decided, changed_keys, ended_by, plain_values
 from dragoman.run_directory import begin
 from dragoman.saved.model import (
     CONFIG_FILE,
@@ -145,7 +145,8 @@ class Distillation:
             return None
         experiment = Experiment.open(self.run)
         found = experiment.config
-        if changed := list(changed_keys(plain_values(found), _as_begun(config, found))):
+        wanted = plain_values(as_decided(config, found))
+        if changed := list(changed_keys(plain_values(found), wanted)):
             raise ConfigError(
                 f"{self.run}: was begun with other settings ({', '.join(changed)}); continue it "
                 f"with 'dragoman resume {self.run}', or choose another directory with --run"
@@ -282,21 +283,6 @@ def synthetic_part(part: CorpusPart, path: Path) -> CorpusPart:
             "transforms": tuple(one for one in part.transforms if one.kind != "filter"),
         }
     )
-
-
-def _as_begun(config: ExperimentConfig, found: ExperimentConfig) -> dict[str, Any]:
-    """The plain values of ``config`` with what training decides taken from ``found``."""
-    training, begun = config.training, found.training
-    decided: dict[str, Any] = {}
-    if training.precision == "auto":
-        decided["precision"] = begun.precision
-    if training.start_from is not None and begun.start_from is not None:
-        digest = training.start_from.digest or begun.start_from.digest
-        decided["start_from"] = training.start_from.model_copy(update={"digest": digest})
-    if training.embeddings is not None and begun.embeddings is not None:
-        digest = training.embeddings.digest or begun.embeddings.digest
-        decided["embeddings"] = training.embeddings.model_copy(update={"digest": digest})
-    return plain_values(config.model_copy(update={"training": training.model_copy(update=decided)}))
 
 
 def _is_finished(experiment: Experiment) -> bool:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dragoman.core.errors import InterruptedRunError
 from dragoman.experiment import Experiment
+
+
+class ShowCount(Protocol):
+    """Shows how many units are done, and further figures."""
+
+    def __call__(self, done: int, details: Sequence[str] = ()) -> None:
+        """Show them."""
 
 
 class Host(Protocol):

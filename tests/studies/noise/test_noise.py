@@ -93,6 +93,9 @@ def test_what_is_caught() -> None:
     assert found.by_kind == pytest.approx({"": 1 / 7, "copied": 0.5, "misaligned": 1.0})
     assert found.parts == pytest.approx({"turned": 1 / 21})
     assert "66.7 %" in found.table()
+    # What a filter can never keep is dropped, whatever the share.
+    assert caught(scores, kinds, 0.9, fit=scores > 0.15).dropped == 2
+    assert caught(np.arange(100.0), [*(["copied"] * 50), *([""] * 50)], 0.29).dropped == 71
     with pytest.raises(DataError, match="all right or all wrong"):
         caught(scores, [""] * 10, 0.7)
     with pytest.raises(DataError, match="9 pairs"):
@@ -115,6 +118,7 @@ def test_the_commands(tmp_path: Path) -> None:
     scores = tmp_path / "scores.jsonl"
     scored = [
         {"line": line, "score": float(not row["noise"]), "forward": None, "reverse": 1.0}
+        | {"problem": None}
         for line, row in enumerate(rows, 1)
     ]
     scores.write_text("".join(json.dumps(row) + "\n" for row in scored), encoding="utf-8")

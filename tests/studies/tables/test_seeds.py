@@ -26,7 +26,12 @@ def values() -> dict[str, Any]:
         "stages": {
             "plain": {"train": "tiny.yaml", "seeds": SEEDS},
             "better": {"train": "tiny.yaml", "settings": {"model.dropout": 0.5}, "seeds": SEEDS},
-            "mean": {"command": "average {better} --output {mean}", "done": "x", "seeds": SEEDS},
+            "mean": {
+                "command": "average {better} --output {mean}",
+                "done": "x",
+                "needs": ["plain"],
+                "seeds": SEEDS,
+            },
         },
         "sections": [
             {
@@ -55,6 +60,7 @@ def test_each_seed_has_its_own_stages_rows_and_baseline(tmp_path: Path) -> None:
     assert table.stages["plain-5"].settings == {"seed": 5}
     assert table.stages["better-1"].settings == {"model.dropout": 0.5, "seed": 1}
     assert table.stages["mean-5"].command == "average {better-5} --output {mean-5}"
+    assert table.stages["mean-5"].needs == ("plain-5",)
     rows = table.rows()
     assert list(rows) == ["none-1", "none-5", "some-1", "some-5", "both"]
     assert [row.group for row in rows.values()] == ["none", "none", "some", "some", ""]

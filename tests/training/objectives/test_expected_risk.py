@@ -263,6 +263,6 @@ def test_it_is_chosen_by_kind_and_for_translators_alone() -> None:
         assert name in problem
     nbest = ExpectedRiskConfig(candidates="nbest", count=5).wanted_candidates()
     assert nbest.search.sampling is None and nbest.search.beam == 5
-    assert not nbest.search.searches_again, "degenerate outputs are what it learns to avoid"
+    assert not nbest.search.searches_again, "degenerate outputs are the model's own, too"
     mixed = ExpectedRiskConfig(estimate="reinforce", likelihood=0.017)
     assert mixed.build(0.1, TransformerConfig()) == ExpectedRisk(0.1, "reinforce", 1.0, 0.017)

@@ -16,8 +16,8 @@ from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.techniques.filtering.scored_corpus import ScoredCorpus
-    from dragoman.techniques.filtering.selection import FilterReport
+    from dragoman.techniques.corpus_filtering.scored_corpus import ScoredCorpus
+    from dragoman.techniques.corpus_filtering.selection import FilterReport
     from dragoman.text.formats import AddPair, Format, Pair
 
 _SHOWN_CHARACTERS = 60
@@ -141,9 +141,9 @@ def filter_pairs(
         DragomanError: the models, the files or the options do not fit together.
     """
     from dragoman.apps.material import Choice, find_part
-    from dragoman.techniques.filtering.directions import scoring_models
-    from dragoman.techniques.filtering.scored_corpus import score_corpus
-    from dragoman.techniques.filtering.selection import Threshold, select
+    from dragoman.techniques.corpus_filtering.both_directions import scoring_models
+    from dragoman.techniques.corpus_filtering.scored_corpus import score_corpus
+    from dragoman.techniques.corpus_filtering.selection import Threshold, select
 
     if (options["keep"] is None) == (options["above"] is None):
         raise click.UsageError("--filter needs either --keep SHARE or --above SCORE; name one")

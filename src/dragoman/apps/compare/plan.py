@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 from dragoman.apps.compare.speed import rehearsal_of
 from dragoman.apps.progress import tell
@@ -22,6 +21,7 @@ from dragoman.experiment import Experiment, Prepared
 from dragoman.models.cost import Cost, cost
 from dragoman.parents import completed
 from dragoman.recipe import ExperimentConfig
+from dragoman.revision import as_decided
 from dragoman.run_directory import begin, is_run
 from dragoman.saved.model import CONFIG_FILE
 from dragoman.text.vocabulary import Vocabularies
@@ -151,35 +151,12 @@ def _check_same(
     present: ExperimentConfig, wanted: ExperimentConfig, budget: Budget, run: Path
 ) -> None:
     steps = present.training.max_steps
-    wanted = _as_decided(wanted, present)
+    wanted = as_decided(wanted, present)
     if present != (wanted if budget == Budget() else _limited(wanted, steps)):
         raise ConfigError(
             f"{run}: its recipe changed since it was begun; choose another --output, or remove "
             "this run to start from scratch"
         )
-
-
-def _as_decided(wanted: ExperimentConfig, present: ExperimentConfig) -> ExperimentConfig:
-    """A recipe whose open settings are filled in as its run decided them when it began."""
-    decided: dict[str, Any] = {}
-    if wanted.training.precision == "auto":
-        decided["precision"] = present.training.precision
-    start, begun = wanted.training.start_from, present.training.start_from
-    if start is not None and start.digest is None and begun is not None:
-        decided["start_from"] = start.model_copy(update={"digest": begun.digest})
-    given, taken = wanted.training.embeddings, present.training.embeddings
-    if given is not None and given.digest is None and taken is not None:
-        decided["embeddings"] = given.model_copy(update={"digest": taken.digest})
-    components = {
-        part: present.training.components.get(part, one) if one.digest is None else one
-        for part, one in wanted.training.components.items()
-    }
-    decided["components"] = components
-    vocabulary = wanted.vocabulary
-    if vocabulary.of is not None and vocabulary.digest is None:
-        vocabulary = vocabulary.model_copy(update={"digest": present.vocabulary.digest})
-    training = wanted.training.model_copy(update=decided)
-    return wanted.model_copy(update={"training": training, "vocabulary": vocabulary})
 
 
 def _steps(

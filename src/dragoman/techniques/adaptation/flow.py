@@ -17,12 +17,9 @@ from dragoman.recipe import ExperimentConfig
 from dragoman.revision import ended_by, progress_of
 from dragoman.run_directory import begin
 from dragoman.saved.model import CONFIG_FILE, has_model
-from dragoman.techniques.adaptation.general import GeneralChoice, general_text
-from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.techniques.adaptation.plan import AdaptationPlan, Method, planned
-from dragoman.techniques.adaptation.recipe import recipe
-from dragoman.techniques.adaptation.report import AdaptationReport, measure, write_report
-from dragoman.techniques.adaptation.texts import (
+from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method, planned
+from dragoman.techniques.adaptation.adaptation_recipe import recipe
+from dragoman.techniques.adaptation.domain_texts import (
     FEWEST_TO_SPLIT,
     TEXT_DIRECTORY,
     filled_pairs,
@@ -30,6 +27,9 @@ from dragoman.techniques.adaptation.texts import (
     split_dev,
     written,
 )
+from dragoman.techniques.adaptation.general import GeneralChoice, general_text
+from dragoman.techniques.adaptation.parent import ParentModel
+from dragoman.techniques.adaptation.report import AdaptationReport, measure, write_report
 from dragoman.techniques.adaptation.vocabulary_choice import (
     ChosenVocabulary,
     VocabularyChoice,

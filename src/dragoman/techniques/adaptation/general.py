@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.saved.system import TranslationSystem
+from dragoman.techniques.adaptation.domain_texts import filled_pairs, sampled
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.techniques.adaptation.texts import filled_pairs, sampled
 from dragoman.techniques.host import Host
 from dragoman.text.cleaning import held_out_keys
 from dragoman.text.corpus import CorpusPart, Direction, read_lines

@@ -109,7 +109,8 @@ class ExpectedRiskConfig(ObjectiveConfig):
             sampling=sampling,
             extra_length=self.extra_length,
             early_end="quick",
-            degenerate="keep",  # their low reward is what is learned from
+            # Degenerate outputs are the model's own, too, and low rewards teach it to avoid them.
+            degenerate="keep",
         )
         return WantedCandidates(search, self.reward, self.reference)
 

@@ -15,16 +15,17 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 from dragoman.core.claims import claimed
 from dragoman.core.errors import DataError, UsageError
-from dragoman.techniques.filtering.pair_scorer import (
+from dragoman.techniques.corpus_filtering.pair_scorer import (
     PairScorer,
     ScoredPairs,
     ScoringModels,
     scored_in_order,
 )
+from dragoman.techniques.host import ShowCount
 from dragoman.text.corpus import CorpusPart, read_lines, read_pairs
 from dragoman.text.formats import Pair
 from dragoman.translation.shards import Made, Shards
@@ -32,13 +33,6 @@ from dragoman.translation.synthesis import model_digest
 
 SHARD_LINES = 4000
 _LOCK = ".lock"
-
-
-class ShowCount(Protocol):
-    """Shows how many pairs are done, and further figures."""
-
-    def __call__(self, done: int, details: Sequence[str] = ()) -> None:
-        """Show them."""
 
 
 Progress = Callable[[int, int], AbstractContextManager[ShowCount]]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.techniques.filtering.formula import adequacy, domain_match
+from dragoman.techniques.corpus_filtering.formula import adequacy, domain_match
 
 NATS = st.floats(0, 30)
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.techniques.filtering.scored_corpus import ScoredCorpus
-from dragoman.techniques.filtering.selection import Threshold, kept_numbers, select
+from dragoman.techniques.corpus_filtering.scored_corpus import ScoredCorpus
+from dragoman.techniques.corpus_filtering.selection import Threshold, kept_numbers, select
 
 SCORED = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9]), st.booleans()), min_size=1)
 

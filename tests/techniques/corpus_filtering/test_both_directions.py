@@ -10,7 +10,7 @@ from filter_models import FORWARD, REVERSE
 from tiny_model import save_tiny_model
 
 from dragoman.core.errors import ConfigError
-from dragoman.techniques.filtering.directions import scoring_models
+from dragoman.techniques.corpus_filtering.both_directions import scoring_models
 from dragoman.text.examples import Direction
 
 EN_FR = Direction(source_language="en", target_language="fr", tags=("<2fr>",))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
-from dragoman.techniques.adaptation.texts import (
+from dragoman.techniques.adaptation.domain_texts import (
     FEWEST_TO_SPLIT,
     filled_pairs,
     language_warnings,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.core.errors import ConfigError, DataError
-from dragoman.techniques.filtering.scored_corpus import ScoredCorpus
+from dragoman.techniques.corpus_filtering.scored_corpus import ScoredCorpus
 
 LOW_SCORE = "low score"
 """The reason for which pairs are dropped that models could score."""

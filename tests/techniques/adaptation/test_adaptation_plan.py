@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.techniques.adaptation.plan import FEWEST_STEPS, planned
+from dragoman.techniques.adaptation.adaptation_plan import FEWEST_STEPS, planned
 
 
 @given(st.integers(1, 10**8), st.integers(1, 10**8), st.sampled_from([64, 128, 512]))

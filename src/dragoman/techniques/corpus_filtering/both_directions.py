@@ -10,7 +10,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.saved.directions import check_source, target_languages
 from dragoman.saved.model import CONFIG_FILE, SavedConfig, home_of, model_directory, read_config
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.filtering.pair_scorer import ScoringModels
+from dragoman.techniques.corpus_filtering.pair_scorer import ScoringModels
 from dragoman.text.examples import Direction
 from dragoman.translation.synthesis import model_digest
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from dragoman.core.config import laid_over, parse
 from dragoman.recipe import ExperimentConfig
+from dragoman.techniques.adaptation.adaptation_plan import AdaptationPlan, Method
 from dragoman.techniques.adaptation.general import GeneralText
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.techniques.adaptation.plan import AdaptationPlan, Method
 from dragoman.text.corpus import CorpusPart
 
 REPLAY_TASK = "replay"

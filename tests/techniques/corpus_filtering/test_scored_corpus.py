@@ -16,8 +16,9 @@ from filter_models import letters, save_models, write_pairs
 
 from dragoman.core.claims import claimed
 from dragoman.core.errors import ConfigError, DataError, SavedError
-from dragoman.techniques.filtering.directions import scoring_models
-from dragoman.techniques.filtering.scored_corpus import ScoredCorpus, ShowCount, score_corpus
+from dragoman.techniques.corpus_filtering.both_directions import scoring_models
+from dragoman.techniques.corpus_filtering.scored_corpus import ScoredCorpus, score_corpus
+from dragoman.techniques.host import ShowCount
 
 
 @pytest.fixture(scope="module")

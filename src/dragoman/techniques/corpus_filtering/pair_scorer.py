@@ -14,7 +14,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.core.processes import WorkerPool
 from dragoman.evaluation.languages import CLEAR_MARGIN, ExpectedLanguage
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.filtering.formula import adequacy, domain_match
+from dragoman.techniques.corpus_filtering.formula import adequacy, domain_match
 from dragoman.text.cleaning import CleaningConfig, pair_check
 from dragoman.text.formats import Pair
 from dragoman.text.normalization import normalize

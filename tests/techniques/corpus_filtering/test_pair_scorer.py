@@ -15,8 +15,8 @@ from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError
 from dragoman.saved.model import load_model
-from dragoman.techniques.filtering.directions import scoring_models
-from dragoman.techniques.filtering.pair_scorer import PairScorer, scored_in_order
+from dragoman.techniques.corpus_filtering.both_directions import scoring_models
+from dragoman.techniques.corpus_filtering.pair_scorer import PairScorer, scored_in_order
 from dragoman.text.formats import Pair
 from dragoman.text.vocabulary import BOS, EOS
 from dragoman.translation.outputs import Scored
