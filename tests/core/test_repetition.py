@@ -22,7 +22,7 @@ def brute_force(sequence: str) -> int:
     return most
 
 
-@given(st.text("ab", max_size=14) | st.text("abc", max_size=20))
+@given(st.text("ab", max_size=14) | st.text("abc", max_size=20) | st.text("abcdef", max_size=30))
 def test_no_loop_is_overlooked(sequence: str) -> None:
     assert loop(sequence) == brute_force(sequence)
 
@@ -40,3 +40,21 @@ def test_no_loop_is_overlooked(sequence: str) -> None:
 )
 def test_what_is_a_loop(text: str, times: int) -> None:
     assert loop(text.split()) == times
+
+
+def test_ordinary_text_is_hardly_compared() -> None:
+    """Every translation is looked at, so that this must not grow with the square of its length."""
+    compared = 0
+
+    class Piece(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    words = [f"w{place}" if place % 3 else "the" for place in range(120)]
+    assert loop([Piece(word) for word in words]) == 0
+    assert compared < 4 * len(words)

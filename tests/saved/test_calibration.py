@@ -78,8 +78,18 @@ def test_differences_are_named() -> None:
     assert CALIBRATION.conditions.differences(CALIBRATION.conditions) == []
     assert CALIBRATION.conditions.differences(used) == [
         "tags none instead of <2de>",
-        "language_model weights d, weight 0.2 instead of the default",
+        "language_model weights d, weight 0.2 instead of none",
         "beam 8 instead of 4",
+    ]
+
+
+def test_differences_can_be_read() -> None:
+    """Nobody reads a whole digest, or knows what the default is."""
+    used = Conditions(weights=("abc",), system={"engine": "ctranslate2", "adapter": "0f" * 32})
+    plain = Conditions(weights=("abc",))
+    assert plain.differences(used) == [
+        "engine ctranslate2 instead of pytorch",
+        "adapter 0f0f0f0f instead of none",
     ]
 
 

@@ -82,7 +82,7 @@ def test_another_engine_gives_it_with_a_warning(
     expected = load(model).translate_nbest(LINES)
     with caplog.at_level(logging.WARNING), load(model, engine="ctranslate2") as translator:
         found = translator.translate_nbest(LINES)
-    assert "engine ctranslate2 instead of the default" in caplog.text
+    assert "(engine ctranslate2 instead of pytorch; early_end" in caplog.text
     assert [one[0].confidence is None for one in found] == [not line for line in LINES]
     assert len(expected) == len(found)
 
@@ -197,8 +197,11 @@ def test_a_line_that_is_refused_has_none(tmp_path: Path) -> None:
 
 
 def test_what_has_no_confidence_is_refused(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="samples have none"):
-        load(model).translate(["a"], sampling={})
+    for drawing in ({"sampling": {}}, {"mbr": {"samples": 2}}):
+        with pytest.raises(ConfigError, match=r"samples \(of mbr, too\) have none"):
+            load(model).translate(["a"], **drawing)
+        with pytest.raises(ConfigError, match="samples"):
+            load(model, search=drawing)  # before lines are read
     plain = save_tiny_model(tmp_path / "plain", seed=5)
     with pytest.raises(ConfigError, match=r"confidence.json: no such file.*dragoman calibrate"):
         load(plain)

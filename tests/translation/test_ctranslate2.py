@@ -163,7 +163,7 @@ def test_command_line(model: Path, dragoman: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--sample",), "does not sample"),
+        (("--sample",), "draws no samples"),
         (("--early-end", "exact"), "early_end exact needs engine pytorch"),
         (("--coverage-penalty", "0.2"), "no coverage penalty"),
         (("--precision", "auto"), "precision auto needs engine pytorch"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 
 _LONE = 4
 _SEVERAL = 3
@@ -20,14 +21,31 @@ def least_loop(length: int) -> int:
 def loop(sequence: Sequence[Hashable]) -> int:
     """How often the part that loops most follows itself; 0 if none loops.
 
-    "the door the door the door" has 3.  Of a long sequence, time grows with the square of its
-    length, and only if some element occurs often enough.
+    "the door the door the door" has 3.  Time grows with the length of a sequence, and with the square
+    of the length of a stretch whose elements all occur often enough, which is rarely more than a
+    few.
     """
-    size = len(sequence)
-    if size - len(set(sequence)) < _SEVERAL - 1:
-        return 0  # nearly every sentence
+    return max(map(_loop, _stretches(sequence)), default=0)
+
+
+def _stretches(sequence: Sequence[Hashable]) -> Iterator[Sequence[Hashable]]:
+    """The parts of a sequence, as long as possible, whose elements all occur often enough."""
+    counts = Counter(sequence)
+    if max(counts.values(), default=0) < _SEVERAL:
+        return
+    start = 0
+    for place, element in enumerate(sequence):
+        if counts[element] < _SEVERAL:
+            if place - start >= _SEVERAL:
+                yield sequence[start:place]
+            start = place + 1
+    yield sequence[start:]
+
+
+def _loop(sequence: Sequence[Hashable]) -> int:
+    """What :func:`loop` says, whatever the elements."""
     most = 0
-    for length in range(1, size // _SEVERAL + 1):
+    for length in range(1, len(sequence) // _SEVERAL + 1):
         run = longest = 0
         for one, other in zip(sequence, sequence[length:], strict=False):
             run = run + 1 if one == other else 0

@@ -7,6 +7,7 @@ models, by their digests, and the settings that decide what search finds and how
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,12 @@ class Conditions(Config):
 
     def differences(self, used: Conditions) -> list[str]:
         """How the settings in use differ from these, such as "beam 8 instead of 4"."""
-        pairs = ((self.system, used.system), (self.search, used.search))
+        usual = {name: one.default for name, one in TranslationSystem.model_fields.items()}
+        pairs = ((self.system, used.system, usual), (self.search, used.search, {}))
         found = []
-        for ours, theirs in pairs:
+        for ours, theirs, defaults in pairs:
             for name in dict.fromkeys([*ours, *theirs]):
-                before, now = ours.get(name), theirs.get(name)
+                before, now = (one.get(name, defaults.get(name)) for one in (ours, theirs))
                 if before != now:
                     found.append(f"{name} {_shown(now)} instead of {_shown(before)}")
         return found
@@ -152,11 +154,17 @@ def check_weights(calibration: Calibration, used: Conditions, path: Path) -> Non
         )
 
 
+_DIGEST = re.compile("[0-9a-f]{64}")
+_ENOUGH = 8  # digits of a digest, which no one reads
+
+
 def _shown(value: Any) -> str:
     if value is None:
-        return "the default"
+        return "none"
+    if isinstance(value, str) and _DIGEST.fullmatch(value):
+        return value[:_ENOUGH]
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_shown(one)}" for name, one in value.items())
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return " ".join(map(_shown, value)) or "none"
     return str(value)

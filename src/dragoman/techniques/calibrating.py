@@ -167,6 +167,11 @@ def check_calibrates(system: TranslationSystem) -> None:
             "confidence is calibrated for one search, and this system has several; calibrate the "
             "models of one"
         )
+    if system.chooses_adapter:
+        raise ConfigError(
+            "confidence is calibrated for one adapter, and these change by domain; name one "
+            "adapter for all lines"
+        )
 
 
 def cross_validated(

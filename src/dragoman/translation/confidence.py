@@ -175,10 +175,10 @@ def check_searches(config: SearchConfig) -> None:
     Raises:
         ConfigError: they are drawn.
     """
-    if config.sampling is not None:
+    if config.sampling is not None or config.mbr is not None:
         raise ConfigError(
-            "confidence: samples have none, since it is calibrated for what search finds; leave "
-            "out one of them"
+            "confidence: samples (of mbr, too) have none, since it is calibrated for what search "
+            "finds; leave out one of them"
         )
 
 
@@ -186,12 +186,13 @@ def open_calibration(opened: OpenSystem) -> Calibration | None:
     """The calibration that a system asks for; None if it asks for none.
 
     Raises:
-        ConfigError: there is none, or the system writes without a source.
+        ConfigError: there is none, or the system writes without a source, or draws samples.
         SavedError: it is damaged, or of other weights.
     """
     if not opened.system.confidence:
         return None
     check_reads_source(opened)
+    check_searches(opened.search)
     path = calibration_path(opened.system)
     calibration = read_calibration(path)
     check_weights(calibration, conditions_of(opened), path)

@@ -138,7 +138,7 @@ class CTranslate2Engine:
             )
         if config.sampling is not None:
             raise ConfigError(
-                "the engine ctranslate2 does not sample (mbr does, too); leave out --engine"
+                "the engine ctranslate2 draws no samples, which mbr needs, too; leave out --engine"
             )
         if config.grammar != "any":
             raise ConfigError("the engine ctranslate2 has no grammar; leave out --engine")

@@ -84,7 +84,9 @@ def test_an_ensemble_and_other_settings_have_a_file(
     options = "--exact", "--early-end", "quick"
     quick = dragoman("calibrate", models[0], *text, *options, "--output", file)
     assert quick.code == 0, quick.err
-    assert f"dragoman translate MODEL --calibration {file}" in quick.out
+    assert f"dragoman translate MODEL --confidence --calibration {file}" in quick.out
+    unread = dragoman("translate", models[0], "--calibration", file, stdin=b"a\n")
+    assert "--calibration is read with --confidence" in one_error(unread, 2)
     described = tmp_path / "system.yaml"
     used = ("translate", models[0], "--calibration", file, "--write-system", described)
     assert dragoman(*used, "--early-end", "quick", stdin=b"a\n").code == 0
@@ -169,6 +171,7 @@ def test_a_refused_line_is_flagged_and_has_no_confidence(
         (["--output", "."], "this is a directory"),
         (["--check"], "confidence.json: no such file"),
         (["--via", "fr", "--to", "de"], "this system has several"),
+        (["--adapter", "ui=runs/ui"], "these change by domain; name one"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

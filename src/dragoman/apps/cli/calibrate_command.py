@@ -133,7 +133,7 @@ def calibrate(
     click.echo(_heading(found, text, is_new=written is not None))
     click.echo(table(found.reliability))
     if written is not None:
-        given = "--confidence" if output is None else f"--calibration {written}"
+        given = "--confidence" if output is None else f"--confidence --calibration {written}"
         click.echo(f"\nWritten: {written}\nUse it: dragoman translate MODEL {given} < input.txt")
 
 

@@ -103,7 +103,8 @@ STANDARD_INPUT = "standard input"
     "--calibration",
     metavar="FILE",
     type=PATH,
-    help="Take confidences from FILE, which 'dragoman calibrate --output FILE' wrote.",
+    help="With --confidence, --flag-below or --json: take confidences from FILE, which 'dragoman "
+    "calibrate --output FILE' wrote.",
 )
 @click.option(
     "--flag-below",
@@ -202,6 +203,11 @@ def translate(
     _keep_texts(inputs, output, options["write_system"])
     shown = PrintedFields(scores=scores, confidence=options["confidence"])
     flags = Flags(options["flag_below"])
+    uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
+    if options["calibration"] is not None and not any(uses):
+        raise click.UsageError(
+            "--calibration is read with --confidence, --flag-below or --json; add one of them"
+        )
     options["confidence"] = shown.confidence or flags.wanted
     with open_translator(models, options, search) as translator, lines_of(inputs) as given:
         lines, interactive = given
