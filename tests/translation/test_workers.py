@@ -84,16 +84,6 @@ def workers_of(load: Callable[[], Translator]) -> tuple[Translator, set[Any]]:
     return translator, set(multiprocessing.active_children()) - others
 
 
-def test_workers_end_with_their_translator(model: Path) -> None:
-    translator, started = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
-    assert len(started) == 1
-    translator.close()
-    assert not started & set(multiprocessing.active_children())
-    translator.close()
-    with pytest.raises(UsageError, match="closed"):
-        translator.translate(["a"])
-
-
 def test_workers_of_a_forgotten_translator_end(model: Path) -> None:
     translator, (worker,) = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
     del translator  # they end by themselves; no warning, which would be an error here
@@ -130,9 +120,11 @@ def test_workers_of_a_program_that_is_killed_end(model: Path) -> None:
     assert (done.returncode, done.stdout) == (-signal.SIGKILL, "2\n")
 
 
-def test_a_stream_over_many_buffers_is_as_if_translated_here(model: Path) -> None:
+def test_a_stream_is_as_if_translated_here_until_its_translator_is_closed(model: Path) -> None:
     alone = Translator.load(model, device="cpu")
-    with Translator.load(model, device="cpu", workers=1) as shared:
+    shared, started = workers_of(lambda: Translator.load(model, device="cpu", workers=1))
+    assert len(started) == 1
+    with shared:
         counts: list[int] = []
         stream = shared.stream(LINES, buffer_lines=4, progress=counts.append)
         assert list(stream) == alone.translate(LINES, buffer_lines=4)
@@ -140,5 +132,9 @@ def test_a_stream_over_many_buffers_is_as_if_translated_here(model: Path) -> Non
         assert counts[-1] >= len(LINES) - 1  # the last line is empty
         stream = shared.stream(LINES, buffer_lines=4)
         next(stream)
+    assert not started & set(multiprocessing.active_children())
     with pytest.raises(UsageError, match="closed"):
         next(stream)
+    shared.close()
+    with pytest.raises(UsageError, match="closed"):
+        shared.translate(["a"])

@@ -38,7 +38,8 @@ class Conditions(Config):
     def differences(self, used: Conditions) -> list[str]:
         """How the settings in use differ from these, such as "beam 8 instead of 4"."""
         usual = {name: one.default for name, one in TranslationSystem.model_fields.items()}
-        pairs = ((self.system, used.system, usual), (self.search, used.search, {}))
+        none: dict[str, Any] = {}
+        pairs = ((self.system, used.system, usual), (self.search, used.search, none))
         found = []
         for ours, theirs, defaults in pairs:
             for name in dict.fromkeys([*ours, *theirs]):

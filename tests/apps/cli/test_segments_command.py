@@ -52,6 +52,15 @@ def test_segments_are_written_that_a_transform_reads(
     assert " " not in "".join(line.split("\t")[0] for line in output.read_text("utf-8").split("\n"))
 
 
+def test_no_input_is_overwritten(config: Path, tmp_path: Path, dragoman: CommandLine) -> None:
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(before) == 3
+    for path in before:
+        refused = one_error(dragoman("segments", config, "--output", path), 2)
+        assert f"--output {path}: this is an input" in refused
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_filters_of_the_parts_count(config: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     part = PART % ", transforms: [{kind: filter, last_line: 5}]"
     config.write_text(CONFIG.format(parts=part), encoding="utf-8")

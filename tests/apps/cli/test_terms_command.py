@@ -80,6 +80,9 @@ def test_a_model_aligns_by_its_attention(
 def test_bad_input(corpus: Path, tmp_path: Path, dragoman: CommandLine) -> None:
     assert "no such file" in one_error(dragoman("terms", tmp_path / "none.tsv"), 3)
     assert "--to is of a MODEL" in one_error(dragoman("terms", corpus, "--to", "de"), 2)
+    for option in ("--output", "--details"):
+        refused = one_error(dragoman("terms", corpus, option, corpus), 2)
+        assert f"{option} {corpus}: this is an input" in refused
     empty = tmp_path / "empty.tsv"
     empty.write_text("en\tde\n\t\n", encoding="utf-8")
     assert "no pair is left" in one_error(dragoman("terms", empty), 3)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,30 +59,22 @@ def test_shards_only_divide_the_work(models: dict[str, Path], tmp_path: Path) ->
         assert one["problem"] == other["problem"]
 
 
-def test_a_killed_process_loses_nothing(models: dict[str, Path], tmp_path: Path) -> None:
-    script = (
-        "import os, signal, sys\n"
-        "from pathlib import Path\n"
-        "from contextlib import contextmanager\n"
-        "from test_scored_corpus import make\n"
-        "@contextmanager\n"
-        "def killing(*_):\n"
-        "    def show(done, details=()):\n"
-        "        if done >= 10:\n"
-        "            os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    yield show\n"
-        "names = dict(forward=Path(sys.argv[1]), reverse=Path(sys.argv[2]))\n"
-        "make(names, Path(sys.argv[3]), progress=killing)\n"
-    )
-    named = [str(models["forward"]), str(models["reverse"]), str(tmp_path / "killed")]
-    paths = [str(Path(__file__).parent), *sys.path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-c", script, *named]
-    ended = subprocess.run(command, env=environment, check=False, capture_output=True)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
-    assert not (tmp_path / "killed" / "pairs.jsonl.gz").exists()
+def test_what_is_stopped_loses_nothing(models: dict[str, Path], tmp_path: Path) -> None:
+    """A killed process is in the tests of synthetic corpora, which have the same shards."""
+
+    @contextmanager
+    def stopping(*_: int) -> Iterator[ShowCount]:
+        def show(done: int, details: Sequence[str] = ()) -> None:
+            if done >= 10:
+                raise KeyboardInterrupt
+
+        yield show
+
+    with pytest.raises(KeyboardInterrupt):
+        make(models, tmp_path / "stopped", progress=stopping)
+    assert not (tmp_path / "stopped" / "pairs.jsonl.gz").exists()
     seen: list[tuple[int, int]] = []
-    resumed = make(models, tmp_path / "killed", progress=lambda *at: told(seen, at))
+    resumed = make(models, tmp_path / "stopped", progress=lambda *at: told(seen, at))
     assert seen[0] == (10, 23), "the first two shards are not scored again"
     assert resumed.path.read_bytes() == make(models, tmp_path / "whole").path.read_bytes()
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, json_option
+from dragoman.apps.cli.options import PATH, Number, check_no_input, json_option
 from dragoman.apps.cli.system_options import described, described_options
 from dragoman.apps.cli.tuning_command import models_and_text
 from dragoman.apps.progress import counting, tell
@@ -196,10 +195,7 @@ def _place(system: TranslationSystem, output: Path | None, texts: tuple[Path, ..
         return default_output(system)
     if output.is_dir():
         raise ConfigError(f"--output {output}: this is a directory; name a file, such as my.json")
-    if output.exists() and any(os.path.samefile(output, text) for text in texts):
-        raise ConfigError(
-            f"--output {output}: this is an input, which would be overwritten; name another file"
-        )
+    check_no_input(output, texts)
     make_directory(output.parent, output)
     return output
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, FormatName, Number
+from dragoman.apps.cli.options import PATH, FormatName, Number, check_no_input
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError
@@ -221,11 +220,7 @@ def _output_format(outputs: Sequence[Path], inputs: Sequence[Path]) -> Format | 
     if not outputs:
         return None
     for output in outputs:
-        if any(output.exists() and os.path.samefile(output, one) for one in inputs):
-            raise ConfigError(
-                f"--output {output}: this is an input, which would be overwritten; name another "
-                "file"
-            )
+        check_no_input(output, inputs)
     if len(outputs) == 2 and outputs[0] != outputs[1]:
         return FORMATS["plain"]
     if len(outputs) != 1:

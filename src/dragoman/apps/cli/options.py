@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,20 @@ output_option = click.option(
     type=PATH,
     help="Write to FILE, which appears once everything is done, instead of standard output.",
 )
+
+
+def check_no_input(output: Path, inputs: Iterable[Path], option: str = "--output") -> None:
+    """Refuse to overwrite what a command reads.
+
+    Args:
+        output: file to be written.
+        inputs: files that are read, which may be missing.
+        option: names the output.
+
+    Raises:
+        ConfigError: it is one of them.
+    """
+    if any(one.exists() and output.exists() and os.path.samefile(output, one) for one in inputs):
+        raise ConfigError(
+            f"{option} {output}: this is an input, which would be overwritten; name another file"
+        )

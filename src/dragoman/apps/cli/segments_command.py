@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, config_argument, json_option, set_option
+from dragoman.apps.cli.options import (
+    PATH,
+    Number,
+    check_no_input,
+    config_argument,
+    json_option,
+    set_option,
+)
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError
@@ -73,6 +80,8 @@ def segments(
 
     described = read_experiment(config, settings)
     parts = _parts(described, config)
+    texts = [*(part for _, part in described.parts()), *described.data.held_out]
+    check_no_input(output, [config, *(file for part in texts for file in part.files())])
     corpus = read_words(_pairs(described, parts), str(config))
     with counting("aligning", "rounds", 10) as progress:
         aligned = aligned_alone(corpus, progress)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, FormatName, Number, device_option, json_option
+from dragoman.apps.cli.options import (
+    PATH,
+    FormatName,
+    Number,
+    check_no_input,
+    device_option,
+    json_option,
+)
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError
@@ -128,6 +135,10 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     choice = Choice(options["source"], options["target"], options["file_format"])
     part, languages = find_part(files, choice)
     stops = options["stop_words"]
+    read = [*files, *options["without"], *([] if stops is None else [stops])]
+    for option, written in (("--output", output), ("--details", options["details"])):
+        if written is not None:
+            check_no_input(written, read, option)
     limits = TermLimits(
         options["minimum_count"],
         options["maximum_words"],

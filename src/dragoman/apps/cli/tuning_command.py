@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman.apps.cli.evaluation_commands import METRICS, TOKENIZERS
-from dragoman.apps.cli.options import PATH, json_option
+from dragoman.apps.cli.options import PATH, check_no_input, json_option
 from dragoman.apps.cli.system_options import described, described_options
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
@@ -144,10 +143,7 @@ def _check_output(output: Path | None, texts: tuple[Path, ...]) -> None:
         raise ConfigError(
             f"--output {output}: this is a directory; name a file, such as tuned.yaml"
         )
-    if output.exists() and any(os.path.samefile(output, text) for text in texts):
-        raise ConfigError(
-            f"--output {output}: this is an input, which would be overwritten; name another file"
-        )
+    check_no_input(output, texts)
     make_directory(output.parent, output)
 
 
