@@ -197,7 +197,8 @@ def test_a_line_that_is_refused_has_none(tmp_path: Path) -> None:
 
 
 def test_what_has_no_confidence_is_refused(model: Path, tmp_path: Path) -> None:
-    for drawing in ({"sampling": {}}, {"mbr": {"samples": 2}}):
+    drawings: list[dict[str, Any]] = [{"sampling": {}}, {"mbr": {"samples": 2}}]
+    for drawing in drawings:
         with pytest.raises(ConfigError, match=r"samples \(of mbr, too\) have none"):
             load(model).translate(["a"], **drawing)
         with pytest.raises(ConfigError, match="samples"):
