@@ -11,6 +11,7 @@ from dragoman.data.vocabularies import Parent
 from dragoman.models.interface import TranslationModel
 from dragoman.models.layers.low_rank import add_adapters
 from dragoman.recipe import ExperimentConfig
+from dragoman.recipe.contradictions import nothing_improved
 from dragoman.saved.model import CONFIG_FILE, home_of, model_directory, read_config
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.components import (
@@ -79,6 +80,8 @@ def check_parents(config: ExperimentConfig) -> Parent | None:
             models have different vocabularies.
     """
     training = config.training
+    for problem in nothing_improved(config):
+        raise ConfigError(problem)
     check_start(training.start_from, config.model)
     _check_adapted(config)
     parent = parent_of(config)

@@ -39,6 +39,9 @@ CHANGEABLE = (
 )
 """Keys and whole sections: changing them leaves the steps already taken valid."""
 
+BOUNDS = "training.bounds"
+"""What ended a run whose bounded dev sets have lost too much."""
+
 _JUMP = 0.1  # of the larger rate: smaller jumps are lost in Adam's normalisation
 
 
@@ -91,6 +94,8 @@ def ended_by(config: ExperimentConfig, run: Path) -> str | None:
         SavedError: its newest checkpoint is damaged.
     """
     name = limit_reached(progress_of(run), config.training)
+    if name == "bounds":
+        return BOUNDS
     return None if name is None else f"training.{name}: {getattr(config.training, name)}"
 
 

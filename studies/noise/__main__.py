@@ -14,6 +14,7 @@ from studies.command import StudyCommand, present
 from studies.noise.making import RIGHT, Kind
 
 _SHARE = Number(min=0, max=1)
+_KEPT = Number(min=0, min_open=True, max=1)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -57,6 +58,8 @@ def make(
     from studies.noise.making import add_noise, write_noisy
 
     part, sides = find_part(files, Choice(source, target))
+    if not any(shares.values()):
+        raise click.UsageError("name a share of noise, such as --misaligned 0.3")
     wanted: dict[Kind, float] = {kind: share for kind, share in shares.items() if share}  # type: ignore[misc]  # the options are the kinds
     others = None if other is None else list(read_lines(other))
     pairs = add_noise(list(read_pairs(part)), wanted, seed, others)
@@ -70,7 +73,7 @@ def make(
 @noise.command(cls=StudyCommand, params=[quiet_option])
 @click.argument("pairs", metavar="PAIRS", type=PATH)
 @click.argument("scores", metavar="SCORES", type=PATH)
-@click.option("--keep", type=_SHARE, required=True, help="Share of the pairs that is kept.")
+@click.option("--keep", type=_KEPT, required=True, help="Share of the pairs that is kept.")
 @click.option("--output", metavar="FILE", type=PATH, help="Also write the result as JSON.")
 @json_option
 def caught(pairs: Path, scores: Path, keep: float, output: Path | None, as_json: bool) -> None:
@@ -87,8 +90,12 @@ def caught(pairs: Path, scores: Path, keep: float, output: Path | None, as_json:
     from studies.noise.caught import caught as compared
 
     kinds = [pair.target for pair in FORMATS["jsonl"].read([pairs], ("noise", "noise"))]
-    rows = [json.loads(line) for line in read_lines(scores)]
-    if [row.get("line") for row in rows] != list(range(1, len(kinds) + 1)):
+    try:
+        rows = [json.loads(line) for line in read_lines(scores)]
+        lines = [row.get("line") for row in rows]
+    except (ValueError, AttributeError):
+        lines = []
+    if lines != list(range(1, len(kinds) + 1)):
         raise DataError(f"{scores}: not the scores of {pairs}; score that file")
 
     def column(name: str) -> list[float]:

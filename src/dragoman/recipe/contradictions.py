@@ -15,6 +15,7 @@ from dragoman.text.vocabulary import DECIDED_ELSEWHERE, OF_THE_KIND
 from dragoman.training.bounds import unfit_bounds
 from dragoman.training.components import unfit_components
 from dragoman.training.given_embeddings import unfit_embeddings
+from dragoman.training.objectives.interface import ObjectiveConfig
 from dragoman.training.schedule import between_points
 from dragoman.training.task_settings import TaskConfig, task_problems
 
@@ -80,27 +81,41 @@ def _unfit_objectives(run: RunDescription) -> Iterator[str]:
             yield f"{key}: {problem}"
 
 
-def _nothing_to_improve(run: RunDescription) -> Iterator[str]:
-    """Objectives that only improve a translator, without one or without its sources."""
+def nothing_improved(run: RunDescription) -> Iterator[str]:
+    """Objectives that only improve a translator, where training begins without one.
+
+    A recipe may leave open with which: this is asked when a run begins.
+    """
     start = run.training.start_from
-    translates_already = run.training.components or (start and "decoder" in start.parts)
-    for name in run.tasks():
-        task = run.training.tasks.get(name, TaskConfig())
-        objective = task.objective or run.training.objective
-        if not objective.improves:
-            continue
-        key = f"training.tasks.{name}.objective" if task.objective else "training.objective"
-        if not translates_already and between_points(task.weights, 1):
+    if run.training.components or (start is not None and "decoder" in start.parts):
+        return
+    for _, key, objective, task in _improving(run):
+        if between_points(task.weights, 1):
             yield (
                 f"{key}: {objective.kind} improves a model that translates already; name one in "
                 "training.start_from, and train it with cross_entropy first"
             )
+
+
+def _nothing_to_improve(run: RunDescription) -> Iterator[str]:
+    """Objectives that only improve translations, of parts without sources."""
+    for name, key, objective, _ in _improving(run):
         for part_name, part in run.parts():
             if is_train(part_name) and part.task == name and part.cuts_off_source:
                 yield (
                     f"{part_name}: dummy_source leaves {key}: {objective.kind} nothing to "
                     "translate; give the part another task"
                 )
+
+
+def _improving(run: RunDescription) -> Iterator[tuple[str, str, ObjectiveConfig, TaskConfig]]:
+    """Tasks whose objective only improves a translator: name, key of the objective, and both."""
+    for name in run.tasks():
+        task = run.training.tasks.get(name, TaskConfig())
+        objective = task.objective or run.training.objective
+        if objective.improves:
+            key = f"training.tasks.{name}.objective" if task.objective else "training.objective"
+            yield name, key, objective, task
 
 
 def _unfit_scores(run: RunDescription) -> Iterator[str]:

@@ -130,7 +130,8 @@ class VocabularyNeeds:
             if side.fertility
         )
         pays = "pays" if self.pays else "does not pay"
-        yield f"extending by {self.pieces:,} pieces {pays}: it saves {saved}"
+        pieces = "piece" if self.pieces == 1 else "pieces"
+        yield f"extending by {self.pieces:,} {pieces} {pays}: it saves {saved}"
 
     def _changed(self) -> list[tuple[Vocabulary, Vocabulary]]:
         return list(zip(self.extended, self.parent, strict=True))[: len(self.growths)]

@@ -133,7 +133,11 @@ def test_the_commands(tmp_path: Path) -> None:
         1.0,
         0.5,
     )
-    scores.write_text("".join(json.dumps(row) + "\n" for row in scored[1:]), encoding="utf-8")
-    refused = CliRunner().invoke(noise, command)
-    assert refused.exit_code == 3
-    assert "not the scores of" in refused.output
+    for wrong in ("".join(json.dumps(row) + "\n" for row in scored[1:]), "text\n", "[1]\n"):
+        scores.write_text(wrong, encoding="utf-8")
+        refused = CliRunner().invoke(noise, command)
+        assert refused.exit_code == 3
+        assert "not the scores of" in refused.output
+    nothing = CliRunner().invoke(noise, ["make", *files, "--output", str(tmp_path / "none")])
+    assert nothing.exit_code == 2
+    assert "name a share of noise" in nothing.output

@@ -64,7 +64,7 @@ class TestOneCorrection:
         assert outcome.code == 0, outcome.err
         found = json.loads(outcome.out)
         (note,) = found["adaptation"]["notes"]
-        assert "1 in-domain pairs are too few to set some apart" in note
+        assert "too few in-domain pairs to set some apart (1)" in note
         assert digests(trained) == before, "the original is untouched"
         self.check_the_recipe(run, trained)
         self.check_the_report(run, found)
@@ -77,6 +77,7 @@ class TestOneCorrection:
         own, *replay = config.data.train
         assert (own.task, {part.task for part in replay}) == ("translation", {"replay"})
         assert config.training.bounds["general"].may_lose == 90
+        assert config.training.patience is None, "the chrF of one pair says little"
         assert (run / "model" / "model.safetensors").is_file()
         assert "Training began with" in (run / "model" / "README.md").read_text(encoding="utf-8")
 
@@ -120,6 +121,7 @@ def test_a_bound_that_cannot_be_met_leaves_the_model_as_it_was(
     assert "the model is that of step 0" in (tmp_path / "run/metrics.jsonl").read_text("utf-8")
     found = json.loads(outcome.out)["adaptation"]
     assert (found["adapted"], found["kept_step"]) == (False, 0)
+    assert found["ended_by"] == "training.bounds"
     assert {row["difference"] for row in found["scores"]} == {0}
 
 
@@ -182,6 +184,17 @@ def test_what_is_refused(
     outcome = dragoman("adapt", model, corrections(tmp_path, files), "--run", "run", *arguments)
     assert message in one_error(outcome, code)
     assert not Path("run/config.yaml").exists()
+
+
+def test_an_adapter_cannot_learn_another_script(
+    dragoman: CommandLine, trained: Path, tmp_path: Path
+) -> None:
+    text = corrections(tmp_path, "en\tde\nBA\tсвет\n")
+    command = ["adapt", trained, text, "--method", "lora", "--run", tmp_path / "run"]
+    message = one_error(dragoman(*command), 2)
+    assert "--method lora: the text needs pieces" in message
+    assert "choose --method full, or --vocabulary keep" in message
+    assert not (tmp_path / "run" / "adaptation.json").exists(), "the run can begin otherwise"
 
 
 def test_unequal_files(dragoman: CommandLine, trained: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_sample_keeps_parts_apart_and_leaves_out_what_it_must(tmp_path: Path) 
     one = part(tmp_path / "one.tsv", [(f"a{n}", f"b{n}") for n in range(50)])
     two = part(tmp_path / "two.tsv", [(f"c{n}", f"d{n}") for n in range(50)] + [("empty", "")])
     two = two.model_copy(update={"tags": ("<ui>",), "weight": 7.0})
-    without = held_out_keys([Pair("a1", "", 1), Pair("", "d2", 2)])
+    without = {"de": held_out_keys([Pair("a1", "", 1), Pair("", "d2", 2)])}
     found = sampled([one, two], 200, 1, folder=tmp_path / "text", name="x", without=without)
     texts = [[(pair.source, pair.target) for pair in read_pairs(each)] for each in found]
     assert texts[0] == [(f"a{n}", f"b{n}") for n in range(50) if n != 1]

@@ -11,6 +11,7 @@ from tiny_model import save_tiny_model
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.experiment import Experiment
+from dragoman.techniques.adaptation.domain_texts import written
 from dragoman.techniques.adaptation.general import (
     MAY_LOSE,
     GeneralChoice,
@@ -18,7 +19,6 @@ from dragoman.techniques.adaptation.general import (
     general_text,
 )
 from dragoman.techniques.adaptation.parent import ParentModel
-from dragoman.text.cleaning import held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair, read_pairs
 from dragoman.text.examples import Direction
 from dragoman.translation.translator import Translator
@@ -40,7 +40,7 @@ class Quiet:
         raise AssertionError("nothing is trained here")
 
 
-def drawn(model: Path, choice: GeneralChoice, folder: Path, without: list[Pair]) -> GeneralText:
+def drawn(model: Path, choice: GeneralChoice, folder: Path, *without: CorpusPart) -> GeneralText:
     parent = ParentModel.open(model)
     return general_text(
         choice,
@@ -48,7 +48,7 @@ def drawn(model: Path, choice: GeneralChoice, folder: Path, without: list[Pair])
         parent.directions[0],
         size=500,
         folder=folder,
-        without=held_out_keys(without),
+        without=without,
         seed=1,
         host=Quiet(),
     )
@@ -65,7 +65,7 @@ def test_replay_is_what_the_model_itself_says(tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("en\tde\na b a\tx\n", encoding="utf-8")
     dev = CorpusPart(path=str(tmp_path / "dev.tsv"), source="en", target="de")
     choice = GeneralChoice(replay=tmp_path / "lines", dev=dev)
-    found = drawn(model, choice, tmp_path / "text", [])
+    found = drawn(model, choice, tmp_path / "text")
     assert (found.origin, list(found.dev_sets)) == ("replay", ["general"])
     pairs = [pair for part in found.parts for pair in read_pairs(part)]
     assert {pair.source for pair in pairs} <= set(lines) - {"a b a"}
@@ -78,8 +78,8 @@ def test_pairs_given_are_drawn_without_those_of_the_domain(tmp_path: Path) -> No
     text = "".join(f"a{n}\tb{n}\n" for n in range(400))
     (tmp_path / "general.tsv").write_text("en\tde\n" + text, encoding="utf-8")
     part = CorpusPart(path=str(tmp_path / "general.tsv"), source="en", target="de")
-    domain = Pair("a7", "other", 1)
-    found = drawn(model, GeneralChoice(pairs=(part,)), tmp_path / "text", [domain])
+    domain = written(tmp_path / "domain.jsonl", [Pair("a7", "other", 1)], part)
+    found = drawn(model, GeneralChoice(pairs=(part,)), tmp_path / "text", domain)
     assert (found.origin, found.may_lose) == ("given", MAY_LOSE)
     dev, rest = sources_of(list(found.dev_sets.values())), sources_of(list(found.parts))
     assert sorted([*dev, *rest, "a7"]) == sorted(f"a{n}" for n in range(400))
@@ -91,7 +91,21 @@ def test_what_is_too_little(tmp_path: Path) -> None:
     (tmp_path / "general.tsv").write_text("en\tde\na\tb\n", encoding="utf-8")
     part = CorpusPart(path=str(tmp_path / "general.tsv"), source="en", target="de")
     with pytest.raises(DataError, match="too little general text"):
-        drawn(model, GeneralChoice(pairs=(part,)), tmp_path / "text", [])
+        drawn(model, GeneralChoice(pairs=(part,)), tmp_path / "text")
+
+
+def test_the_sources_of_a_new_language_stay_in_the_text_of_the_others(tmp_path: Path) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    lines = "".join(f"a{n}\tb{n}\tc{n}\n" for n in range(300))
+    (tmp_path / "all.tsv").write_text("en\tde\tko\n" + lines, encoding="utf-8")
+    german, korean = (
+        CorpusPart(path=str(tmp_path / "all.tsv"), source="en", target=one, target_language=one)
+        for one in ("de", "ko")
+    )
+    found = drawn(model, GeneralChoice(pairs=(german,)), tmp_path / "text", korean)
+    assert len(sources_of(list(found.parts))) == 100, "300 without 200 of the dev set"
+    with pytest.raises(DataError, match="too little general text"):
+        drawn(model, GeneralChoice(pairs=(german, korean)), tmp_path / "text", german, korean)
 
 
 def test_a_model_is_asked_in_a_direction_that_it_has(tmp_path: Path) -> None:

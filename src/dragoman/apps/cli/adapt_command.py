@@ -13,7 +13,6 @@ from dragoman.apps.cli.options import (
     FormatName,
     Number,
     json_option,
-    run_option,
     set_option,
 )
 
@@ -97,7 +96,13 @@ _RECIPES = {".yaml", ".yml"}
     is_flag=True,
     help="Go on where most of FILES seems to be in another language than the model's.",
 )
-@run_option
+@click.option(
+    "--run",
+    "run_directory",
+    metavar="DIRECTORY",
+    type=PATH,
+    help="Run directory.  [default: MODEL-NAME beside MODEL, for a first file NAME.tsv]",
+)
 @set_option
 @json_option
 def adapt(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.core.errors import DataError
@@ -73,6 +73,22 @@ def written(path: Path, pairs: Iterable[Pair], like: CorpusPart) -> CorpusPart:
     )
 
 
+def keys_by_language(parts: Iterable[CorpusPart]) -> dict[str, frozenset[int]]:
+    """Keys of the pairs of some parts, by their target language.
+
+    Corpora of several languages often share their sources: a source that is new in one of them
+    is nothing to leave out of another.
+
+    Raises:
+        DataError: a part has no pairs, or cannot be read.
+    """
+    found: dict[str, frozenset[int]] = {}
+    for part in parts:
+        language = part.direction.target_language
+        found[language] = found.get(language, frozenset()) | held_out_keys(filled_pairs(part))
+    return found
+
+
 def sampled(
     parts: Sequence[CorpusPart],
     size: int,
@@ -80,7 +96,7 @@ def sampled(
     *,
     folder: Path,
     name: str,
-    without: frozenset[int] = frozenset(),
+    without: Mapping[str, frozenset[int]] | None = None,
 ) -> list[CorpusPart]:
     """A random sample of the pairs of several parts, each in a file of its own.
 
@@ -91,7 +107,7 @@ def sampled(
         folder: for the files.
         name: of the files, to which a number is added if there are several.
         without: keys of pairs that must not be drawn, of
-            :func:`~dragoman.text.cleaning.held_out_keys`.
+            :func:`~dragoman.text.cleaning.held_out_keys`, by their target language.
 
     Returns:
         The parts of which pairs were drawn.
@@ -102,8 +118,9 @@ def sampled(
     """
     drawn: Reservoir[tuple[int, Pair]] = Reservoir(size, seed)
     for number, part in enumerate(parts):
+        unwanted = (without or {}).get(part.direction.target_language, frozenset())
         for pair in kept_pairs(part):
-            if part.fills(pair) and without.isdisjoint(held_out_keys([pair])):
+            if part.fills(pair) and unwanted.isdisjoint(held_out_keys([pair])):
                 drawn.add((number, pair))
     found = []
     for number, part in enumerate(parts):

@@ -36,7 +36,6 @@ from dragoman.techniques.adaptation.vocabulary_choice import (
     choose_vocabulary,
 )
 from dragoman.techniques.host import Host, train_to_repeat
-from dragoman.text.cleaning import held_out_keys
 from dragoman.text.corpus import CorpusPart, Pair
 
 RECORD_FILE = "adaptation.json"
@@ -150,7 +149,7 @@ class Adaptation:
         if changed:
             raise ConfigError(
                 f"{self.run}: was begun with other settings ({', '.join(changed)}); repeat "
-                " the command as it was, or choose another directory with --run"
+                "the command as it was, or choose another directory with --run"
             )
         return record
 
@@ -164,17 +163,16 @@ class Adaptation:
         plan = self._numbers(parent, pairs)
         if repeats:
             notes.append(
-                f"{len(pairs):,} in-domain pairs are too few to set some apart: scores of {DOMAIN} "
-                "are of the pairs themselves, and show what was learned by heart"
+                f"too few in-domain pairs to set some apart ({len(pairs)}): scores of {DOMAIN} are "
+                "of the pairs themselves, and show what was learned by heart"
             )
-        held_out = [pair for part in self.domain.test.values() for pair in filled_pairs(part)]
         general = general_text(
             self.general,
             parent,
             train[0].direction,
             size=plan.general_pairs,
             folder=self.run / TEXT_DIRECTORY,
-            without=held_out_keys([*held_out, *pairs]),
+            without=[*train, *dev.values(), *self.domain.test.values()],
             seed=_SEED,
             host=host,
         )
@@ -188,9 +186,18 @@ class Adaptation:
             general=(pair for part in general.parts for pair in filled_pairs(part)),
             seed=_SEED,
         )
-        notes += chosen.notes if chosen.extended is not None else ()
+        if chosen.extended is not None:
+            notes += chosen.notes
         for note in notes:
             host.tell(f"note: {note}")
+        if self.method == "lora" and chosen.extended is not None:
+            remedy = "--method full"
+            if not chosen.lacks_tags:
+                remedy += ", or --vocabulary keep, which spells the text as well as it can"
+            raise ConfigError(
+                "--method lora: the text needs pieces that the vocabulary of the model lacks, and "
+                f"an adapter cannot learn them; choose {remedy}"
+            )
         config = recipe(
             parent,
             domain=train,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.adaptation.domain_texts import filled_pairs, sampled
+from dragoman.techniques.adaptation.domain_texts import keys_by_language, sampled
 from dragoman.techniques.adaptation.parent import ParentModel
 from dragoman.techniques.host import Host
-from dragoman.text.cleaning import held_out_keys
 from dragoman.text.corpus import CorpusPart, Direction, read_lines
 from dragoman.text.reservoir import Reservoir
 from dragoman.translation.synthesis import GivenLine, translate_corpus
@@ -75,7 +74,7 @@ def general_text(
     *,
     size: int,
     folder: Path,
-    without: frozenset[int],
+    without: Iterable[CorpusPart],
     seed: int,
     host: Host,
 ) -> GeneralText:
@@ -87,7 +86,7 @@ def general_text(
         direction: in which it translates ``choice.replay``.
         size: maximum number of pairs to learn from.
         folder: for the files.
-        without: keys of in-domain pairs that must not be drawn.
+        without: in-domain text, whose sources and targets are not drawn in its target languages.
         seed: of the choice.
         host: shows the work.
 
@@ -107,16 +106,22 @@ def general_text(
         (dev_sets[name],) = sampled(
             [part], pairs_each, seed, folder=folder, name=f"dev-{name}"
         ) or [part]
+    own = tuple(without)
     if not dev_sets:
         dev = sampled(
-            parts, GENERAL_DEV_PAIRS, seed, folder=folder, name="dev-general", without=without
+            parts,
+            GENERAL_DEV_PAIRS,
+            seed,
+            folder=folder,
+            name="dev-general",
+            without=keys_by_language(own),
         )
         dev_sets = {
             GENERAL if len(dev) == 1 else f"{GENERAL}_{number}": part
             for number, part in enumerate(dev, 1)
         }
-    keys = held_out_keys(pair for part in dev_sets.values() for pair in filled_pairs(part))
-    rest = sampled(parts, size, seed + 1, folder=folder, name=GENERAL, without=without | keys)
+    keys = keys_by_language([*own, *dev_sets.values()])
+    rest = sampled(parts, size, seed + 1, folder=folder, name=GENERAL, without=keys)
     if not rest or not dev_sets:
         raise DataError(
             f"{parts[0].name}: too little general text to learn from some of it and to watch the "

@@ -10,7 +10,7 @@ from typing import Any
 from dragoman.core.files import atomic_write
 from dragoman.evaluation.significance import compare_systems, difference_interval
 from dragoman.experiment import Experiment
-from dragoman.revision import ended_by
+from dragoman.revision import BOUNDS, ended_by
 from dragoman.saved.model import home_of, model_directory
 from dragoman.techniques.host import Host
 from dragoman.text.corpus import CorpusPart, evaluation_pairs
@@ -92,10 +92,16 @@ class AdaptationReport:
     def outcome(self) -> str:
         """A sentence: what became the model, and why."""
         if not self.adapted:
+            remedy = (
+                "a lower training.schedule.peak_learning_rate, a higher --ratio or a wider "
+                "--may-lose"
+                if self.ended_by == BOUNDS
+                else "or a higher training.schedule.peak_learning_rate"
+            )
             return (
                 f"Nothing was gained within the bound in {self.steps:,} steps (ended by "
                 f"{self.ended_by}): the model is the one that it began with. Give more in-domain "
-                "pairs, a lower training.schedule.peak_learning_rate, or a wider --may-lose"
+                f"pairs, {remedy}"
             )
         return (
             f"The model is that of step {self.kept_step:,} of {self.steps:,}, the best of the "

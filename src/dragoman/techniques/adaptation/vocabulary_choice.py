@@ -28,6 +28,8 @@ class ChosenVocabulary:
     """
     notes: tuple[str, ...]
     """Lines for people."""
+    lacks_tags: bool = False
+    """Whether those of the parent lack a tag, and cannot be kept."""
 
     def section(self) -> dict[str, Any]:
         """Values of the section ``vocabulary``; empty if the parent's are kept."""
@@ -72,7 +74,7 @@ def choose_vocabulary(
     )
     notes = tuple(f"vocabulary: {line}" for line in needs.described())
     extends = needs.pieces > 0 and (needs.pays or choice == "extend")
-    return ChosenVocabulary(needs.extended if extends else None, notes)
+    return ChosenVocabulary(needs.extended if extends else None, notes, bool(lacking))
 
 
 def _weighted(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, float]]:

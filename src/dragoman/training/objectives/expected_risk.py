@@ -226,12 +226,12 @@ def _log_probabilities(
         count: number of outputs.
     """
 
-    def negated(part: Tensor, chunk: slice) -> tuple[Tensor]:
+    def summed(part: Tensor, chunk: slice) -> tuple[Tensor]:
         logits = model.logits(part)
         accurate = torch.promote_types(logits.dtype, torch.float32)
         chosen = logits.log_softmax(-1, dtype=accurate).gather(1, gold[chunk].unsqueeze(1))
         sums = torch.zeros(count, dtype=torch.float64, device=logits.device)
         return (sums.index_add_(0, rows[chunk], chosen.squeeze(1).double()),)
 
-    (found,) = chunked_backward(hidden.detach(), model, negated)
+    (found,) = chunked_backward(hidden.detach(), model, summed)
     return found

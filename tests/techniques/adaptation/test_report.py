@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dragoman.techniques.adaptation.report import AdaptationReport, AdaptationScore
 
 NEW = AdaptationScore("dev_ko", "domain", "en-ko", 60, "chrF2", None, 6.5, None, None)
@@ -12,6 +14,15 @@ def test_a_new_set_shows_what_it_has_now_alone() -> None:
     assert NEW.difference is None and KNOWN.difference == -0.5
     assert NEW.cells()[4:] == ["-", "6.50", "-", "-", "-"]
     assert KNOWN.cells()[4:7] == ["40.00", "39.50", "-0.50"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "remedy"),
+    [("training.bounds", "a wider --may-lose"), ("training.max_steps: 9", "a higher training.sch")],
+)
+def test_what_to_change_where_nothing_was_gained(ended: str, remedy: str) -> None:
+    outcome = AdaptationReport("model", 9, 0, ended, (KNOWN,)).outcome()
+    assert ended in outcome and remedy in outcome
 
 
 def test_a_report_with_a_new_set_is_read_as_it_was_written() -> None:
