@@ -37,11 +37,15 @@ class Conditions(Config):
 
     def differences(self, used: Conditions) -> list[str]:
         """How the settings in use differ from these, such as "beam 8 instead of 4"."""
-        usual = {name: one.default for name, one in TranslationSystem.model_fields.items()}
-        none: dict[str, Any] = {}
-        pairs = ((self.system, used.system, usual), (self.search, used.search, none))
+        usual: dict[str, Any] = {
+            name: one.default for name, one in TranslationSystem.model_fields.items()
+        }
+        none: dict[str, Any] = {}  # all settings of search are written
         found = []
-        for ours, theirs, defaults in pairs:
+        for ours, theirs, defaults in (
+            (self.system, used.system, usual),
+            (self.search, used.search, none),
+        ):
             for name in dict.fromkeys([*ours, *theirs]):
                 before, now = (one.get(name, defaults.get(name)) for one in (ours, theirs))
                 if before != now:

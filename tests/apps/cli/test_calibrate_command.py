@@ -89,7 +89,7 @@ def test_an_ensemble_and_other_settings_have_a_file(
     assert "--calibration is read with --confidence" in one_error(unread, 2)
     described = tmp_path / "system.yaml"
     used = ("translate", models[0], "--calibration", file, "--write-system", described)
-    assert dragoman(*used, "--early-end", "quick", stdin=b"a\n").code == 0
+    assert dragoman(*used, *options[1:], stdin=b"a\n").code == 0
     assert caplog.messages == []
     assert read_system(described).confidence == file
     as_described = dragoman("translate", "--system", described, "--json", stdin=b"a\n")
@@ -98,6 +98,16 @@ def test_an_ensemble_and_other_settings_have_a_file(
     assert float(with_column.out.partition("\t")[0]) > 0  # there is none beside the weights
     dragoman("translate", models[0], "--calibration", file, "--confidence", stdin=b"a\n")
     assert "calibrated with other settings (early_end exact instead of quick)" in caplog.text
+
+
+@pytest.mark.parametrize("option", ["--beam=2", "--unknown=copy", "--degenerate=keep"])
+def test_settings_are_those_of_translate(
+    option: str, folder: Path, dragoman: CommandLine, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = folder / "in.en", folder / "in.en"
+    dragoman("calibrate", folder / "planted", *text, "--check", option)
+    name, value = option.removeprefix("--").split("=")
+    assert f"calibrated with other settings ({name} {value} instead of" in caplog.text
 
 
 def test_columns_come_in_their_order(folder: Path, dragoman: CommandLine) -> None:

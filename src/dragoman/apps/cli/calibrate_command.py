@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import PATH, Number, check_no_input, json_option
+from dragoman.apps.cli.search_options import given_search, search_options
 from dragoman.apps.cli.system_options import described, described_options
 from dragoman.apps.cli.tuning_command import models_and_text
 from dragoman.apps.progress import counting, tell
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from dragoman.evaluation.criterion import Criterion
     from dragoman.saved.system import TranslationSystem
     from dragoman.techniques.calibrating import Calibrated, MeasuredConfidence
-
-_SEARCH = ("beam", "early_end", "length_penalty", "coverage_penalty")
 
 
 @click.command()
@@ -62,24 +61,7 @@ _SEARCH = ("beam", "early_end", "length_penalty", "coverage_penalty")
     type=PATH,
     help="With --check: the calibration to measure.  [default: that of MODEL]",
 )
-@click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search.")
-@click.option(
-    "--early-end",
-    type=click.Choice(["exact", "quick"]),
-    help="When to end beam search, as for translate.",
-)
-@click.option(
-    "--length-penalty",
-    metavar="ALPHA",
-    type=Number(min=0),
-    help="Length penalty: 0 favours short translations, 1 long ones.",
-)
-@click.option(
-    "--coverage-penalty",
-    metavar="BETA",
-    type=Number(min=0),
-    help="Coverage penalty: above 0, translations that leave out parts of the source score lower.",
-)
+@search_options
 @json_option
 @described_options
 def calibrate(
@@ -115,7 +97,7 @@ def calibrate(
         raise click.UsageError("--dev-set names a dev set of the run; leave out SOURCE REFERENCE")
     if check:
         options["confidence"] = True
-    system = described(models, options, {name: options[name] for name in _SEARCH})
+    system = described(models, options, given_search(options))
     found: Calibrated | MeasuredConfidence
     if check:
         text, written = _text(system, texts, dev_set, is_test=True), None

@@ -25,6 +25,7 @@ from dragoman.apps.cli.options import (
     json_option,
     output_option,
 )
+from dragoman.apps.cli.search_options import given_search, search_options
 from dragoman.apps.cli.system_options import open_translator, system_options
 from dragoman.apps.cli.translated_lines import (
     Flags,
@@ -50,37 +51,7 @@ STANDARD_INPUT = "standard input"
 @click.argument("models", metavar="[MODEL]...", type=PATH, nargs=-1)
 @input_option
 @output_option
-@click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search.")
-@click.option(
-    "--early-end",
-    type=click.Choice(["exact", "quick"]),
-    help="When to end beam search: exact waits until no better hypothesis is possible; quick is "
-    "faster and may miss the best.",
-)
-@click.option(
-    "--length-penalty",
-    metavar="ALPHA",
-    type=Number(min=0),
-    help="Length penalty: 0 favours short translations, 1 long ones.",
-)
-@click.option(
-    "--coverage-penalty",
-    metavar="BETA",
-    type=Number(min=0),
-    help="Coverage penalty: above 0, translations that leave out parts of the source score lower.",
-)
-@click.option(
-    "--unknown",
-    type=click.Choice(["mark", "copy"]),
-    help="What becomes of unknown pieces in translations that may have some: mark leaves ⁇; copy "
-    "replaces each by the word of the source with most attention.",
-)
-@click.option(
-    "--degenerate",
-    type=click.Choice(["avoid", "keep"]),
-    help="What becomes of translations that repeat themselves or are far too long: avoid searches "
-    "again; keep only warns.",
-)
+@search_options
 @click.option(
     "--grammar",
     type=click.Choice(["any", "trees"]),
@@ -317,18 +288,8 @@ def _scored_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], Path | Non
 
 def _search_options(options: dict[str, Any]) -> dict[str, Any]:
     """Command-line options as values of SearchConfig; None is left to the model."""
-    names = (
-        "beam",
-        "early_end",
-        "length_penalty",
-        "coverage_penalty",
-        "unknown",
-        "degenerate",
-        "grammar",
-        "nbest",
-        "buffer_lines",
-    )
-    search = {name: options[name] for name in names}
+    search = given_search(options)
+    search |= {name: options[name] for name in ("grammar", "nbest", "buffer_lines")}
     draws = {name: options[name] for name in ("temperature", "top_k", "top_p", "epsilon", "seed")}
     given = {name: value for name, value in draws.items() if value is not None}
     if options["sample"] and options["beam"]:
