@@ -295,6 +295,48 @@ def test_more_hypotheses_than_the_beam_are_refused() -> None:
     assert parse(SearchConfig, {"nbest": 5, "sampling": {}}, "test").rows == 5
 
 
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"nbest": 5, "mbr": {"samples": 4}}, "nbest 5 is more than the 4 candidates"),
+        (
+            {"nbest": 3, "beam": 2, "mbr": {"samples": 9, "candidates": "beam"}},
+            "nbest 3 is more than the 2 candidates",
+        ),
+        (
+            {"nbest": 7, "beam": 2, "mbr": {"samples": 4, "candidates": "both"}},
+            "nbest 7 is more than the 6 candidates",
+        ),
+        ({"grammar": "trees", "mbr": {"samples": 4}}, "grammar trees has none"),
+        ({"grammar": "trees", "no_repeat_ngram": 3}, "trees repeat their brackets"),
+    ],
+)
+def test_settings_that_contradict_are_refused(values: dict[str, object], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        parse(SearchConfig, values, "search")
+    fitting = {**values, "nbest": 2, "grammar": "any"}
+    assert parse(SearchConfig, fitting, "search").nbest == 2
+
+
+def test_lines_that_a_model_cannot_read_are_refused() -> None:
+    config = SearchConfig(max_source_pieces=7)
+    assert config.refusal(7, None) is None
+    assert "8 pieces are more than search.max_source_pieces 7" in str(config.refusal(8, None))
+    assert config.refusal(4, 5) is None
+    assert "model.max_positions 5" in str(config.refusal(5, 5)), "the end symbol takes one"
+
+
+def test_only_what_is_searched_for_is_searched_for_again() -> None:
+    assert SearchConfig().searches_again
+    assert not SearchConfig(degenerate="keep").searches_again
+    assert not SearchConfig(sampling=SamplingConfig()).searches_again
+
+
+def test_trees_need_symbols(build: Build, pad: Pad) -> None:
+    with pytest.raises(ConfigError, match="needs the symbols"):
+        search(ModelScorer(build(1)), *pad([[8, 9]]), SearchConfig(grammar="trees"))
+
+
 @pytest.mark.parametrize("part", [SearchConfig, SamplingConfig])
 def test_no_number_may_be_infinite_or_none(part: type[SearchConfig] | type[SamplingConfig]) -> None:
     names = [name for name, field in part.model_fields.items() if field.annotation is float]
