@@ -38,7 +38,8 @@ def known_recipe(name: str | Path) -> Path | None:
     if path.is_absolute() or ".." in path.parts:
         return None
     inner = path.as_posix().removeprefix(f"{_FOLDER}/").removesuffix(_SUFFIX)
-    return recipes_folder() / f"{inner}{_SUFFIX}" if inner in recipe_names() else None
+    file = recipes_folder() / f"{inner}{_SUFFIX}"
+    return file if file.name != _TABLE and os.path.isfile(file) else None
 
 
 def found_recipe(path: Path) -> Path:
