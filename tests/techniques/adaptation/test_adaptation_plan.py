@@ -22,7 +22,7 @@ def test_more_text_is_never_learned_for_fewer_steps(one: int, two: int, width: i
 
 @pytest.mark.parametrize(
     ("tokens", "steps", "replay_weight"),
-    [(6, 40, 0.00937), (1_000, 40, 1.0), (10_000, 104, 1.0), (300_000, 1500, 1.0)],
+    [(6, 240, 0.00937), (1_000, 240, 1.0), (10_000, 312, 1.0), (300_000, 2000, 1.0)],
 )
 def test_from_one_pair_to_thousands(tokens: int, steps: int, replay_weight: float) -> None:
     plan = planned(tokens, 128, 1.0)
