@@ -15,7 +15,7 @@ from tiny_model import TINY_LM, save_tiny_model
 from dragoman.core.errors import ConfigError, InterruptedRunError
 from dragoman.recipe import ExperimentConfig, read_experiment
 from dragoman.saved.system import TranslationSystem
-from dragoman.techniques.distillation import Distillation, asked_for, check, synthetic_part
+from dragoman.techniques.distillation import Distillation, asked_for, check
 from dragoman.text.corpus import CorpusPart, kept_pairs, read_pairs
 from dragoman.translation.translator import Translator
 
@@ -258,7 +258,7 @@ class TestAPart:
         ]
         given = {**part("train"), "weight": 3, "tags": ["<ui>"], "transforms": transforms}
         (before,) = recipe(given).train_parts()
-        made = synthetic_part(before, Path("made/pairs.jsonl.gz"))
+        made = before.kept_in(Path("made/pairs.jsonl.gz"))
         assert CorpusPart.model_validate(made.model_dump()) == made
         assert made.path == str(Path("made/pairs.jsonl.gz").absolute())
         assert (made.source, made.target, made.weight) == ("source", "target", 3)

@@ -132,7 +132,7 @@ class Distillation:
             if not part.has_source:
                 train.append(part)
                 continue
-            train.append(synthetic_part(part, self._directory(number) / PAIRS_FILE))
+            train.append(part.kept_in(self._directory(number) / PAIRS_FILE))
             if self.references is not None:
                 weight = part.weight * self.references
                 train.append(part.model_copy(update={"weight": weight}))
@@ -266,23 +266,6 @@ def asked_for(teacher: TranslationSystem, part: CorpusPart) -> TranslationSystem
     others = (tag for tag in direction.tags if tag != language_tag(language))
     tags = tuple(dict.fromkeys([*teacher.tags, *others]))
     return teacher.model_copy(update={"target_language": language, "tags": tags})
-
-
-def synthetic_part(part: CorpusPart, path: Path) -> CorpusPart:
-    """``part`` with the teacher's translations, which are in the file ``path``, for targets.
-
-    Filters have run already: the lines that they number are other ones now.
-    """
-    return part.model_copy(
-        update={
-            "path": str(path.absolute()),
-            "source": "source",
-            "target": "target",
-            "format": None,
-            "alignments": None,
-            "transforms": tuple(one for one in part.transforms if one.kind != "filter"),
-        }
-    )
 
 
 def _is_finished(experiment: Experiment) -> bool:

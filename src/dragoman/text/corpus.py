@@ -224,6 +224,23 @@ class CorpusPart(Config):
         for transform in self.transforms:
             yield from transform.symbols(direction)
 
+    def kept_in(self, path: Path) -> CorpusPart:
+        """The part with its text in ``path``, a JSONL file with the keys source and target.
+
+        Filters have run already: the lines that they number are other ones there.
+        """
+        return self.model_copy(
+            update={
+                "path": str(path.absolute()),
+                "source": "source",
+                "target": "target",
+                "format": None,
+                "alignments": None,
+                "documents": None,
+                "transforms": tuple(one for one in self.transforms if one.kind != "filter"),
+            }
+        )
+
     def scored(self) -> CorpusPart:
         """The part whose targets translations are scored against: mostly the same."""
         if self.target is None or self.path is None:

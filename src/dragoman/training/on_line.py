@@ -7,7 +7,7 @@ et al. 2018, arXiv:1711.00043, section 2.4).  No gradient passes through the tra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -16,7 +16,7 @@ import torch
 from dragoman.data.batches import Batch, pad_sources, real_ids
 from dragoman.models.interface import TranslationModel
 from dragoman.text.transforms import SourceByModelConfig
-from dragoman.training.tasks import Stream
+from dragoman.training.tasks import CompletedStream, Stream
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TranslateIds(Protocol):
         """
 
 
-class BackTranslated:
+class BackTranslated(CompletedStream):
     """A stream some of whose sources are made just before they are learned from.
 
     Args:
@@ -68,16 +68,9 @@ class BackTranslated:
         translate: TranslateIds,
         longest: int,
     ) -> None:
-        self._stream, self._wanted, self._translate = stream, wanted, translate
+        super().__init__(stream)
+        self._wanted, self._translate = wanted, translate
         self._longest = longest
-
-    def windows(self, epoch: int) -> int:
-        """See :meth:`Stream.windows`."""
-        return self._stream.windows(epoch)
-
-    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
-        """See :meth:`Stream.window`."""
-        return self._stream.window(epoch, window, start)
 
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:
         """The batch with all its sources."""

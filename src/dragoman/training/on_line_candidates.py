@@ -7,7 +7,7 @@ compared with the reference.  No gradient passes through the search.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from dragoman.data.candidates import Outputs, RatedCandidates
 from dragoman.evaluation.rewards import Reward
 from dragoman.models.interface import TranslationModel
 from dragoman.search import SearchConfig
-from dragoman.training.tasks import Stream
+from dragoman.training.tasks import CompletedStream, Stream
 
 _SEEDS = 1 << 31
 
@@ -63,7 +63,7 @@ class Rate(Protocol):
         """How good each output is, from 0 to 1; ids are without end symbols."""
 
 
-class WithCandidates:
+class WithCandidates(CompletedStream):
     """A stream whose batches get candidates just before they are learned from.
 
     Args:
@@ -76,16 +76,8 @@ class WithCandidates:
     def __init__(
         self, stream: Stream, wanted: WantedCandidates, search: SearchIds, rate: Rate
     ) -> None:
-        self._stream, self._wanted = stream, wanted
-        self._search, self._rate = search, rate
-
-    def windows(self, epoch: int) -> int:
-        """See :meth:`Stream.windows`."""
-        return self._stream.windows(epoch)
-
-    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
-        """See :meth:`Stream.window`."""
-        return self._stream.window(epoch, window, start)
+        super().__init__(stream)
+        self._wanted, self._search, self._rate = wanted, search, rate
 
     def completed(self, batch: Batch, model: TranslationModel) -> Batch:
         """The batch with its candidates."""

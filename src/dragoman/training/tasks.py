@@ -10,6 +10,7 @@ training.  The trainer knows nothing else about what is learned.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -74,6 +75,29 @@ class Stream(Protocol):
             batch: one of :meth:`window`, on the model's device.
             model: in training mode; must be left unchanged.
         """
+
+
+class CompletedStream(ABC):
+    """A stream with the batches of another one, which it completes just before they are used.
+
+    Args:
+        stream: of sentence pairs.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def windows(self, epoch: int) -> int:
+        """See :meth:`Stream.windows`."""
+        return self._stream.windows(epoch)
+
+    def window(self, epoch: int, window: int, start: int = 0) -> Iterator[list[Batch]]:
+        """See :meth:`Stream.window`."""
+        return self._stream.window(epoch, window, start)
+
+    @abstractmethod
+    def completed(self, batch: Batch, model: TranslationModel) -> Batch:
+        """See :meth:`Stream.completed`."""
 
 
 @dataclass(frozen=True)

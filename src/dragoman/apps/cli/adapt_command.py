@@ -10,9 +10,9 @@ import click
 
 from dragoman.apps.cli.options import (
     PATH,
-    FormatName,
     Number,
     json_option,
+    pairs_options,
     set_option,
 )
 
@@ -28,14 +28,7 @@ _RECIPES = {".yaml", ".yml"}
 @click.command()
 @click.argument("model", metavar="MODEL", type=PATH)
 @click.argument("files", metavar="CONFIG|FILES...", type=PATH, nargs=-1, required=True)
-@click.option("--source", help="Column, key or language of the source in FILES.")
-@click.option("--target", help="Column, key or language of the target in FILES.")
-@click.option(
-    "--format",
-    "file_format",
-    type=FormatName(),
-    help="Format of FILES, if the suffix does not determine it.",
-)
+@pairs_options
 @click.option(
     "--dev",
     type=PATH,

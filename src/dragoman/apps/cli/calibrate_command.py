@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, Number, check_no_input, json_option
+from dragoman.apps.cli.options import PATH, Number, check_no_input, dev_set_option, json_option
 from dragoman.apps.cli.search_options import given_search, search_options
 from dragoman.apps.cli.system_options import described, described_options
 from dragoman.apps.cli.tuning_command import models_and_text
@@ -43,11 +43,7 @@ if TYPE_CHECKING:
     type=PATH,
     help="Draw the reliability diagram.",
 )
-@click.option(
-    "--dev-set",
-    metavar="NAME",
-    help="Which dev set of the run to use.  [default: the only one, or that of --to]",
-)
+@dev_set_option
 @click.option(
     "--output",
     metavar="FILE",

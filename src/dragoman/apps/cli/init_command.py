@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, FormatName, Number, json_option
+from dragoman.apps.cli.options import PATH, Number, json_option, pairs_options
 
 if TYPE_CHECKING:
     from dragoman.apps.init.start import Started
@@ -21,8 +21,7 @@ _REASONS = {"held out": "repeats dev or test"}
 
 @click.command()
 @click.argument("files", metavar="FILES...", type=PATH, nargs=-1, required=True)
-@click.option("--source", help="Column, key or language of the source in FILES.")
-@click.option("--target", help="Column, key or language of the target in FILES.")
+@pairs_options
 @click.option(
     "--dev",
     type=PATH,
@@ -42,12 +41,6 @@ _REASONS = {"held out": "repeats dev or test"}
     default=10,
     show_default=True,
     help="Time budget for training and scoring on this machine.",
-)
-@click.option(
-    "--format",
-    "file_format",
-    type=FormatName(),
-    help="Format of FILES, if the suffix does not determine it.",
 )
 @click.option(
     "--output",

@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.recipe_library import found_recipe
+
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
 
 class Number(click.FloatRange):
@@ -105,7 +107,29 @@ set_option = click.option(
 device_option = click.option(
     "--device", help="Device to use, such as cpu or cuda:1.  [default: a GPU if there is one]"
 )
+dev_set_option = click.option(
+    "--dev-set",
+    metavar="NAME",
+    help="Which dev set of the run to use.  [default: the only one, or that of --to]",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def pairs_options(command: AnyCommand) -> AnyCommand:
+    """How the pairs in the argument FILES are read."""
+    options = (
+        click.option("--source", help="Column, key or language of the source in FILES."),
+        click.option("--target", help="Column, key or language of the target in FILES."),
+        click.option(
+            "--format",
+            "file_format",
+            type=FormatName(),
+            help="Format of FILES, if the suffix does not determine it.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def rising_numbers(context: click.Context, option: click.Parameter, value: str) -> tuple[int, ...]:

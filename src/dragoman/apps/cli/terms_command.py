@@ -10,11 +10,11 @@ import click
 
 from dragoman.apps.cli.options import (
     PATH,
-    FormatName,
     Number,
     check_no_input,
     device_option,
     json_option,
+    pairs_options,
 )
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
-@click.option("--source", help="Column, key or language of the source in FILES.")
-@click.option("--target", help="Column, key or language of the target in FILES.")
-@click.option(
-    "--format",
-    "file_format",
-    type=FormatName(),
-    help="Format of FILES, if the suffix does not determine it.",
-)
+@pairs_options
 @click.option(
     "--to",
     "target_language",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.evaluation_commands import METRICS, TOKENIZERS
-from dragoman.apps.cli.options import PATH, check_no_input, json_option
+from dragoman.apps.cli.options import PATH, check_no_input, dev_set_option, json_option
 from dragoman.apps.cli.system_options import described, described_options
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
@@ -45,11 +45,7 @@ CONFIDENCE_SAMPLES = 1000
     type=click.Choice(TOKENIZERS),
     help="Tokeniser of BLEU.  [default: that of the run, or else 13a]",
 )
-@click.option(
-    "--dev-set",
-    metavar="NAME",
-    help="Which dev set of the run to use.  [default: the only one, or that of --to]",
-)
+@dev_set_option
 @click.option(
     "--output",
     metavar="FILE",

@@ -50,8 +50,6 @@ def split_dev(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
 def written(path: Path, pairs: Iterable[Pair], like: CorpusPart) -> CorpusPart:
     """Write pairs, and return the part that reads them with what ``like`` says of them.
 
-    Filters have run already.
-
     Raises:
         StorageError: the disk refuses.
     """
@@ -59,18 +57,7 @@ def written(path: Path, pairs: Iterable[Pair], like: CorpusPart) -> CorpusPart:
     with FORMATS["jsonl"].write([path], ("source", "target")) as add:
         for pair in pairs:
             add(pair)
-    return like.model_copy(
-        update={
-            "path": str(path.absolute()),
-            "source": "source",
-            "target": "target",
-            "format": None,
-            "alignments": None,
-            "documents": None,
-            "weight": 1.0,
-            "transforms": tuple(one for one in like.transforms if one.kind != "filter"),
-        }
-    )
+    return like.kept_in(path).model_copy(update={"weight": 1.0})
 
 
 def keys_by_language(parts: Iterable[CorpusPart]) -> dict[str, frozenset[int]]:
