@@ -1,0 +1,1 @@
+"""Protocols that a server speaks: one module, or package, for each."""

@@ -1,0 +1,59 @@
+"""What all doors of a server share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.store.records import ApiKey
+from dragoman.apps.server.store.store import Store
+from dragoman.translation.service.interface import RefusedError, TranslationService
+
+
+class Admits(Protocol):
+    """Decides who may ask for how much."""
+
+    async def admit(
+        self, secret: str | None, address: str, texts: Sequence[str] = ()
+    ) -> ApiKey | None:
+        """Admit a request, and count it and its characters.
+
+        Args:
+            secret: the key that the request brings, if any.
+            address: where the client is.
+            texts: what it wants to have translated, or detected.
+
+        Returns:
+            The key, if there is one.
+
+        Raises:
+            RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or ``quota_exceeded``.
+        """
+
+
+@dataclass(frozen=True)
+class Premises:
+    """What is behind the doors."""
+
+    service: TranslationService
+    store: Store
+    guard: Admits
+    config: ServerConfig
+
+
+@dataclass(frozen=True)
+class Door:
+    """A protocol: its routes, and how it words that something is refused."""
+
+    name: str
+    prefixes: tuple[str, ...]
+    """Of the paths whose errors it words; the door with the longest one is asked."""
+    router: APIRouter
+    refuse: Callable[[RefusedError, int], Response]
+    """The response to a request that is refused with this error.  The number is the status that
+    HTTP has for it, such as 404 or 405, from which a protocol may deviate."""

@@ -1,0 +1,73 @@
+"""What is kept, as values that outlive the session of the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+CorrectionState = Literal["pending", "accepted", "rejected"]
+JobState = Literal["queued", "translating", "done", "error"]
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """Who may call the server; the secret itself is not kept."""
+
+    id: int
+    name: str
+    created: datetime
+    revoked: datetime | None = None
+    requests_per_minute: int | None = None
+    """None: as for all."""
+    characters_per_month: int | None = None
+    """None: as for all."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A better translation that someone has sent."""
+
+    id: int
+    source: str
+    target: str
+    source_language: str
+    target_language: str
+    state: CorrectionState
+    created: datetime
+    key: int | None = None
+    """Whose it is, if a key came with it."""
+
+
+@dataclass(frozen=True)
+class KeptGlossary:
+    """Terms for one direction, which their owner calls by ``id``."""
+
+    id: str
+    name: str
+    source_language: str
+    target_language: str
+    entries: tuple[tuple[str, str], ...]
+    created: datetime
+    key: int | None = None
+
+
+@dataclass(frozen=True)
+class DocumentJob:
+    """A file that is translated in the background."""
+
+    id: str
+    secret: str
+    """What a client must show beside the id, to see or fetch it."""
+    file_name: str
+    """As the client calls it; it is never opened."""
+    source_language: str | None
+    target_language: str
+    state: JobState
+    created: datetime
+    characters: int = 0
+    message: str | None = None
+    """What went wrong."""
+    key: int | None = None
+    result_name: str | None = None
+    """Suggested name of the translated file."""

@@ -1,0 +1,1 @@
+"""Texts of many callers, in many directions: what a server offers, without HTTP."""
