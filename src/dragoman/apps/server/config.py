@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from dragoman.core.config import Config
@@ -22,11 +24,17 @@ class LimitsConfig(Config):
     """Maximum number of alternatives of a translation."""
     seconds: float = Field(60, gt=0)
     """How long a request may take; afterwards it is answered with an error."""
+    upload_seconds: float = Field(30, gt=0)
+    """How long a client may take to send the body of a request."""
+    idle_seconds: float = Field(75, gt=0)
+    """How long a connection may be idle between requests; longer than a proxy keeps it."""
     connections: int = Field(1000, ge=1)
     """Maximum number of requests at work or waiting; further ones are refused at once."""
     requests_per_minute: int | None = Field(None, ge=1)
     """Maximum requests per minute of a client without a key, by its address, and of a key that has
     no limit of its own; by default, none."""
+    patience_seconds: float = Field(5, ge=0)
+    """How long a request above this rate waits for its turn; it is refused if that takes longer."""
     characters_per_month: int | None = Field(None, ge=1)
     """Maximum characters per calendar month (UTC) of a key that has no limit of its own; by
     default, none."""
@@ -43,7 +51,8 @@ class ServerConfig(Config):
     """What translates. A model of several languages serves all of its pairs."""
     pivots: tuple[str, ...] = ("en",)
     """Languages to translate through, in order of preference, where nothing translates directly."""
-    batching: BatchingConfig = BatchingConfig()
+    batching: BatchingConfig = BatchingConfig(queue_lines=65_536)
+    """How requests share batches, and how many of their sentences may wait."""
     limits: LimitsConfig = LimitsConfig()
     database: str | None = None
     """URL of the database, such as `postgresql+psycopg://user@host/name`; by default, an SQLite
@@ -58,3 +67,10 @@ class ServerConfig(Config):
     """Origins of web pages that may call the server (CORS)."""
     web: bool = True
     """Whether there is a web page at `/`."""
+    metrics_token: str | None = Field(None, min_length=1)
+    """What `/metrics` must be asked with, as `Authorization: Bearer TOKEN`; by default, anybody may
+    read it."""
+    log_format: Literal["plain", "json"] = "plain"
+    """How each request is logged on standard error: a line to read, or a JSON object."""
+    shutdown_seconds: float = Field(30, gt=0)
+    """How long requests at work may go on after the server was told to stop."""
