@@ -36,6 +36,7 @@ class CorrectionShelf(Shelf):
         source_language: str,
         target_language: str,
         key: int | None = None,
+        *,
         address: str | None = None,
     ) -> Correction:
         """Put a correction into the queue for review.

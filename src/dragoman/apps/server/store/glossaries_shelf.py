@@ -25,13 +25,7 @@ Direction = tuple[str, str]
 """Source and target language."""
 
 _NAME_CHARACTERS = 1024
-_OUTLINE = (  # a dictionary without its entries
-    dictionaries.c.id,
-    dictionaries.c.glossary_id,
-    dictionaries.c.source_language,
-    dictionaries.c.target_language,
-    dictionaries.c.entry_count,
-)
+_OUTLINE = [column for column in dictionaries.c if column.name != "entries"]
 
 
 class GlossaryShelf(Shelf):
@@ -57,14 +51,15 @@ class GlossaryShelf(Shelf):
             RefusedError: ``invalid``, if the name, a language or the entries make no sense;
                 ``too_large``; ``quota_exceeded``, if there are too many.
         """
+        identifier = str(uuid.uuid4())
         row = {
-            "id": str(uuid.uuid4()),
+            "id": identifier,
             "name": storable(name, "the name of the glossary", _NAME_CHARACTERS),
             "created": now(),
             "key_id": key,
         }
         kept = [
-            self._dictionary(row["id"], direction, given) for direction, given in entries.items()
+            self._dictionary(identifier, direction, given) for direction, given in entries.items()
         ]
         if len({(one["source_language"], one["target_language"]) for one in kept}) < len(kept):
             raise RefusedError("invalid", "the glossary has two dictionaries for one direction")
@@ -78,7 +73,7 @@ class GlossaryShelf(Shelf):
             connection.execute(insert(glossaries), row)
             if kept:
                 connection.execute(insert(dictionaries), kept)
-            found = _glossary(connection, str(row["id"]), key)
+            found = _glossary(connection, identifier, key)
         assert found is not None
         return found
 
