@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
-from dragoman.apps.server.bounds import Bounds
+from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.operations import PATHS
@@ -67,7 +67,7 @@ def create_app(
     refuse = _wording(doors)
     _word_errors(app, refuse)
     # The last one added is the first to see a request.
-    app.add_middleware(Bounds, limits=limits or LimitsConfig(), refuse=refuse, unbounded=PATHS)
+    app.add_middleware(RequestBounds, limits=limits or LimitsConfig(), refuse=refuse, unbounded=PATHS)
     app.add_middleware(
         CORSMiddleware,
         allow_origins=list(allowed_origins),

@@ -40,10 +40,10 @@ class _Total(NamedTuple):
 
 
 class UsageLedger:
-    """Counts at once, and writes in the background: the first characters after a pause immediately,
-    what comes meanwhile together.
+    """Counts at once, and writes in the background.
 
-    It must be used in one event loop, and closed there.
+    The first characters after a pause are written immediately, what comes meanwhile together.  It
+    must be used in one event loop, and closed there.
 
     Args:
         store: where usage is kept.

@@ -38,7 +38,7 @@ class RequestRates:
         self._turns.move_to_end(client)
         while turns and turns[0] <= now - self._window:
             turns.popleft()
-        # Later turns than the last of these do not matter; there are more after a limit was lowered.
+        # There may be more turns than the limit, which can be lowered.
         wait = max(0.0, turns[-limit] + self._window - now) if len(turns) >= limit else 0.0
         if wait <= patience:
             turns.append(now + wait)

@@ -40,7 +40,7 @@ class _TooSlowError(Exception):
     """The body is not complete after its time."""
 
 
-class Bounds:
+class RequestBounds:
     """Answers requests within bounds, and each with an answer.
 
     A body is read before the application sees the request, so that a slow client keeps nothing
@@ -103,7 +103,7 @@ class Bounds:
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, bounds: Bounds) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, bounds: RequestBounds) -> None:
         self._scope, self._receive, self._send = scope, receive, send
         self._bounds, self._limits = bounds, bounds._limits
         self._body: bytes | None = None
