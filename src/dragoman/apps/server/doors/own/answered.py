@@ -75,12 +75,11 @@ class RenderingAnswer(Config):
     @classmethod
     def of(cls, one: Rendering) -> RenderingAnswer:
         """The same for JSON."""
-        links = tuple(tuple(link) for link in one.links)
         return cls.model_construct(
             text=one.text,
             score=one.score,
             confidence=one.confidence,
-            links=links,
+            links=one.links,
             from_memory=one.from_memory,
         )
 
@@ -182,6 +181,8 @@ class LanguageAnswer(Config):
     """In English."""
     targets: tuple[str, ...]
     """Codes of the languages that it is translated into."""
+    tags: dict[str, tuple[str, ...]]
+    """By target language, the tags that requests may ask for; those without any are left out."""
 
 
 class LanguagesAnswer(Config):

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    WithJsonSchema,
+)
 
 from dragoman.apps.server.content import ContentFormat
 from dragoman.core.config import Config
@@ -19,9 +27,52 @@ AUTO = "auto"
 _CONTEXT = 20_000  # characters
 _PREFIX = 2_000
 _ENTRIES = 5_000
+
+
+def _writable(text: str) -> str:
+    """Refuse half of a character, which JSON can say and no encoding can write."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"character {error.start + 1} is half of a surrogate pair; send the whole pair"
+        ) from error
+    return text
+
+
+def _as_several(value: Any) -> Any:
+    """A string as a list of one; anything else is checked by what follows."""
+    if not isinstance(value, (str, list, tuple)):
+        raise ValueError("Input should be a string or a list of strings")
+    return (value,) if isinstance(value, str) else value
+
+
+def _any(terms: tuple[str, ...]) -> tuple[str, ...]:
+    if not terms:
+        raise ValueError("there is no translation in the list")
+    return terms
+
+
+_ONE_OR_SEVERAL = WithJsonSchema(
+    {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+)
+Text = Annotated[str, AfterValidator(_writable)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_several), _ONE_OR_SEVERAL]
 Code = Annotated[str, StringConstraints(min_length=1, max_length=35)]
-Term = Annotated[str, StringConstraints(min_length=1, max_length=1_000, strip_whitespace=True)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_writable)]
+Term = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=1_000, strip_whitespace=True),
+    AfterValidator(_writable),
+]
+Terms = Annotated[
+    tuple[Term, ...], AfterValidator(_any), BeforeValidator(_as_several), _ONE_OR_SEVERAL
+]
+TermsOrName = Annotated[
+    Annotated[dict[Term, Terms], Field(max_length=_ENTRIES), Tag("terms")]
+    | Annotated[Name, Tag("name")],
+    Discriminator(lambda value: "name" if isinstance(value, str) else "terms"),
+]
 
 
 class TextOptions(Config):
@@ -34,19 +85,17 @@ class TextOptions(Config):
     """Language of the text; null or `auto`: it is detected."""
     nbest: int = Field(1, ge=1)
     """Number of translations of each sentence, the best first."""
-    prefix: str = Field("", max_length=_PREFIX)
+    prefix: Text = Field("", max_length=_PREFIX)
     """What the translation begins with, for a text of one sentence."""
     split: SplitMode = "sentences"
     """Where the text is divided: at the ends of `sentences` and lines, at the ends of lines alone
     (`paragraphs`), or not at all (`none`)."""
     tags: tuple[Name, ...] = Field((), max_length=16)
     """Tags that the model knows, such as `<formal>`."""
-    glossary: Annotated[dict[Term, Term | tuple[Term, ...]], Field(max_length=_ENTRIES)] | Name = (
-        Field(default_factory=dict)
-    )
+    glossary: TermsOrName | None = None
     """Terms that must be used: their translations, such as `{"house": "Haus"}`, with a list where
     several will do; or the `id` of a kept glossary."""
-    context: str = Field("", max_length=_CONTEXT)
+    context: Text = Field("", max_length=_CONTEXT)
     """Text in front of this one, for models trained to read it; it is not translated."""
     links: bool = False
     """Whether to tell which words translate which."""
@@ -73,15 +122,16 @@ class TextOptions(Config):
 class TranslateBody(TextOptions):
     """Texts to translate in the same way."""
 
-    text: str | tuple[str, ...]
+    model_config = {
+        "json_schema_extra": {
+            "examples": [{"text": ["Good morning.", "How are you?"], "target": "de", "nbest": 2}]
+        }
+    }
+
+    text: Texts
     """A text of any length, or a list of such texts."""
     format: ContentFormat = "text"
     """`html` and `xml`: tags are kept, and what is between them is translated."""
-
-    @property
-    def texts(self) -> list[str]:
-        """One text as a list, too."""
-        return [self.text] if isinstance(self.text, str) else list(self.text)
 
     def conflicts(self) -> Iterator[str]:
         """Options that only plain text has."""
@@ -92,28 +142,42 @@ class TranslateBody(TextOptions):
 class StreamBody(TextOptions):
     """A text whose sentences are wanted one by one."""
 
-    text: str
+    model_config = {
+        "json_schema_extra": {"examples": [{"text": "Good morning. How are you?", "target": "de"}]}
+    }
+
+    text: Text
     """A text of any length."""
 
 
 class DetectBody(Config):
     """Texts in unknown languages."""
 
-    text: str | tuple[str, ...]
-    """A text, or a list of texts."""
+    model_config = {"json_schema_extra": {"examples": [{"text": "Guten Morgen."}]}}
 
-    @property
-    def texts(self) -> list[str]:
-        """One text as a list, too."""
-        return [self.text] if isinstance(self.text, str) else list(self.text)
+    text: Texts
+    """A text, or a list of texts."""
 
 
 class CorrectionBody(Config):
     """A better translation."""
 
-    text: Annotated[str, StringConstraints(min_length=1, max_length=_CONTEXT)]
+    model_config = {
+        "json_schema_extra": {
+            "examples": [
+                {
+                    "text": "Good morning.",
+                    "translation": "Guten Morgen.",
+                    "source": "en",
+                    "target": "de",
+                }
+            ]
+        }
+    }
+
+    text: Annotated[Text, StringConstraints(min_length=1, max_length=_CONTEXT)]
     """The sentence, or text, that was translated."""
-    translation: Annotated[str, StringConstraints(min_length=1, max_length=_CONTEXT)]
+    translation: Annotated[Text, StringConstraints(min_length=1, max_length=_CONTEXT)]
     """How it should be translated."""
     source: Code
     """Language of the text."""
@@ -129,6 +193,14 @@ class CorrectionBody(Config):
 
 class GlossaryBody(Config):
     """Terms to keep for one direction."""
+
+    model_config = {
+        "json_schema_extra": {
+            "examples": [
+                {"name": "Houses", "source": "en", "target": "de", "entries": {"house": "Haus"}}
+            ]
+        }
+    }
 
     name: Name
     """What people call it."""

@@ -12,7 +12,7 @@ from dragoman.apps.server.doors.own.asked import TextOptions
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import ApiKey, KeptGlossary
 from dragoman.core.errors import DataError
-from dragoman.text.glossary import Glossary
+from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
 Result = TypeVar("Result")
@@ -63,22 +63,22 @@ async def wanted_glossary(
     Raises:
         RefusedError: ``not_found``, or ``invalid``: the terms contradict each other.
     """
-    terms: Mapping[str, str | Sequence[str]]
     if isinstance(options.glossary, str):
-        terms = dict((await kept_glossary(premises, options.glossary, key)).entries)
-    else:
-        terms = options.glossary
-    return checked_glossary(terms)
+        kept = await kept_glossary(premises, options.glossary, key)
+        return checked_glossary({source: (target,) for source, target in kept.entries})
+    return checked_glossary(options.glossary or {})
 
 
-def checked_glossary(terms: Mapping[str, str | Sequence[str]]) -> Glossary | None:
+def checked_glossary(terms: Mapping[str, Sequence[str]]) -> Glossary | None:
     """Terms as the service takes them; None if there are none.
 
     Raises:
         RefusedError: ``invalid``: they contradict each other.
     """
+    numbered = enumerate(terms.items(), 1)
+    each = [Term(source, tuple(targets), line=number) for number, (source, targets) in numbered]
     try:
-        return Glossary.of(terms) if terms else None
+        return Glossary(each, unit="entry") if each else None
     except DataError as error:
         raise RefusedError("invalid", str(error)) from error
 

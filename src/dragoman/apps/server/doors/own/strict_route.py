@@ -56,7 +56,7 @@ def _of_body(kind: type[BaseModel], body: object) -> str:
     try:
         kind.model_validate(body)
     except ValidationError as error:
-        return explain(kind, body, error, MANUAL)
+        return explain(kind, body, error, MANUAL).replace("configuration: ", "")
     raise AssertionError("FastAPI refused a body that pydantic accepts")
 
 

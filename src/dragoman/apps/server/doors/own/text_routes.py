@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
@@ -28,6 +29,7 @@ from dragoman.apps.server.premises import Premises
 from dragoman.core.config import Config
 from dragoman.translation.service.interface import (
     Detection,
+    Pairing,
     RefusedError,
     TextRequest,
     TranslatedSentence,
@@ -58,8 +60,8 @@ class TextRoutes:
 
         A list is translated together, which is much faster than one text after another.
         """
-        key = await admitted(self._premises, request, body.texts)
-        wanted = await requests_of(self._premises, body, body.texts, key)
+        key = await admitted(self._premises, request, body.text)
+        wanted = await requests_of(self._premises, body, body.text, key)
         found = await translate_contents(
             self._premises.service,
             wanted,
@@ -83,39 +85,81 @@ class TextRoutes:
 
     async def detect(self, request: Request, body: DetectBody) -> Response:
         """Say which languages a text may be in."""
-        await admitted(self._premises, request, body.texts)
-        return as_json(DetectAnswer.of(await self._premises.service.detect(body.texts)))
+        await admitted(self._premises, request, body.text)
+        return as_json(DetectAnswer.of(await self._premises.service.detect(list(body.text))))
 
     async def languages(self, request: Request) -> Response:
         """List the languages, and what each is translated into."""
         await admitted(self._premises, request)
-        targets: dict[str, list[str]] = defaultdict(list)
-        for pair in self._premises.service.directions():
-            targets[pair.source].append(pair.target)
+        service = self._premises.service
+        by_source: dict[str, list[Pairing]] = defaultdict(list)
+        for pair in service.directions():
+            by_source[pair.source].append(pair)
         found = [
-            LanguageAnswer(code=code, name=language_name(code), targets=tuple(into))
-            for code, into in sorted(targets.items())
+            LanguageAnswer(
+                code=code,
+                name=language_name(code),
+                targets=tuple(pair.target for pair in pairs),
+                tags={pair.target: tags for pair in pairs if (tags := service.tags(pair))},
+            )
+            for code, pairs in sorted(by_source.items())
         ]
         return as_json(LanguagesAnswer(languages=tuple(found)))
 
-    async def _events(self, wanted: TextRequest) -> AsyncIterator[StreamEvent]:
-        """The first raises what refuses the whole text."""
+    async def _events(self, wanted: TextRequest) -> AsyncGenerator[StreamEvent, None]:
+        """What a stream tells; the first one raises what refuses the whole text."""
         wanted, detection = await self._with_source(wanted)
-        start = StreamEvent(
-            kind="start",
-            source=wanted.source,
-            target=wanted.target,
-            detection=DetectedLanguage.of(detection),
+        sentences = self._premises.service.stream(
+            wanted, seconds=self._premises.config.limits.seconds
         )
-        seconds = self._premises.config.limits.seconds
-        async with aclosing(self._premises.service.stream(wanted, seconds=seconds)) as sentences:
+        try:
             first = await anext(sentences, None)
-            yield start
+            yield StreamEvent(
+                kind="start",
+                source=wanted.source,
+                target=wanted.target,
+                detection=DetectedLanguage.of(detection),
+            )
             if first is not None:
-                yield _sentence(first)
+                yield _of(first)
             async for sentence in sentences:
-                yield _sentence(sentence)
-        yield StreamEvent(kind="end")
+                yield _of(sentence)
+            yield StreamEvent(kind="end")
+        finally:
+            if isinstance(sentences, AsyncGenerator):
+                await sentences.aclose()  # so that what nobody reads leaves the queue
 
     async def _with_source(self, wanted: TextRequest) -> tuple[TextRequest, Detection | None]:
-        """The request with a source language, detected unless given or the text is empty."""
+        """The request with its source language, which is detected if none is given."""
+        if wanted.source is not None:
+            return wanted, None
+        (found,) = await self._premises.service.detect([wanted.text])
+        if not found:  # an empty text
+            return wanted, None
+        return replace(wanted, source=found[0].language), found[0]
+
+
+def as_json(answer: Config) -> Response:
+    """An answer that needs no further validation."""
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+def _of(sentence: TranslatedSentence) -> StreamEvent:
+    return StreamEvent(kind="sentence", sentence=SentenceAnswer.of(sentence))
+
+
+async def _lines(
+    first: StreamEvent, events: AsyncGenerator[StreamEvent, None]
+) -> AsyncGenerator[str, None]:
+    """The lines of a stream; what goes wrong in the middle is the last of them."""
+    async with aclosing(events):
+        yield _line(first)
+        try:
+            async for event in events:
+                yield _line(event)
+        except RefusedError as error:
+            yield _line(StreamEvent(kind="error", error=Problem.of(error)))
+
+
+def _line(event: StreamEvent) -> str:
+    return event.model_dump_json(exclude_unset=True) + "\n"
