@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Discriminator,
     Field,
     StringConstraints,
@@ -51,6 +52,11 @@ def _any(terms: tuple[str, ...]) -> tuple[str, ...]:
     if not terms:
         raise ValueError("there is no translation in the list")
     return terms
+
+
+def _example(body: dict[str, Any]) -> ConfigDict:
+    """A body that the page shows."""
+    return ConfigDict(json_schema_extra={"examples": [body]})
 
 
 _ONE_OR_SEVERAL = WithJsonSchema(
@@ -122,11 +128,7 @@ class TextOptions(Config):
 class TranslateBody(TextOptions):
     """Texts to translate in the same way."""
 
-    model_config = {
-        "json_schema_extra": {
-            "examples": [{"text": ["Good morning.", "How are you?"], "target": "de", "nbest": 2}]
-        }
-    }
+    model_config = _example({"text": ["Good morning.", "How are you?"], "target": "de", "nbest": 2})
 
     text: Texts
     """A text of any length, or a list of such texts."""
@@ -142,9 +144,7 @@ class TranslateBody(TextOptions):
 class StreamBody(TextOptions):
     """A text whose sentences are wanted one by one."""
 
-    model_config = {
-        "json_schema_extra": {"examples": [{"text": "Good morning. How are you?", "target": "de"}]}
-    }
+    model_config = _example({"text": "Good morning. How are you?", "target": "de"})
 
     text: Text
     """A text of any length."""
@@ -153,7 +153,7 @@ class StreamBody(TextOptions):
 class DetectBody(Config):
     """Texts in unknown languages."""
 
-    model_config = {"json_schema_extra": {"examples": [{"text": "Guten Morgen."}]}}
+    model_config = _example({"text": "Guten Morgen."})
 
     text: Texts
     """A text, or a list of texts."""
@@ -162,18 +162,14 @@ class DetectBody(Config):
 class CorrectionBody(Config):
     """A better translation."""
 
-    model_config = {
-        "json_schema_extra": {
-            "examples": [
-                {
-                    "text": "Good morning.",
-                    "translation": "Guten Morgen.",
-                    "source": "en",
-                    "target": "de",
-                }
-            ]
+    model_config = _example(
+        {
+            "text": "Good morning.",
+            "translation": "Guten Morgen.",
+            "source": "en",
+            "target": "de",
         }
-    }
+    )
 
     text: Annotated[Text, StringConstraints(min_length=1, max_length=_CONTEXT)]
     """The sentence, or text, that was translated."""
@@ -194,13 +190,9 @@ class CorrectionBody(Config):
 class GlossaryBody(Config):
     """Terms to keep for one direction."""
 
-    model_config = {
-        "json_schema_extra": {
-            "examples": [
-                {"name": "Houses", "source": "en", "target": "de", "entries": {"house": "Haus"}}
-            ]
-        }
-    }
+    model_config = _example(
+        {"name": "Houses", "source": "en", "target": "de", "entries": {"house": "Haus"}}
+    )
 
     name: Name
     """What people call it."""
