@@ -139,6 +139,7 @@ class Store:
         source_language: str | None,
         target_language: str,
         key: int | None = None,
+        *,
         options: Mapping[str, Any] | None = None,
     ) -> DocumentJob:
         """Keep a file that is to be translated, with plain values that say how."""
