@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.core.errors import MissingExtraError
 from dragoman.text.sentences import SplitMode, split_text
 
-MODES: tuple[SplitMode, ...] = ("sentences", "paragraphs", "none")
+MODES: tuple[SplitMode, ...] = ("sentences", "flowing", "paragraphs", "none")
 PARTS = st.one_of(
     st.sampled_from(["Dr. ", "Yes", ". ", "! ", "?", "。", "\n", "\r\n", "\u2028", "\t", "\u00a0"]),
     st.sampled_from(["{a. b}", "3. ", " ", "“", "”", "(", ")", "你好", "ok", "x.y", "...", "1"]),
@@ -35,7 +35,7 @@ def test_segments_have_all_of_the_text_but_white_space(
         assert text[end : one.start].strip() == ""
         part = text[one.start : one.end]
         assert part == part.strip()
-        assert mode == "none" or len(part.splitlines()) == 1
+        assert mode in ("flowing", "none") or len(part.splitlines()) == 1
         end = one.end
     assert text[end:].strip() == ""
 
@@ -88,6 +88,7 @@ def test_lines_end_at_each_kind_of_line_end(end: str) -> None:
     text = f" \u00a0one. Two{end}\tthree{end}"
     assert split(text) == ["one.", "Two", "three"]
     assert split(text, mode="paragraphs") == ["one. Two", "three"]
+    assert split(text, mode="flowing") == ["one.", f"Two{end}\tthree"]
     assert split(text, mode="none") == [f"one. Two{end}\tthree"]
 
 

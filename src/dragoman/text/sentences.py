@@ -15,9 +15,9 @@ import regex
 from dragoman.core.errors import MissingExtraError
 from dragoman.text.language_codes import spelling
 
-SplitMode = Literal["sentences", "paragraphs", "none"]
-"""Where texts are split: at the ends of sentences and lines, at the ends of lines alone, or not at
-all (line breaks are then white space like any other)."""
+SplitMode = Literal["sentences", "flowing", "paragraphs", "none"]
+"""Where texts are split: at the ends of sentences and lines, at the ends of sentences alone, at the
+ends of lines alone, or not at all.  Line breaks that end nothing are white space like any other."""
 
 
 class TextSpan(NamedTuple):
@@ -46,6 +46,9 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
     """
     if mode == "none":
         return list(_trimmed(text, [(0, len(text))]))
+    if mode == "flowing":
+        # As many spaces as there were characters, so that places stay what they are.
+        text = _LINE_END.sub(lambda end: " " * len(end[0]), text)
     lines = list(_trimmed(text, _lines(text)))
     if mode == "paragraphs":
         return lines
