@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from dragoman.apps.server.store.records import (
     ApiKey,
@@ -138,8 +139,9 @@ class Store:
         source_language: str | None,
         target_language: str,
         key: int | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> DocumentJob:
-        """Keep a file that is to be translated."""
+        """Keep a file that is to be translated, with plain values that say how."""
         raise NotImplementedError
 
     def job(self, identifier: str, secret: str | None = None) -> DocumentJob | None:
@@ -148,6 +150,24 @@ class Store:
 
     def job_content(self, identifier: str) -> bytes:
         """The file as it was sent."""
+        raise NotImplementedError
+
+    def unfinished_jobs(self) -> int:
+        """How many are queued or being translated."""
+        raise NotImplementedError
+
+    def claim_job(self, silent_since: datetime) -> DocumentJob | None:
+        """Begin the oldest job that is queued, or whose translator has not been heard since a time.
+
+        Its state is then ``translating``.  Nobody else gets it, in whatever thread or process.
+        """
+        raise NotImplementedError
+
+    def report_job(self, identifier: str, done: int, texts: int) -> bool:
+        """Note how far a job is, and that its translator lives; False if nobody wants it any more.
+
+        That is so if it was deleted, or is not being translated.
+        """
         raise NotImplementedError
 
     def finish_job(
