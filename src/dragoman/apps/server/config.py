@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from dragoman.apps.server.store.bounds import StoreLimits
 from dragoman.core.config import Config
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation.batching import BatchingConfig
@@ -30,6 +31,12 @@ class LimitsConfig(Config):
     characters_per_month: int | None = Field(None, ge=1)
     """Maximum characters per calendar month (UTC) of a key that has no limit of its own; by
     default, none."""
+    documents: int = Field(100, ge=0)
+    """Maximum number of files that wait or are being translated."""
+    documents_at_once: int = Field(2, ge=1)
+    """How many files are translated at the same time."""
+    document_hours: float = Field(24, gt=0)
+    """How long files and their translations are kept, unless they are fetched before."""
 
 
 class ServerConfig(Config):
@@ -46,8 +53,9 @@ class ServerConfig(Config):
     batching: BatchingConfig = BatchingConfig()
     limits: LimitsConfig = LimitsConfig()
     database: str | None = None
-    """URL of the database, such as `postgresql+psycopg://user@host/name`; by default, an SQLite
-    file in the user's data directory."""
+    """Path of an SQLite file, or URL of a database such as `postgresql://user@host/name`; by
+    default, `server.sqlite` in the user's data directory."""
+    store: StoreLimits = StoreLimits()
     require_key: bool = False
     """Whether requests without a key are refused."""
     reload_seconds: float = Field(5, ge=0)
