@@ -15,7 +15,6 @@ from starlette.responses import Response
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.monitoring import Monitoring
-from dragoman.apps.server.operations import PATHS
 from dragoman.apps.server.premises import Door
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.translation.service.interface import RefusalKind, RefusedError
@@ -30,10 +29,12 @@ STATUS: dict[RefusalKind, int] = {
     "quota_exceeded": 429,
     "busy": 503,
     "timed_out": 503,
+    "internal": 500,
 }
 """What HTTP has for each kind of refusal."""
 
 _PREFLIGHT_SECONDS = 3600
+_UNBOUNDED = ("/health", "/v1/health", "/ready", "/metrics")  # asked however busy the server is
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -67,7 +68,9 @@ def create_app(
     refuse = _wording(doors)
     _word_errors(app, refuse)
     # The last one added is the first to see a request.
-    app.add_middleware(RequestBounds, limits=limits or LimitsConfig(), refuse=refuse, unbounded=PATHS)
+    app.add_middleware(
+        RequestBounds, limits=limits or LimitsConfig(), refuse=refuse, unbounded=_UNBOUNDED
+    )
     app.add_middleware(
         CORSMiddleware,
         allow_origins=list(allowed_origins),

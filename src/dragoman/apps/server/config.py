@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field
 
 from dragoman.apps.server.store.bounds import StoreLimits
-from dragoman.core.config import Config
-from dragoman.saved.system import TranslationSystem
+from dragoman.core.config import Config, override, parse, read_yaml
+from dragoman.core.files import absolute
+from dragoman.saved.system import TranslationSystem, on_folder, read_values
 from dragoman.translation.batching import BatchingConfig
 
 
@@ -82,3 +86,47 @@ class ServerConfig(Config):
     """How each request is logged on standard error: a line to read, or a JSON object."""
     shutdown_seconds: float = Field(30, gt=0)
     """How long requests at work may go on after the server was told to stop."""
+
+
+def read_server(
+    path: Path | None, changes: Mapping[str, Any], settings: Sequence[str] = ()
+) -> ServerConfig:
+    """The configuration of a server.
+
+    In a file, relative paths are relative to its folder, and a system may be just the path of a
+    model directory, or of the YAML file of a system.
+
+    Args:
+        path: a YAML file; None: there is none.
+        changes: values that replace those of the file, such as ``{"port": 80}``.
+        settings: further ones, as ``limits.seconds=20``.
+
+    Raises:
+        ConfigError: a file is missing or not YAML, or values make no sense.
+    """
+    if path is None:
+        values: dict[str, Any] = {}
+    else:
+        values = read_yaml(path)
+        folder = Path(os.path.realpath(path)).parent
+        if isinstance(systems := values.get("systems"), list):
+            values["systems"] = [_system(one, folder) for one in systems]
+    whole = override({**values, **changes}, tuple(settings))
+    return parse(ServerConfig, whole, "serve" if path is None else path)
+
+
+def system_at(path: Path) -> dict[str, Any]:
+    """The description of a system: that in a YAML file, or a model directory alone.
+
+    Raises:
+        ConfigError: the file is not YAML.
+    """
+    if path.suffix in {".yaml", ".yml"} and not path.is_dir():
+        return read_values(path)
+    return {"models": [str(path)]}
+
+
+def _system(value: Any, folder: Path) -> Any:
+    if isinstance(value, str):
+        return system_at(absolute(value, folder))
+    return on_folder(value, folder) if isinstance(value, dict) else value

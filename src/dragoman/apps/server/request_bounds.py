@@ -129,7 +129,7 @@ class _Exchange:
             except Exception:
                 log.exception("an error in answering %s", ascii(self._scope["path"]))
                 text = f"an error of the server, which its log has as {request_number.get()}"
-                await self._refuse(RefusedError("busy", text), 500)
+                await self._refuse(RefusedError("internal", text), 500)
             if clock.cancelled_caught:
                 log.warning("a request was not answered within %g seconds", seconds)
                 text = f"there was no answer within {seconds:g} seconds; send less at once"
