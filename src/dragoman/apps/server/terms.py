@@ -47,9 +47,7 @@ class ReadGlossaries:
         self._held: OrderedDict[Hashable, Glossary] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(
-        self, identity: Hashable, entries: Callable[[], Sequence[tuple[str, str]]]
-    ) -> Glossary:
+    def get(self, identity: Hashable, entries: Callable[[], Sequence[tuple[str, str]]]) -> Glossary:
         """A glossary; its entries are asked for if it is not held.
 
         Threads may call this at the same time; at worst, two read the same one.
