@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from dragoman.text.language_codes import spelling
 
@@ -106,3 +107,10 @@ class DocumentJob:
     key: int | None = None
     result_name: str | None = None
     """Suggested name of the translated file."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How it is to be translated, as plain values."""
+    started: datetime | None = None
+    """When its translation began, the last time if there were several."""
+    texts_done: int = 0
+    texts: int = 0
+    """How many texts it has; 0: not known yet."""
