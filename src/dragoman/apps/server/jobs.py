@@ -181,15 +181,16 @@ class JobRunner:
     async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
         """The file; None if nobody wants it any more."""
         content = await to_thread.run_sync(self._store.job_content, job.id)
-        place = [0, 0]
+        place = (0, 0)
 
         def progress(done: int, texts: int) -> None:
-            place[:] = done, texts
+            nonlocal place
+            place = done, texts
 
         work = asyncio.create_task(self._patiently(job, content, progress))
         try:
             while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:
-                if not await to_thread.run_sync(self._store.report_job, job.id, *place):
+                if not await to_thread.run_sync(partial(self._store.report_job, job.id, *place)):
                     return None
             return await work
         finally:
