@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -43,10 +43,18 @@ class JobRunner:
         service: translates.
         store: keeps the jobs.
         limits: how many, and for how long.
+        charge: told of the key and the characters of each file that is translated.
     """
 
-    def __init__(self, service: TranslationService, store: Store, limits: LimitsConfig) -> None:
+    def __init__(
+        self,
+        service: TranslationService,
+        store: Store,
+        limits: LimitsConfig,
+        charge: Callable[[int | None, int], object] = lambda key, characters: None,
+    ) -> None:
         self._service, self._store, self._limits = service, store, limits
+        self._charge = charge
         self._users = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._at_work: set[str] = set()
@@ -165,6 +173,7 @@ class JobRunner:
         else:
             if file is not None:
                 await to_thread.run_sync(partial(self._keep, job, file))
+                self._charge(job.key, file.characters)
         # Not if cancelled: the job is then given back.
         self._at_work.discard(job.id)
 
@@ -176,7 +185,6 @@ class JobRunner:
             result_name=file.name,
             characters=file.characters,
         )
-        self._store.charge(job.key, file.characters)
 
     async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
         """The file; None if nobody wants it any more."""
@@ -197,7 +205,9 @@ class JobRunner:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
 
-    async def _patiently(self, job: DocumentJob, content: bytes, progress: Any) -> TranslatedFile:
+    async def _patiently(
+        self, job: DocumentJob, content: bytes, progress: Callable[[int, int], object]
+    ) -> TranslatedFile:
         """Translate a file, whatever else the queue is full of."""
         request = _request(job)
         end = time.monotonic() + _RETRY_SECONDS
