@@ -22,7 +22,7 @@ from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.content import FILE_FORMATS, TranslatedFile, translate_file
 from dragoman.apps.server.store.records import DocumentJob
 from dragoman.apps.server.store.store import Store
-from dragoman.core.errors import DragomanError
+from dragoman.core.errors import DragomanError, StorageError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
 
@@ -57,7 +57,7 @@ class JobRunner:
         self._charge = charge
         self._users = 0
         self._tasks: list[asyncio.Task[None]] = []
-        self._at_work: set[str] = set()
+        self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
         self._news: asyncio.Event | None = None
 
     async def submit(
@@ -147,19 +147,24 @@ class JobRunner:
                 silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
                 job = await to_thread.run_sync(self._store.claim_job, silent_since)
                 if job is not None:
+                    self._at_work.add(job.id)
                     await self._finish(job)
+                    self._at_work.discard(job.id)
             except Exception:
                 # Such as a database that is away for a while: the job is found again later.
-                _log.exception("a file could not be translated, or the store is away")
+                _log.exception("the store cannot be read or written")
+                if job is not None:
+                    self._at_work.discard(job.id)
                 await asyncio.sleep(_LOOK_SECONDS)
             if job is None:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
 
     async def _finish(self, job: DocumentJob) -> None:
-        self._at_work.add(job.id)
         try:
             file = await self._translated(job)
+        except StorageError:
+            raise
         except (RefusedError, DragomanError) as error:
             await to_thread.run_sync(
                 partial(self._store.finish_job, job.id, "error", message=str(error))
@@ -174,8 +179,6 @@ class JobRunner:
             if file is not None:
                 await to_thread.run_sync(partial(self._keep, job, file))
                 self._charge(job.key, file.characters)
-        # Not if cancelled: the job is then given back.
-        self._at_work.discard(job.id)
 
     def _keep(self, job: DocumentJob, file: TranslatedFile) -> None:
         self._store.finish_job(

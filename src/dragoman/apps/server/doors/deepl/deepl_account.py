@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.apps.server.doors.deepl.deepl_access import admission, admitted
 from dragoman.apps.server.doors.deepl.deepl_languages import listed_sources, listed_targets
-from dragoman.apps.server.doors.deepl.deepl_parameters import Parameters, invalid
+from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters, invalid
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
 
@@ -32,7 +32,7 @@ def account_router(premises: Premises) -> APIRouter:
 
     @router.api_route("/v2/languages", methods=["GET", "POST"])
     async def languages(request: Request) -> Response:
-        parameters = await Parameters.of(request)
+        parameters = await DeepLParameters.of(premises, request)
         await admitted(premises, request, parameters)
         kind = parameters.text("type") or "source"
         if kind not in ("source", "target"):
@@ -42,7 +42,7 @@ def account_router(premises: Premises) -> APIRouter:
 
     @router.api_route("/v2/usage", methods=["GET", "POST"])
     async def usage(request: Request) -> Response:
-        key = await admission(premises, request, await Parameters.of(request))
+        key = await admission(premises, request, await DeepLParameters.of(premises, request))
         limit = premises.config.limits.characters_per_month
         if key is not None and key.characters_per_month is not None:
             limit = key.characters_per_month

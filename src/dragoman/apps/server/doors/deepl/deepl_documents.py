@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from dragoman.apps.server.doors.deepl.deepl_access import admitted
 from dragoman.apps.server.doors.deepl.deepl_languages import same_language
 from dragoman.apps.server.doors.deepl.deepl_parameters import (
-    Parameters,
+    DeepLParameters,
     check_text,
     invalid,
 )
@@ -33,17 +33,15 @@ def document_router(premises: Premises) -> APIRouter:
 
     @router.post("/v2/document")
     async def upload(request: Request) -> Response:
-        parameters = await Parameters.of(request)
-        key = await admitted(premises, request, parameters)
-        file = parameters.files.get("file")
-        if file is None:
-            raise invalid("Invalid file data: send a file named 'file' as multipart/form-data.")
+        parameters = await DeepLParameters.of(premises, request)
+        key = await admitted(premises, request, parameters, files=True)
+        file = parameters.upload("file")
         common = await common_request(premises, parameters, key)
         if common.source is not None and same_language(common.source, common.target):
             raise invalid("Source and target language are equal.")
-        name = check_text("filename", parameters.text("filename") or file.filename or "")
+        name = check_text("filename", parameters.text("filename") or file.name)
         _check_output(parameters, name)
-        job = await premises.jobs.submit(name, await file.read(), common, key)
+        job = await premises.jobs.submit(name, file.content, common, key)
         return JSONResponse({"document_id": job.id, "document_key": job.secret})
 
     @router.api_route("/v2/document/{identifier}", methods=["GET", "POST"])
@@ -69,7 +67,7 @@ def document_router(premises: Premises) -> APIRouter:
 
 
 async def _job(premises: Premises, request: Request, identifier: str) -> DocumentJob:
-    parameters = await Parameters.of(request)
+    parameters = await DeepLParameters.of(premises, request)
     key = await admitted(premises, request, parameters)
     secret = parameters.required("document_key")
     job = await to_thread.run_sync(premises.store.job, identifier, secret)
@@ -78,7 +76,7 @@ async def _job(premises: Premises, request: Request, identifier: str) -> Documen
     return job
 
 
-def _check_output(parameters: Parameters, name: str) -> None:
+def _check_output(parameters: DeepLParameters, name: str) -> None:
     suffix = PurePosixPath(name).suffix.lower()
     wanted = parameters.text("output_format")
     if wanted is not None and f".{wanted.lower().removeprefix('.')}" != suffix:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from dragoman.apps.server.content import ContentFormat, MarkupOptions, translate_contents
 from dragoman.apps.server.doors.deepl.deepl_access import admitted
 from dragoman.apps.server.doors.deepl.deepl_languages import deepl_code
-from dragoman.apps.server.doors.deepl.deepl_parameters import Parameters
+from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters
 from dragoman.apps.server.doors.deepl.deepl_requests import common_request
 from dragoman.apps.server.premises import Premises
 from dragoman.text.sentences import SplitMode
@@ -34,7 +34,7 @@ def text_router(premises: Premises) -> APIRouter:
 
     @router.api_route("/v2/translate", methods=["GET", "POST"])
     async def translate(request: Request) -> Response:
-        parameters = await Parameters.of(request)
+        parameters = await DeepLParameters.of(premises, request)
         texts = parameters.texts("text")
         key = await admitted(premises, request, parameters, texts)
         common = await common_request(premises, parameters, key)
@@ -54,7 +54,7 @@ def text_router(premises: Premises) -> APIRouter:
     return router
 
 
-def _prepared(parameters: Parameters, common: TextRequest, kind: ContentFormat) -> TextRequest:
+def _prepared(parameters: DeepLParameters, common: TextRequest, kind: ContentFormat) -> TextRequest:
     """A request of which only the text is missing."""
     wanted = parameters.choice("split_sentences", tuple(_SPLITS))
     split = _SPLITS[wanted or ("nonewlines" if kind == "html" else "1")]
@@ -63,7 +63,7 @@ def _prepared(parameters: Parameters, common: TextRequest, kind: ContentFormat) 
     return replace(common, split=split, context=parameters.text("context") or "")
 
 
-def _markup(parameters: Parameters) -> tuple[ContentFormat, MarkupOptions | None]:
+def _markup(parameters: DeepLParameters) -> tuple[ContentFormat, MarkupOptions | None]:
     kind = parameters.choice("tag_handling", ("xml", "html"))
     parameters.choice("tag_handling_version", ("v1", "v2"))
     options = MarkupOptions(
@@ -77,7 +77,7 @@ def _markup(parameters: Parameters) -> tuple[ContentFormat, MarkupOptions | None
 class _Shown:
     """What is said about a translation, beside the text."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: DeepLParameters) -> None:
         self._billed = parameters.flag("show_billed_characters", False)
         self._model = parameters.choice("model_type", tuple(_MODEL_TYPES))
 
