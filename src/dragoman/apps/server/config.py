@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from dragoman.apps.server.store.bounds import StoreLimits
 from dragoman.core.config import Config
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation.batching import BatchingConfig
@@ -52,8 +53,9 @@ class ServerConfig(Config):
     batching: BatchingConfig = BatchingConfig()
     limits: LimitsConfig = LimitsConfig()
     database: str | None = None
-    """URL of the database, such as `postgresql+psycopg://user@host/name`; by default, an SQLite
-    file in the user's data directory."""
+    """Path of an SQLite file, or URL of a database such as `postgresql://user@host/name`; by
+    default, `server.sqlite` in the user's data directory."""
+    store: StoreLimits = StoreLimits()
     require_key: bool = False
     """Whether requests without a key are refused."""
     reload_seconds: float = Field(5, ge=0)
