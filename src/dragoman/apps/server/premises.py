@@ -14,6 +14,7 @@ from dragoman.apps.server.config import ServerConfig
 from dragoman.apps.server.jobs import JobRunner
 from dragoman.apps.server.store.records import ApiKey
 from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.terms import ReadGlossaries
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 
@@ -51,6 +52,11 @@ class Premises:
     def jobs(self) -> JobRunner:
         """Translates files; doors that take any run it in their router's lifespan."""
         return JobRunner(self.service, self.store, self.config.limits)
+
+    @cached_property
+    def glossaries(self) -> ReadGlossaries:
+        """Kept glossaries as translators read them, by the revisions of their dictionaries."""
+        return ReadGlossaries()
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,9 @@ class LibreFiles:
             raise RefusedError("invalid", found.message or "the file could not be translated")
         suffix = PurePosixPath(job.file_name).suffix.lower()
         name = f"{job.id}.{job.secret}{suffix}"
-        return LibreFile(translated_file_url=str(request.url_for("libretranslate/download_file", file=name)))
+        return LibreFile(
+            translated_file_url=str(request.url_for("libretranslate/download_file", file=name))
+        )
 
     async def download(self, file: str) -> Response:
         """Download a translated file."""
