@@ -78,11 +78,12 @@ class Guard:
         self._keys: OrderedDict[bytes, _Found] = OrderedDict()
 
     async def admit(
-        self, secret: str | None, address: str, texts: Sequence[str] = ()
+        self, secret: str | None, address: str, texts: Sequence[str] = (), *, files: bool = False
     ) -> ApiKey | None:
         """Admit a request, and count it and its characters, whatever becomes of it then.
 
-        A request above the rate waits for its turn, if that comes soon.
+        A request above the rate waits for its turn, if that comes soon.  A file is admitted while
+        any of the quota is left.
 
         Raises:
             RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or
@@ -91,11 +92,16 @@ class Guard:
         key = await self._identified(secret)
         characters = self._fitting(texts)
         await self._in_turn(key, address)
-        if characters:
-            await self._within_quota(key, characters)
-            self._ledger.charge(None if key is None else key.id, characters)
-            self._count(characters)
+        if characters or files:
+            await self._within_quota(key, max(characters, 1))
+        self.charge(None if key is None else key.id, characters)
         return key
+
+    def charge(self, key: int | None, characters: int) -> None:
+        """Count characters that are translated now, or became known after the request."""
+        if characters:
+            self._ledger.charge(key, characters)
+            self._count(characters)
 
     async def close(self) -> None:
         """Write what is charged and not written yet."""

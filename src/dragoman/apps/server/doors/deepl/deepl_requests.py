@@ -15,7 +15,7 @@ from dragoman.apps.server.doors.deepl.deepl_languages import (
     targets,
 )
 from dragoman.apps.server.doors.deepl.deepl_parameters import (
-    Parameters,
+    DeepLParameters,
     invalid,
     unsupported_value,
 )
@@ -36,7 +36,7 @@ _UNSUPPORTED = {
 
 
 async def common_request(
-    premises: Premises, parameters: Parameters, key: int | None
+    premises: Premises, parameters: DeepLParameters, key: int | None
 ) -> TextRequest:
     """A request without text: languages, tags and glossary as the parameters say.
 
@@ -63,7 +63,7 @@ def _listed(languages: list[str]) -> str:
 
 
 def _formality_tags(
-    service: TranslationService, parameters: Parameters, source: str | None, target: str
+    service: TranslationService, parameters: DeepLParameters, source: str | None, target: str
 ) -> tuple[str, ...]:
     formality = parameters.choice("formality", _FORMALITIES)
     if formality in (None, "default"):
@@ -86,7 +86,7 @@ def _formality_tags(
 
 async def _glossary(
     premises: Premises,
-    parameters: Parameters,
+    parameters: DeepLParameters,
     source: str | None,
     target: str,
     key: int | None,
