@@ -31,6 +31,12 @@ class LimitsConfig(Config):
     characters_per_month: int | None = Field(None, ge=1)
     """Maximum characters per calendar month (UTC) of a key that has no limit of its own; by
     default, none."""
+    documents: int = Field(100, ge=0)
+    """Maximum number of files that wait or are being translated."""
+    documents_at_once: int = Field(2, ge=1)
+    """How many files are translated at the same time."""
+    document_hours: float = Field(24, gt=0)
+    """How long files and their translations are kept, unless they are fetched before."""
 
 
 class ServerConfig(Config):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.jobs import JobRunner
 from dragoman.apps.server.store.records import ApiKey
 from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.terms import ReadGlossaries
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 
@@ -44,6 +47,16 @@ class Premises:
     store: Store
     guard: Admits
     config: ServerConfig
+
+    @cached_property
+    def jobs(self) -> JobRunner:
+        """Translates files; doors that take any run it in their router's lifespan."""
+        return JobRunner(self.service, self.store, self.config.limits)
+
+    @cached_property
+    def glossaries(self) -> ReadGlossaries:
+        """Kept glossaries as translators read them, by the revisions of their dictionaries."""
+        return ReadGlossaries()
 
 
 @dataclass(frozen=True)

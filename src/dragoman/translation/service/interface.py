@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from dragoman.text.glossary import Glossary
+from dragoman.text.sentences import SplitMode
 
 RefusalKind = Literal[
     "invalid",
@@ -27,10 +28,6 @@ RefusalKind = Literal[
 """Why a request is not answered: what it asks for makes no sense; there is no such language or
 direction; the key is missing or wrong; there is no such thing; it is longer than the bounds; the
 key has made too many requests, or used up its characters; the queue is full; its time is up."""
-
-SplitMode = Literal["sentences", "paragraphs", "none"]
-"""Where texts are split: at the ends of sentences and lines, at the ends of lines alone, or not at
-all (line breaks are then white space like any other)."""
 
 
 class RefusedError(Exception):
