@@ -60,7 +60,8 @@ class Connection:
         except (httpx.InvalidURL, UnicodeEncodeError) as error:
             raise ConfigError(f"address or key: {error}") from error
         self.url, self._timeout = url.rstrip("/"), timeout
-        self._broken, self._unsent = httpx.TransportError, (httpx.ConnectError, httpx.PoolTimeout)
+        self._slow, self._broken = httpx.TimeoutException, httpx.TransportError
+        self._unsent = httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout
 
     async def close(self) -> None:
         """Close all connections."""
@@ -133,7 +134,7 @@ class Connection:
         return None, _refusal(response, self.url), response.status_code in _LATER
 
     def _failure(self, error: Exception) -> ServiceError:
-        if isinstance(error, (asyncio.TimeoutError, TimeoutError)) or "Timeout" in type(error).__name__:
+        if isinstance(error, (asyncio.TimeoutError, self._slow)):
             return ServiceError(
                 f"{self.url}: no answer within {self._timeout:g} seconds; give it more time with "
                 "timeout, or less to translate",
@@ -163,7 +164,7 @@ def _refusal(response: httpx.Response, url: str) -> ServiceError:
 def foreign_answer(url: str, error: Exception) -> ServiceError:
     """The error for an answer that is none of Dragoman's."""
     return ServiceError(
-        f"{url}: answers something else than a server of Dragoman ({type(error).__name__}: {error});"
-        " check the address",
+        f"{url}: this is no server of Dragoman, or one of another version ({type(error).__name__}: "
+        f"{error}); check the address",
         "foreign",
     )

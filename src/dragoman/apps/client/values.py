@@ -52,6 +52,18 @@ class CharacterUsage:
     """None: as many as it likes."""
 
 
+@dataclass(frozen=True)
+class DocumentState:
+    """A file that is being translated, or has been."""
+
+    id: str
+    secret: str | None
+    """Told once, when the file was sent."""
+    state: str
+    progress: float | None
+    message: str | None
+
+
 def text_of(answer: Json) -> TranslatedText:
     """A translated text."""
     return TranslatedText(
@@ -85,7 +97,7 @@ def _rendering_of(answer: Json) -> Rendering:
 
 def detection_of(answer: Json | None) -> Detection | None:
     """A detected language."""
-    return answer and Detection(answer["language"], answer["probability"])
+    return None if answer is None else Detection(answer["language"], answer["probability"])
 
 
 def language_of(answer: Json) -> LanguageOffer:
@@ -99,3 +111,8 @@ def glossary_offer_of(answer: Json) -> GlossaryOffer:
     entries = {(one["source"], one["target"]): one["entries"] for one in answer["dictionaries"]}
     created = datetime.fromisoformat(answer["created"].replace("Z", "+00:00"))
     return GlossaryOffer(answer["id"], answer["name"], created, entries)
+
+
+def document_state_of(answer: Json) -> DocumentState:
+    """How far a file is."""
+    return DocumentState(*(answer[one] for one in ("id", "secret", "state", "progress", "message")))
