@@ -275,9 +275,7 @@ def _dictionaries(parameters: Parameters) -> list[Parameters]:
     return [Parameters(one, {}) for one in given]
 
 
-def _dictionary(
-    premises: Premises, parameters: Parameters
-) -> tuple[Direction, tuple[Entry, ...]]:
+def _dictionary(premises: Premises, parameters: Parameters) -> tuple[Direction, tuple[Entry, ...]]:
     """What a request says of one direction."""
     direction = _asked_direction(parameters)
     source, target = direction

@@ -28,7 +28,9 @@ def invalid(message: str) -> RefusedError:
 
 def unsupported_value(name: str, explanation: str = "") -> RefusedError:
     """A parameter whose value is none of those that there are, in DeepL's words."""
-    return invalid(f"Value for '{name}' not supported." + (f" {explanation}" if explanation else ""))
+    return invalid(
+        f"Value for '{name}' not supported." + (f" {explanation}" if explanation else "")
+    )
 
 
 class Parameters:
@@ -180,14 +182,16 @@ def _read_json(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise invalid(f"The body is not valid JSON: {error}.") from None
     if not isinstance(values, dict):
-        raise invalid("The body is valid JSON, but must be an object, such as {\"text\": [...]}.")
+        raise invalid('The body is valid JSON, but must be an object, such as {"text": [...]}.')
     return values
 
 
 def _read_form(text: str) -> dict[str, Any]:
     try:
         # Many clients send characters as they are, which Starlette would read as Latin-1.
-        fields = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+        fields = parse_qsl(
+            text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
+        )
     except UnicodeDecodeError:
         raise invalid("The form is not UTF-8.") from None
     except ValueError as error:
