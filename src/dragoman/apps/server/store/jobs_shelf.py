@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -36,8 +38,18 @@ class JobShelf(Shelf):
         source_language: str | None,
         target_language: str,
         key: int | None = None,
+        *,
+        options: Mapping[str, Any] | None = None,
     ) -> DocumentJob:
         """Keep a file that is to be translated.
+
+        Args:
+            file_name: as the client calls it.
+            content: the file.
+            source_language: language code; None: to be detected.
+            target_language: language code.
+            key: whose it is.
+            options: plain values that say how it is to be translated.
 
         Raises:
             RefusedError: ``invalid``, if the file has no name or a language is none;
@@ -55,6 +67,9 @@ class JobShelf(Shelf):
             "changed": moment,
             "characters": 0,
             "key_id": key,
+            "options": json.dumps(dict(options or {})),
+            "texts_done": 0,
+            "texts": 0,
         }
         limit = self._limits.job_bytes
         if len(content) > limit:
@@ -99,6 +114,42 @@ class JobShelf(Shelf):
             raise DataError(f"there is no document {identifier[:40]!r} to translate")
         return content
 
+    def unfinished_jobs(self) -> int:
+        """How many are queued or being translated."""
+        wanted = select(func.count()).where(jobs.c.state.in_(_UNFINISHED))
+        with self._database.reading() as connection:
+            return connection.execute(wanted).scalar_one()
+
+    def claim_job(self, silent_since: datetime) -> DocumentJob | None:
+        """Begin the oldest job that is queued, or whose translator has not been heard since a time.
+
+        Its state is then ``translating``.  Nobody else gets it, in whatever thread or process.
+        """
+        silent = (jobs.c.state == "translating") & (jobs.c.changed < silent_since)
+        free = (jobs.c.state == "queued") | silent
+        oldest = select(jobs.c.id).where(free).order_by(jobs.c.created, jobs.c.id).limit(1)
+        with self._database.reading() as connection:  # which most of the time is all
+            if connection.execute(oldest).first() is None:
+                return None
+        with self._database.writing() as connection:
+            # In PostgreSQL, jobs that others are just claiming are passed over.
+            found = connection.execute(oldest.with_for_update(skip_locked=True)).scalar()
+            if found is None:
+                return None
+            begun = {"state": "translating", "started": now(), "changed": now()}
+            claimed = update(jobs).where(jobs.c.id == found).values(texts_done=0, **begun)
+            return _job(connection.execute(claimed.returning(*jobs.c)).one())
+
+    def report_job(self, identifier: str, done: int, texts: int) -> bool:
+        """Note how far a job is, and that its translator lives; False if nobody wants it any more.
+
+        That is so if it was deleted, or is not being translated.
+        """
+        this = (jobs.c.id == identifier) & (jobs.c.state == "translating")
+        report = update(jobs).where(this).values(texts_done=done, texts=texts, changed=now())
+        with self._database.writing(durable=False) as connection:
+            return connection.execute(report).rowcount > 0
+
     def finish_job(
         self,
         identifier: str,
@@ -111,8 +162,8 @@ class JobShelf(Shelf):
     ) -> None:
         """Change the state of a job, and keep its result.
 
-        Nothing happens if it was forgotten meanwhile.  With ``done`` and ``error`` its source is
-        deleted.
+        Nothing happens if it was forgotten or finished meanwhile.  With ``done`` and ``error`` its
+        source is deleted.
 
         Args:
             identifier: of the job.
@@ -131,7 +182,7 @@ class JobShelf(Shelf):
             "changed": now(),
         }
         with self._database.writing() as connection:
-            this = jobs.c.id == identifier
+            this = (jobs.c.id == identifier) & jobs.c.state.in_(_UNFINISHED)
             if connection.execute(update(jobs).where(this).values(changes)).rowcount == 0:
                 return
             if state not in _UNFINISHED:
@@ -157,24 +208,6 @@ class JobShelf(Shelf):
             if content is not None:
                 _delete_file(connection, identifier, "result")
         return content
-
-    def give_up_jobs(self, before: datetime, message: str) -> int:
-        """End jobs that nobody works on any more, such as those of a server that was killed.
-
-        Args:
-            before: those unfinished ones whose state was set last before this time.
-            message: what their clients are told.
-
-        Returns:
-            How many there were.
-        """
-        lost = jobs.c.state.in_(_UNFINISHED) & (jobs.c.changed < before)
-        with self._database.writing() as connection:
-            files = job_files.c.job_id.in_(select(jobs.c.id).where(lost))
-            connection.execute(delete(job_files).where(files))
-            return connection.execute(
-                update(jobs).where(lost).values(state="error", message=message, changed=now())
-            ).rowcount
 
     def forget_jobs(self, before: datetime) -> int:
         """Delete jobs made before a time, and their files; how many there were."""
@@ -215,4 +248,8 @@ def _job(row: Row[Any]) -> DocumentJob:
         row.message,
         row.key_id,
         row.result_name,
+        json.loads(row.options),
+        row.started,
+        row.texts_done,
+        row.texts,
     )

@@ -131,13 +131,17 @@ jobs = Table(
     Column("file_name", String(1024), nullable=False),
     Column("source_language", String(35)),
     Column("target_language", String(35), nullable=False),
-    Column("state", String(12), nullable=False),
+    Column("state", String(12), nullable=False, index=True),
     Column("created", UtcTime, nullable=False, index=True),
     Column("changed", UtcTime, nullable=False),
     Column("characters", BigInteger, nullable=False),
     Column("message", Text),
     _key(),
     Column("result_name", String(1024)),
+    Column("options", Text, nullable=False),
+    Column("started", UtcTime),
+    Column("texts_done", Integer, nullable=False),
+    Column("texts", Integer, nullable=False),
 )
 
 job_files = Table(

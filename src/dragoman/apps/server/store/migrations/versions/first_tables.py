@@ -134,10 +134,15 @@ def _jobs() -> None:
         sa.Column("message", sa.Text),
         *_key("jobs"),
         sa.Column("result_name", sa.String(1024)),
+        sa.Column("options", sa.Text, nullable=False),
+        _time("started", nullable=True),
+        sa.Column("texts_done", sa.Integer, nullable=False),
+        sa.Column("texts", sa.Integer, nullable=False),
         _primary("jobs", "id"),
     )
     op.create_index("ix_jobs_created", "jobs", ["created"])
     op.create_index("ix_jobs_key_id", "jobs", ["key_id"])
+    op.create_index("ix_jobs_state", "jobs", ["state"])
     op.create_table(
         "job_files",
         sa.Column("job_id", sa.String(32), nullable=False),
