@@ -283,13 +283,14 @@ def test_proxies_are_believed_only_if_trusted() -> None:
         assert response.json()["client"] == "127.0.0.1"
 
 
-def test_neither_texts_nor_keys_are_logged(address: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_neither_texts_nor_keys_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    httpx.get(
-        f"{address}/plain/items/1?q=private+words&api_key=sesame",
-        headers={"Authorization": "DeepL-Auth-Key sesame"},
-    )
-    httpx.get(f"{address}/plain/%0Aforged")
+    with served() as address:
+        httpx.get(
+            f"{address}/plain/items/1?q=private+words&api_key=sesame",
+            headers={"Authorization": "DeepL-Auth-Key sesame"},
+        )
+        httpx.get(f"{address}/plain/%0Aforged")
     logged = [
         record.getMessage() for record in caplog.records if record.name.startswith("dragoman")
     ]
@@ -314,16 +315,18 @@ def test_figures_count_requests_by_route_and_not_by_what_clients_invent() -> Non
     assert "dragoman_requests_at_work 0.0" in text
 
 
-def test_logs_are_lines_to_read_or_json(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_are_lines_to_read_or_json(capsys: pytest.CaptureFixture[str]) -> None:
     from dragoman.apps.server.request_log import log_to_standard_error
 
     root = logging.getLogger()
     before, level = list(root.handlers), logging.getLogger("dragoman").level
     try:
         log_to_standard_error("plain")
-        httpx.get(f"{address}/plain/broken", headers={"X-Request-ID": "plain"})
+        with served() as address:
+            httpx.get(f"{address}/plain/broken", headers={"X-Request-ID": "plain"})
         log_to_standard_error("json")
-        httpx.get(f"{address}/plain/broken", headers={"X-Request-ID": "json"})
+        with served() as address:
+            httpx.get(f"{address}/plain/broken", headers={"X-Request-ID": "json"})
     finally:
         root.handlers[:] = before
         logging.getLogger("dragoman").setLevel(level)

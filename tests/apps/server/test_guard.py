@@ -151,6 +151,24 @@ def test_a_quota_holds_across_restarts_and_simultaneous_requests(store: Store) -
     assert store.used(key.id) == 98
 
 
+def test_a_file_is_admitted_while_any_of_the_quota_is_left(store: Store) -> None:
+    key, secret = store.create_key("office", characters_per_month=10)
+
+    async def ask() -> None:
+        guard = Guard(store, LimitsConfig())
+        await guard.admit(secret, HERE, ["x" * 9])
+        await guard.admit(secret, HERE, files=True)
+        guard.charge(key.id, 500)
+        await guard.close()
+        with pytest.raises(RefusedError, match="10 characters per month, and none is left"):
+            await guard.admit(secret, HERE, files=True)
+        await guard.admit(secret, HERE)  # what translates nothing costs nothing
+        await guard.admit(None, HERE, files=True)
+
+    asyncio.run(ask())
+    assert store.used(key.id) == 509
+
+
 def test_a_database_that_does_not_answer_is_a_busy_server(
     store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

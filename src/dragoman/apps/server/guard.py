@@ -9,6 +9,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -41,6 +42,9 @@ class KeepsKeys(KeepsUsage, Protocol):
 
     def has_keys(self) -> bool:
         """Whether any key was ever made."""
+
+    def used(self, key: int | None, now: datetime | None = None) -> int:
+        """Characters that a key has used in this month."""
 
 
 class _Found(NamedTuple):
@@ -93,13 +97,18 @@ class Guard:
         key = await self._identified(secret)
         characters = self._fitting(texts)
         await self._in_turn(key, address)
-        if characters or files:
-            await self._within_quota(key, max(characters, 1))
-        self.charge(None if key is None else key.id, characters)
+        quota = self._quota_of(key)
+        if key is not None and quota is not None:
+            if files and not characters:
+                await self._check_any_left(key, quota)
+            elif characters:
+                await self._charge_within(key, quota, characters)
+        else:
+            self.charge(None if key is None else key.id, characters)
         return key
 
     def charge(self, key: int | None, characters: int) -> None:
-        """Count characters that are translated now, or became known after the request."""
+        """Count characters that became known after the request, whatever the quota."""
         if characters:
             self._ledger.charge(key, characters)
             self._count(characters)
@@ -177,21 +186,32 @@ class Guard:
         if wait:
             await asyncio.sleep(wait)
 
-    async def _charge(self, key: ApiKey | None, characters: int) -> None:
-        """Count the characters; those of a key with a quota at once, for all processes."""
-        quota = None
-        if key is not None:
-            quota = key.characters_per_month or self._limits.characters_per_month
-        if key is None or quota is None:
-            self._ledger.charge(None if key is None else key.id, characters)
-            return
+    def _quota_of(self, key: ApiKey | None) -> int | None:
+        if key is None:
+            return None
+        if key.characters_per_month is not None:
+            return key.characters_per_month
+        return self._limits.characters_per_month
+
+    async def _check_any_left(self, key: ApiKey, quota: int) -> None:
+        used = await _asked(anyio.to_thread.run_sync(self._store.used, key.id))
+        if used >= quota:
+            raise _exceeded(quota, "none is left")
+
+    async def _charge_within(self, key: ApiKey, quota: int, characters: int) -> None:
+        """Count characters in the database at once, which knows what other processes count."""
         write = partial(self._store.charge, key.id, characters, limit=quota)
         if not await _asked(anyio.to_thread.run_sync(write)):
-            raise RefusedError(
-                "quota_exceeded",
-                f"this key may use {quota} characters per month, and {characters} more are too "
-                "many; the next month begins with none used",
-            )
+            raise _exceeded(quota, f"{characters} more are too many")
+        self._count(characters)
+
+
+def _exceeded(quota: int, why: str) -> RefusedError:
+    return RefusedError(
+        "quota_exceeded",
+        f"this key may use {quota} characters per month, and {why}; the next month begins with "
+        "none used",
+    )
 
 
 async def _asked(answer: Awaitable[Answer]) -> Answer:

@@ -92,7 +92,7 @@ class UsageLedger:
         return error is None
 
     def _charge_all(self, batch: dict[int | None, _Used]) -> Exception | None:
-        """Write a batch, in a thread, and strike out what is written; the error, if there is one."""
+        """Write a batch, in a thread; what is written is struck out.  The error, if any."""
         for key, used in list(batch.items()):
             try:
                 self._store.charge(key, used.characters, requests=used.requests)
