@@ -112,6 +112,13 @@ dev_set_option = click.option(
     metavar="NAME",
     help="Which dev set of the run to use.  [default: the only one, or that of --to]",
 )
+database_option = click.option(
+    "--database",
+    metavar="FILE|URL",
+    envvar="DRAGOMAN_DATABASE",
+    help="Database of the server: an SQLite file, or a URL such as postgresql://user@host/name.  "
+    "[default: $DRAGOMAN_DATABASE, or server.sqlite in ~/.local/share/dragoman]",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 

@@ -158,6 +158,21 @@ class CorrectionShelf(Shelf):
                 found.update((row.digest, row.target) for row in rows)
         return {sentence: found[digest] for sentence, digest in digests.items() if digest in found}
 
+    def memory(self) -> list[Correction]:
+        """The corrections that the memory answers with, those accepted last at the end."""
+        wanted = (
+            select(corrections)
+            .where(corrections.c.state == "accepted")
+            .order_by(corrections.c.reviewed, corrections.c.id)
+        )
+        found: dict[tuple[str, ...], Correction] = {}
+        with self._database.reading() as connection:
+            for row in connection.execute(wanted):
+                same = (row.digest, row.source_language, row.target_language)
+                found.pop(same, None)
+                found[same] = _correction(row)
+        return list(found.values())
+
     def _check_room(self, connection: Connection, row: dict[str, Any]) -> None:
         """Refuse a correction if too many wait.
 

@@ -24,6 +24,7 @@ BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
 
 _POSTGRESQL = {"postgresql", "postgres", "postgresql+psycopg"}
+_OLDEST_SQLITE = (3, 35)  # has RETURNING
 _HANGING_MS = 30_000  # until a server that does not even acknowledge packets counts as gone
 
 
@@ -70,20 +71,31 @@ class Database:
     Args:
         database: as for :func:`database_url`.
         busy_seconds: how long to wait for another process that is writing.
+        create: whether to make a file that does not exist.
 
     Raises:
         ConfigError: ``database`` names none that is supported.
         MissingExtraError: psycopg is needed and not installed.
-        SavedError: the file is damaged or foreign.
+        SavedError: the file does not exist, or is damaged or foreign.
         StorageError: it cannot be opened, reached or written.
     """
 
-    def __init__(self, database: str | None = None, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self,
+        database: str | None = None,
+        *,
+        busy_seconds: float = BUSY_SECONDS,
+        create: bool = True,
+    ) -> None:
         self.url = database_url(database)
         self.busy_seconds = busy_seconds
         if self.is_sqlite:
             assert self.url.database
             path = Path(self.url.database)
+            if not create and not path.exists():
+                raise SavedError(
+                    f"{path}: no such database; 'dragoman serve' and 'dragoman keys add' make one"
+                )
             if database is None:
                 make_directory(path.parent, path)
             _make_private(path)
@@ -175,6 +187,11 @@ def _make_private(path: Path) -> None:
 
 
 def _sqlite_engine(url: URL, busy_seconds: float) -> Engine:
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise ConfigError(
+            f"Python has SQLite {sqlite3.sqlite_version}, and {'.'.join(map(str, _OLDEST_SQLITE))} "
+            "or newer is needed; use another Python, or PostgreSQL"
+        )
     engine = create_engine(url, connect_args={"timeout": busy_seconds})
 
     @event.listens_for(engine, "connect")

@@ -26,11 +26,12 @@ class Store(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf):
             file; None: ``server.sqlite`` in the user's data directory.
         limits: how much is kept for clients.
         busy_seconds: how long to wait for another process that is writing.
+        create: whether to make an SQLite file that does not exist.
 
     Raises:
         ConfigError: ``database`` names none that is supported.
         MissingExtraError: psycopg is needed and not installed.
-        SavedError: the database is damaged, foreign, or of a newer version.
+        SavedError: the database does not exist, is damaged, foreign, or of a newer version.
         StorageError: it cannot be opened, reached or written.
     """
 
@@ -40,8 +41,9 @@ class Store(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf):
         limits: StoreLimits | None = None,
         *,
         busy_seconds: float = BUSY_SECONDS,
+        create: bool = True,
     ) -> None:
-        opened = Database(database, busy_seconds=busy_seconds)
+        opened = Database(database, busy_seconds=busy_seconds, create=create)
         super().__init__(opened, limits or StoreLimits())
         try:
             upgrade(opened)
