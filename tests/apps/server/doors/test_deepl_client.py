@@ -9,11 +9,13 @@ import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries as Dictionary
 
 from deepl_server import DeepLServer, deepl_server
+from echo_service import EchoService
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeepLServer]:
-    with deepl_server(tmp_path_factory.mktemp("deepl")) as found:
+    service = EchoService(("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"))
+    with deepl_server(tmp_path_factory.mktemp("deepl"), service=service) as found:
         yield found
 
 
@@ -36,10 +38,10 @@ def test_a_text(client: deepl.DeepLClient) -> None:
 def test_a_list_is_one_request_of_the_service(
     client: deepl.DeepLClient, server: DeepLServer
 ) -> None:
-    texts = ["ein Hund", "", "zwei\nZeilen "]
+    texts = ["ein Hund", "", "zwei\nZeilen."]
     found = client.translate_text(texts, source_lang="DE", target_lang="EN-US")
     assert isinstance(found, list)
-    assert [str(one) for one in found] == ["EIN HUNDen", "", "ZWEIen\nZEILENen "]
+    assert [str(one) for one in found] == ["EIN HUNDen", "", "ZWEIen\nZEILEN.en"]
     assert [one.text for one in server.service.calls[-1]] == texts
 
 
@@ -116,7 +118,7 @@ def test_usage_counts_the_characters_of_texts(client: deepl.DeepLClient) -> None
 
 def test_a_glossary_of_one_direction(client: deepl.DeepLClient, server: DeepLServer) -> None:
     pairs = {(one.source_lang, one.target_lang) for one in client.get_glossary_languages()}
-    assert pairs == {("de", "en"), ("en", "de"), ("en", "fr")}
+    assert pairs == {("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr")}
     terms = {"dog": "Hund", "Polish": "polnisch", "polish": "polieren", "a,b": 'say "x"'}
     made = client.create_glossary("Mine", "EN-GB", "DE", terms)
     assert (made.name, made.ready, made.entry_count) == ("Mine", True, 4)
