@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import deepl
 import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries as Dictionary
-
 from deepl_server import DeepLServer, deepl_server
 from echo_service import EchoService
 
@@ -23,7 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeepLServer]:
 def client(server: DeepLServer) -> Iterator[deepl.DeepLClient]:
     client = deepl.DeepLClient("any:fx", server_url=server.address)
     yield client
-    client.close()
+    client.close()  # type: ignore[no-untyped-call]
 
 
 def test_a_text(client: deepl.DeepLClient) -> None:
@@ -63,6 +62,7 @@ def test_all_options_are_understood(client: deepl.DeepLClient, server: DeepLServ
         outline_detection=False,
         model_type="prefer_quality_optimized",
     )
+    assert isinstance(found, deepl.TextResult)
     assert found.model_type_used == "quality_optimized"
     asked = server.service.calls[-1][0]
     assert (asked.source, asked.target) == ("EN", "DE")
@@ -108,7 +108,9 @@ def test_languages_have_the_codes_that_the_client_knows(client: deepl.DeepLClien
     assert [one.code for one in targets] == ["DE", "EN-GB", "EN-US", "FR"]
     assert [one.supports_formality for one in targets] == [True, False, False, False]
     for one in targets:
-        client.translate_text("das", source_lang="EN" if one.code in "DE FR" else "DE", target_lang=one)
+        client.translate_text(
+            "das", source_lang="EN" if one.code in "DE FR" else "DE", target_lang=one
+        )
 
 
 def test_usage_counts_the_characters_of_texts(client: deepl.DeepLClient) -> None:
@@ -145,9 +147,7 @@ def test_a_glossary_from_csv(client: deepl.DeepLClient) -> None:
     assert client.get_glossary_entries(made) == {"a,b": "x", "c": 'd "e"'}
 
 
-def test_a_glossary_of_several_directions(
-    client: deepl.DeepLClient, server: DeepLServer
-) -> None:
+def test_a_glossary_of_several_directions(client: deepl.DeepLClient, server: DeepLServer) -> None:
     made = client.create_multilingual_glossary(
         "Many", [Dictionary("EN", "DE", {"dog": "Hund"}), Dictionary("EN", "FR", {"dog": "chien"})]
     )
@@ -181,9 +181,7 @@ def test_a_glossary_of_several_directions(
         _entries(client, made.glossary_id)
     # Only those of one direction are glossaries of version 2.
     assert made.glossary_id not in [one.glossary_id for one in client.list_glossaries()]
-    assert made.glossary_id in [
-        one.glossary_id for one in client.list_multilingual_glossaries()
-    ]
+    assert made.glossary_id in [one.glossary_id for one in client.list_multilingual_glossaries()]
     client.delete_multilingual_glossary(made)
     with pytest.raises(deepl.GlossaryNotFoundException):
         client.get_multilingual_glossary(made.glossary_id)
