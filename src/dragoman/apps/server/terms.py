@@ -13,8 +13,8 @@ from dragoman.text.word_edges import fold
 from dragoman.translation.service.interface import RefusedError
 
 
-def glossary_of(entries: Iterable[tuple[str, str]]) -> Glossary:
-    """A glossary of terms, each with its only translation.
+def glossary_of(entries: Iterable[tuple[str, str | Sequence[str]]]) -> Glossary:
+    """A glossary of terms, each with its translation, or several of which any will do.
 
     Case counts for terms that differ in it alone, such as "Polish" and "polish".
 
@@ -26,8 +26,13 @@ def glossary_of(entries: Iterable[tuple[str, str]]) -> Glossary:
     try:
         return Glossary(
             (
-                Term(source, (target,), case_sensitive=spellings[fold(normalize(source))] > 1)
-                for source, target in pairs
+                Term(
+                    source,
+                    (target,) if isinstance(target, str) else tuple(target),
+                    case_sensitive=spellings[fold(normalize(source))] > 1,
+                    line=number,
+                )
+                for number, (source, target) in enumerate(pairs, 1)
             ),
             unit="entry",
         )

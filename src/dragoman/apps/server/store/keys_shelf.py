@@ -146,7 +146,7 @@ class UsageShelf(Shelf):
             where=None if limit is None else total <= limit,
         )
         with self._database.writing(durable=False) as connection:
-            return connection.execute(added).rowcount > 0
+            return connection.execute(added.returning(usage.c.owner)).first() is not None
 
     def used(self, key: int | None, now: datetime | None = None) -> int:
         """Characters that a key has used in this month (UTC)."""

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 import dragoman
 from dragoman.apps.server.doors.own.answered import ErrorAnswer, HealthAnswer, Problem
+from dragoman.apps.server.doors.own.document_routes import DocumentRoutes
 from dragoman.apps.server.doors.own.kept_routes import KeptRoutes
 from dragoman.apps.server.doors.own.manual import STYLE, manual_page
 from dragoman.apps.server.doors.own.strict_route import StrictRoute
@@ -47,6 +48,7 @@ def own_door(premises: Premises) -> Door:
     router = APIRouter(
         prefix=PREFIX,
         route_class=StrictRoute,
+        lifespan=premises.jobs.running,
         dependencies=[Security(HTTPBearer(auto_error=False, description="A key of this server."))],
         responses={
             code: {"model": ErrorAnswer, "description": text} for code, text in _REFUSALS.items()
@@ -54,6 +56,7 @@ def own_door(premises: Premises) -> Door:
     )
     TextRoutes(premises).add_to(router)
     KeptRoutes(premises).add_to(router)
+    DocumentRoutes(premises).add_to(router)
     _add_health(router, premises)
     _add_manual(router)
     return Door("own", (PREFIX,), router, _refused)

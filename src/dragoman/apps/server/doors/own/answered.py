@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Literal
 
 from dragoman.apps.server.store.records import (
     Correction,
     CorrectionState,
+    DocumentJob,
+    Entries,
     JobState,
     KeptGlossary,
 )
@@ -204,28 +207,44 @@ class CorrectionAnswer(Config):
         return cls(id=one.id, state=one.state)
 
 
+class DictionaryAnswer(Config):
+    """Terms of one direction."""
+
+    source: str
+    target: str
+    entry_count: int
+    entries: dict[str, str] | None = None
+    """Terms and their translations; left out where glossaries are listed."""
+
+
 class GlossaryAnswer(Config):
     """A kept glossary."""
 
     id: str
     """What requests name it by."""
     name: str
-    source: str
-    target: str
     created: datetime
-    entries: dict[str, str]
+    dictionaries: tuple[DictionaryAnswer, ...]
+    """One for each of its directions."""
 
     @classmethod
-    def of(cls, one: KeptGlossary) -> GlossaryAnswer:
-        """The same for JSON."""
-        return cls(
-            id=one.id,
-            name=one.name,
-            source=one.source_language,
-            target=one.target_language,
-            created=one.created,
-            entries=dict(one.entries),
-        )
+    def of(cls, one: KeptGlossary, entries: Sequence[Entries] = ()) -> GlossaryAnswer:
+        """The same for JSON.
+
+        Args:
+            one: the glossary.
+            entries: those of each dictionary; none: they are left out.
+        """
+        found = [
+            DictionaryAnswer(
+                source=dictionary.source_language,
+                target=dictionary.target_language,
+                entry_count=dictionary.entry_count,
+                entries=None if terms is None else dict(terms),
+            )
+            for dictionary, terms in zip_longest(one.dictionaries, entries)
+        ]
+        return cls(id=one.id, name=one.name, created=one.created, dictionaries=tuple(found))
 
 
 class GlossariesAnswer(Config):
@@ -249,6 +268,20 @@ class DocumentAnswer(Config):
     """Suggested name of the translated file, once there is one."""
     message: str | None = None
     """What went wrong."""
+
+    @classmethod
+    def of(cls, job: DocumentJob, *, with_secret: bool = False) -> DocumentAnswer:
+        """The same for JSON."""
+        share = job.texts_done / job.texts if job.texts else None
+        return cls(
+            id=job.id,
+            secret=job.secret if with_secret else None,
+            state=job.state,
+            progress=1.0 if job.state == "done" else share,
+            characters=job.characters,
+            name=job.result_name,
+            message=job.message,
+        )
 
 
 class UsageAnswer(Config):

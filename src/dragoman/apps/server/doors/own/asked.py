@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
+from fastapi import UploadFile
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -19,7 +21,8 @@ from pydantic import (
 from dragoman.apps.server.content import ContentFormat
 from dragoman.core.config import Config
 from dragoman.text.glossary import Glossary
-from dragoman.translation.service.interface import SplitMode, TextRequest
+from dragoman.text.sentences import SplitMode
+from dragoman.translation.service.interface import TextRequest
 
 AUTO = "auto"
 """In place of a source language: it is detected."""
@@ -81,47 +84,63 @@ TermsOrName = Annotated[
 ]
 
 
-class TextOptions(Config):
-    """How a text is translated."""
+class RequestOptions(Config):
+    """How texts and files are translated."""
 
     target: Code
     """Language to translate into, such as `de`; a region is dropped if nothing translates into it.
     """
     source: Code | None = None
     """Language of the text; null or `auto`: it is detected."""
-    nbest: int = Field(1, ge=1)
-    """Number of translations of each sentence, the best first."""
-    prefix: Text = Field("", max_length=_PREFIX)
-    """What the translation begins with, for a text of one sentence."""
     split: SplitMode = "sentences"
-    """Where the text is divided: at the ends of `sentences` and lines, at the ends of lines alone
-    (`paragraphs`), or not at all (`none`)."""
+    """Where the text is divided: at the ends of `sentences` and lines, at those of sentences alone
+    (`flowing`) or of lines alone (`paragraphs`), or not at all (`none`)."""
     tags: tuple[Name, ...] = Field((), max_length=16)
-    """Tags that the model knows, such as `<formal>`."""
+    """Tags that the model knows, such as `<formal>`; `/v1/languages` lists them."""
     glossary: TermsOrName | None = None
     """Terms that must be used: their translations, such as `{"house": "Haus"}`, with a list where
-    several will do; or the `id` of a kept glossary."""
+    several will do; or the `id` of a kept glossary, which needs `source`."""
     context: Text = Field("", max_length=_CONTEXT)
     """Text in front of this one, for models trained to read it; it is not translated."""
-    links: bool = False
-    """Whether to tell which words translate which."""
     memory: bool = True
     """Whether a sentence with an accepted correction gets that correction."""
 
+    @property
+    def given_source(self) -> str | None:
+        """The source language; None: it is detected."""
+        return None if self.source == AUTO else self.source
+
     def request(self, text: str, glossary: Glossary | None) -> TextRequest:
-        """What is asked of the service for one text."""
+        """What is asked of the service for a text."""
         return TextRequest(
             text=text,
             target=self.target,
-            source=None if self.source in {None, AUTO} else self.source,
-            nbest=self.nbest,
-            prefix=self.prefix,
+            source=self.given_source,
             split=self.split,
             tags=self.tags,
             glossary=glossary,
             context=self.context,
-            links=self.links,
             memory=self.memory,
+        )
+
+
+class TextOptions(RequestOptions):
+    """How a text is translated."""
+
+    nbest: int = Field(1, ge=1)
+    """Number of translations of each sentence, the best first."""
+    prefix: Text = Field("", max_length=_PREFIX)
+    """What the translation begins with, for a text of one sentence."""
+    links: bool = False
+    """Whether to tell which words translate which."""
+
+    def request(self, text: str, glossary: Glossary | None) -> TextRequest:
+        """What is asked of the service for a text."""
+        return replace(
+            super().request(text, glossary),
+            nbest=self.nbest,
+            prefix=self.prefix,
+            links=self.links,
         )
 
 
@@ -202,3 +221,12 @@ class GlossaryBody(Config):
     """Language of their translations."""
     entries: Annotated[dict[Term, Term], Field(min_length=1, max_length=_ENTRIES)]
     """Terms and their translations, such as `{"house": "Haus"}`."""
+
+
+class DocumentForm(RequestOptions):
+    """A file, as a form sends it."""
+
+    file: UploadFile
+    """The file; its name tells its format."""
+    glossary: Name | None = None
+    """The `id` of a kept glossary, which needs `source`."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import anyio.to_thread
 from fastapi import Request
 
-from dragoman.apps.server.doors.own.asked import TextOptions
+from dragoman.apps.server.doors.own.asked import RequestOptions, TextOptions
+from dragoman.apps.server.languages import known_direction
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import ApiKey, KeptGlossary
-from dragoman.core.errors import DataError
-from dragoman.text.glossary import Glossary, Term
+from dragoman.apps.server.terms import glossary_of
+from dragoman.text.glossary import Glossary
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
 Result = TypeVar("Result")
@@ -29,13 +31,17 @@ async def admitted(
     scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
     # Another scheme, such as Basic, is meant for a proxy in front of the server.
     given = secret.strip() if scheme.lower() == "bearer" else ""
-    address = request.client.host if request.client else ""
-    return await premises.guard.admit(given or None, address, texts)
+    return await premises.guard.admit(given or None, address_of(request), texts)
 
 
-async def in_thread(call: Callable[..., Result], *arguments: object) -> Result:
+def address_of(request: Request) -> str:
+    """Where the client is."""
+    return request.client.host if request.client else ""
+
+
+async def in_thread(call: Callable[..., Result], *arguments: object, **named: object) -> Result:
     """The result of a call that blocks."""
-    return await anyio.to_thread.run_sync(call, *arguments)
+    return await anyio.to_thread.run_sync(partial(call, *arguments, **named))
 
 
 def key_id(key: ApiKey | None) -> int | None:
@@ -56,31 +62,41 @@ async def kept_glossary(premises: Premises, identifier: str, key: ApiKey | None)
 
 
 async def wanted_glossary(
-    premises: Premises, options: TextOptions, key: ApiKey | None
+    premises: Premises, options: RequestOptions, key: ApiKey | None
 ) -> Glossary | None:
     """The terms that a request demands; None if there are none.
 
     Raises:
-        RefusedError: ``not_found``, or ``invalid``: the terms contradict each other.
+        RefusedError: ``not_found``, or ``invalid``: the terms contradict each other, or the
+            glossary is of other languages.
     """
     if isinstance(options.glossary, str):
-        kept = await kept_glossary(premises, options.glossary, key)
-        return checked_glossary({source: (target,) for source, target in kept.entries})
-    return checked_glossary(options.glossary or {})
+        return await _read_glossary(premises, options.glossary, options, key)
+    return glossary_of(options.glossary.items()) if options.glossary else None
 
 
-def checked_glossary(terms: Mapping[str, Sequence[str]]) -> Glossary | None:
-    """Terms as the service takes them; None if there are none.
+async def _read_glossary(
+    premises: Premises, identifier: str, options: RequestOptions, key: ApiKey | None
+) -> Glossary:
+    """A kept glossary, for the languages of a request."""
+    kept = await kept_glossary(premises, identifier, key)
+    if options.given_source is None:
+        raise RefusedError(
+            "invalid", "a kept glossary has terms of one language, so name that as source"
+        )
+    pair = known_direction(premises.service, options.given_source, options.target)
+    fitting = kept.dictionary(pair.source, pair.target)
+    if fitting is None:
+        there = ", ".join(f"{d.source_language} to {d.target_language}" for d in kept.dictionaries)
+        raise RefusedError(
+            "invalid",
+            f"the glossary {identifier} is for {there}, not for {pair.source} to {pair.target}",
+        )
 
-    Raises:
-        RefusedError: ``invalid``: they contradict each other.
-    """
-    numbered = enumerate(terms.items(), 1)
-    each = [Term(source, tuple(targets), line=number) for number, (source, targets) in numbered]
-    try:
-        return Glossary(each, unit="entry") if each else None
-    except DataError as error:
-        raise RefusedError("invalid", str(error)) from error
+    def entries() -> Sequence[tuple[str, str]]:
+        return premises.store.glossary_entries(identifier, *pair, key=key_id(key)) or ()
+
+    return await in_thread(premises.glossaries.get, (fitting.revision,), entries)
 
 
 async def requests_of(

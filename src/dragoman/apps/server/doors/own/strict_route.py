@@ -10,6 +10,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from dragoman.core.problems import explain, shown
@@ -48,6 +49,8 @@ def _worded(error: RequestValidationError, kind: object) -> str:
 
 
 def _of_body(kind: type[BaseModel], body: object) -> str:
+    if isinstance(body, FormData):
+        body = dict(body)
     if not isinstance(body, dict):
         found = "nothing" if body is None else shown(body)
         if isinstance(body, bytes):  # FastAPI reads JSON only where it is announced
