@@ -33,7 +33,7 @@ def served(
     """The address of two doors with these limits."""
     config = ServerConfig(
         systems=SYSTEMS,
-        limits=LimitsConfig(**limits),  # type: ignore[arg-type]
+        limits=LimitsConfig.model_validate(limits),
         trusted_proxies=("127.0.0.1",),
     )
     doors = [PlainDoor("/first").door, (plain or PlainDoor()).door]
@@ -314,16 +314,16 @@ def test_figures_count_requests_by_route_and_not_by_what_clients_invent() -> Non
     assert "dragoman_requests_at_work 0.0" in text
 
 
-def test_logs_are_lines_to_read_or_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_are_lines_to_read_or_json(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     from dragoman.apps.server.request_log import log_to_standard_error
 
     root = logging.getLogger()
     before, level = list(root.handlers), logging.getLogger("dragoman").level
     try:
-        for form in ("plain", "json"):
-            log_to_standard_error(form)  # type: ignore[arg-type]
-            with served() as address:
-                httpx.get(f"{address}/plain/broken", headers={"X-Request-ID": form})
+        log_to_standard_error("plain")
+        httpx.get(f"{address}/plain/broken", headers={"X-Request-ID": "plain"})
+        log_to_standard_error("json")
+        httpx.get(f"{address}/plain/broken", headers={"X-Request-ID": "json"})
     finally:
         root.handlers[:] = before
         logging.getLogger("dragoman").setLevel(level)

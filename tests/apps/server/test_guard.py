@@ -147,7 +147,7 @@ def test_a_quota_holds_across_restarts_and_simultaneous_requests(store: Store) -
     assert second.count(None) == 4
     refused = next(found for found in second if found)
     assert refused[0] == "quota_exceeded"
-    assert refused[1].startswith("98 of 100 characters of this month are used")
+    assert refused[1].startswith("this key may use 100 characters per month, and 7 more")
     assert store.used(key.id) == 98
 
 

@@ -10,86 +10,94 @@ from dragoman.apps.server import ledger
 from dragoman.apps.server.ledger import UsageLedger
 
 
-class Usage:
-    """Keeps usage in memory; refuses as often as it is told to."""
+class UsedCharacters:
+    """Keeps usage in memory; refuses that of some keys."""
 
     def __init__(self) -> None:
         self.totals: Counter[int | None] = Counter()
+        self.requests: Counter[int | None] = Counter()
         self.writes = 0
         self.refuses: set[int | None] = set()
 
-    def charge(self, key: int | None, characters: int, now: datetime | None = None) -> None:
+    def charge(
+        self,
+        key: int | None,
+        characters: int,
+        now: datetime | None = None,
+        *,
+        limit: int | None = None,
+        requests: int = 1,
+    ) -> bool:
         self.writes += 1
         if key in self.refuses:
             raise OSError("the disk is full")
         self.totals[key] += characters
+        self.requests[key] += requests
+        return True
 
-    def used(self, key: int | None, now: datetime | None = None) -> int:
-        return self.totals[key]
+
+async def written(store: UsedCharacters, totals: dict[int | None, int]) -> None:
+    while store.totals != totals:
+        await asyncio.sleep(0.002)
 
 
-def test_what_is_charged_is_counted_at_once_and_written_soon() -> None:
-    store = Usage()
-    store.totals[1] = 100
+def test_the_first_request_is_written_immediately_and_more_together() -> None:
+    store = UsedCharacters()
 
-    async def charge() -> list[int]:
+    async def charge() -> None:
         book = UsageLedger(store)
-        seen = [await book.used(1)]
-        for _ in range(50):
+        for number in range(50):
             book.charge(1, 2)
             book.charge(None, 1)
-            seen.append(await book.used(1))
-        await asyncio.sleep(0.05)
-        assert store.totals[1] > 100  # without waiting for the pause between writes
+            if number == 25:
+                await written(store, {1: 52, None: 26})
         await book.close()
-        return seen
 
-    assert asyncio.run(charge()) == list(range(100, 201, 2))
-    assert store.totals == {1: 200, None: 50}
-    assert store.writes <= 6  # together
+    asyncio.run(charge())
+    assert store.totals == {1: 100, None: 50}
+    assert store.requests == {1: 50, None: 50}
+    assert store.writes == 4
 
 
-def test_characters_that_another_process_charged_are_seen_later() -> None:
-    store, now = Usage(), [0.0]
+def test_usage_is_written_though_nobody_closes_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "WRITE_SECONDS", 0.01)
+    store = UsedCharacters()
 
-    async def charge() -> tuple[int, int]:
-        book = UsageLedger(store, lambda: now[0])
-        book.charge(1, 5)
-        await book.used(1)
-        store.totals[1] += 1000
-        before = await book.used(1)
-        now[0] += ledger.REREAD_SECONDS
-        after = await book.used(1)
-        await book.close()
-        return before, after
+    async def charge() -> None:
+        book = UsageLedger(store)
+        for _ in range(3):
+            book.charge(1, 1)
+            await asyncio.sleep(0.005)
+        await written(store, {1: 3})
 
-    assert asyncio.run(charge()) == (5, 1005)
+    asyncio.run(charge())
 
 
 def test_what_the_database_refuses_is_written_once_it_can_be(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(ledger, "RETRY_SECONDS", 0.01)
-    store = Usage()
+    store = UsedCharacters()
 
     async def charge() -> None:
         book = UsageLedger(store)
         store.refuses = {2}
         book.charge(1, 5)
         book.charge(2, 7)
-        await asyncio.sleep(0.03)
-        assert await book.used(2) == 7
+        await written(store, {1: 5})
+        book.charge(2, 1)
         store.refuses = set()
-        await asyncio.sleep(0.03)
+        await written(store, {1: 5, 2: 8})
         await book.close()
 
     asyncio.run(charge())
-    assert store.totals == {1: 5, 2: 7}
+    assert store.totals == {1: 5, 2: 8}
+    assert store.requests == {1: 1, 2: 2}
     assert "usage cannot be written" in caplog.text
 
 
 def test_what_cannot_be_written_at_the_end_is_reported(caplog: pytest.LogCaptureFixture) -> None:
-    store = Usage()
+    store = UsedCharacters()
     store.refuses = {1}
 
     async def charge() -> None:

@@ -9,6 +9,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 import anyio.to_thread
@@ -74,7 +75,7 @@ class Guard:
         self._store, self._limits, self._require_key = store, limits, require_key
         self._clock, self._count = clock, count
         self._rates = RequestRates(clock=clock)
-        self._ledger = UsageLedger(store, clock)
+        self._ledger = UsageLedger(store)
         self._keys: OrderedDict[bytes, _Found] = OrderedDict()
 
     async def admit(
@@ -176,20 +177,20 @@ class Guard:
         if wait:
             await asyncio.sleep(wait)
 
-    async def _within_quota(self, key: ApiKey | None, characters: int) -> None:
-        if key is None:
+    async def _charge(self, key: ApiKey | None, characters: int) -> None:
+        """Count the characters; those of a key with a quota at once, for all processes."""
+        quota = None
+        if key is not None:
+            quota = key.characters_per_month or self._limits.characters_per_month
+        if key is None or quota is None:
+            self._ledger.charge(None if key is None else key.id, characters)
             return
-        quota = self._limits.characters_per_month
-        if key.characters_per_month is not None:
-            quota = key.characters_per_month
-        if quota is None:
-            return
-        used = await _asked(self._ledger.used(key.id))
-        if used + characters > quota:
+        write = partial(self._store.charge, key.id, characters, limit=quota)
+        if not await _asked(anyio.to_thread.run_sync(write)):
             raise RefusedError(
                 "quota_exceeded",
-                f"{used} of {quota} characters of this month are used, which leaves no room for "
-                f"{characters} more; the next month begins with none used",
+                f"this key may use {quota} characters per month, and {characters} more are too "
+                "many; the next month begins with none used",
             )
 
 
