@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from echo_service import EchoService
 from fastapi import FastAPI
+from running_server import running
 
 from dragoman.apps.server.app import create_app
 from dragoman.apps.server.config import LimitsConfig, ServerConfig
@@ -16,8 +18,6 @@ from dragoman.apps.server.guard import Guard
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.store import Store
 from dragoman.saved.system import TranslationSystem
-from echo_service import EchoService
-from running_server import running
 
 
 class DeepLServer(NamedTuple):

@@ -163,22 +163,19 @@ class JobRunner:
     async def _finish(self, job: DocumentJob) -> None:
         try:
             file = await self._translated(job)
-        except StorageError:
-            raise
-        except (RefusedError, DragomanError) as error:
-            await to_thread.run_sync(
-                partial(self._store.finish_job, job.id, "error", message=str(error))
-            )
-        except Exception:
-            _log.exception("a file could not be translated")
-            message = "the server could not translate the file; its log says why"
-            await to_thread.run_sync(
-                partial(self._store.finish_job, job.id, "error", message=message)
-            )
-        else:
             if file is not None:
                 await to_thread.run_sync(partial(self._keep, job, file))
                 self._charge(job.key, file.characters)
+            return
+        except StorageError:
+            raise
+        except (RefusedError, DragomanError) as error:
+            message = str(error)
+        except Exception:
+            _log.exception("a file could not be translated")
+            message = "the server could not translate the file; its log says why"
+        failed = partial(self._store.finish_job, job.id, "error", message=message)
+        await to_thread.run_sync(failed)
 
     def _keep(self, job: DocumentJob, file: TranslatedFile) -> None:
         self._store.finish_job(

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from dragoman.apps.server.doors.deepl.deepl_access import admitted
 from dragoman.apps.server.doors.deepl.deepl_entries import FORMATS, Entry, read_entries, tsv
-from dragoman.apps.server.doors.deepl.deepl_languages import base_code, glossary_pairs
+from dragoman.apps.server.doors.deepl.deepl_languages import glossary_direction, glossary_pairs
 from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters, invalid
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import KeptDictionary, KeptGlossary
@@ -150,7 +150,7 @@ def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> N
     async def entries(request: Request, identifier: str) -> Response:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        direction = _asked_direction(parameters)
+        direction = _asked_direction(premises, parameters)
         found = await shelf.entries(identifier, direction, key)
         source, target = direction
         answer = {
@@ -176,7 +176,8 @@ def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> N
     async def delete_one(request: Request, identifier: str) -> Response:
         parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        await shelf.delete_dictionary(identifier, _asked_direction(parameters), key)
+        direction = _asked_direction(premises, parameters)
+        await shelf.delete_dictionary(identifier, direction, key)
         return Response(status_code=204)
 
 
@@ -279,7 +280,7 @@ def _dictionary(
     premises: Premises, parameters: DeepLParameters
 ) -> tuple[Direction, tuple[Entry, ...]]:
     """What a request says of one direction."""
-    direction = _asked_direction(parameters)
+    direction = _asked_direction(premises, parameters)
     source, target = direction
     if {"source_lang": source, "target_lang": target} not in glossary_pairs(premises.service):
         raise invalid(
@@ -290,11 +291,9 @@ def _dictionary(
     return direction, read_entries(parameters.required("entries"), kind, source, target)
 
 
-def _asked_direction(parameters: DeepLParameters) -> Direction:
-    return (
-        base_code(parameters.required("source_lang")),
-        base_code(parameters.required("target_lang")),
-    )
+def _asked_direction(premises: Premises, parameters: DeepLParameters) -> Direction:
+    source, target = parameters.required("source_lang"), parameters.required("target_lang")
+    return glossary_direction(premises.service, source, target)
 
 
 def _direction(dictionary: KeptDictionary) -> Direction:
