@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conftest_types import OpenStore
 from sqlalchemy import text
 
 from dragoman.apps.server.store.database import Database
