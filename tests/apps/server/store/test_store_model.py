@@ -52,11 +52,12 @@ class StoreModel(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def owners(self) -> list[int | None]:
-        return [None, *(key.id for key in self.store.keys())]
+        found = self.store.keys()
+        return [None, *(key.id for key in found)]
 
     @rule()
     def make_key(self) -> None:
-        key, secret = self.store.create_key(f"key {len(self.secrets)}")
+        key, secret = self.store.create_key(f"key {len(self.owners())}")
         self.secrets[secret] = key
 
     @precondition(lambda self: self.secrets)
@@ -75,10 +76,10 @@ class StoreModel(RuleBasedStateMachine):
         if fits:
             self.used[owner] = total
 
-    @rule(source=TEXTS, target=TEXTS, languages=LANGUAGES)
-    def correct(self, source: str, target: str, languages: tuple[str, str]) -> None:
+    @rule(source=TEXTS, better=TEXTS, languages=LANGUAGES)
+    def correct(self, source: str, better: str, languages: tuple[str, str]) -> None:
         languages = (languages[0].lower(), languages[1])
-        this = (same(source), target.replace("\0", "").strip(), languages)
+        this = (same(source), better.replace("\0", "").strip(), languages)
         answering = self.memory().get((this[0], languages))
         known = [
             number
@@ -86,7 +87,7 @@ class StoreModel(RuleBasedStateMachine):
             if sent == this and (self.states[number] != "accepted" or number == answering)
         ]
         try:
-            number = self.store.add_correction(source, target, *languages).id
+            number = self.store.add_correction(source, better, *languages).id
         except RefusedError:
             assert not known and list(self.states.values()).count("pending") >= LIMIT
             return
@@ -182,6 +183,4 @@ def test_the_store_is_what_a_few_dictionaries_are(tmp_path: Path) -> None:
 
     StoreModel.empty = tmp_path / "server.sqlite"
     Store(str(StoreModel.empty)).close()
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        StoreModel, settings=settings(max_examples=6, stateful_step_count=25)
-    )
+    run_state_machine_as_test(StoreModel, settings=settings(max_examples=4, stateful_step_count=15))
