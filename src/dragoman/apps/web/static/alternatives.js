@@ -5,6 +5,7 @@ import { byId, make } from "./elements.js";
 import { segments } from "./text.js";
 
 const SHOWN = 5;
+const PHONE = "(max-width: 44rem)"; // as in style.css: below the text, not at the word
 
 export class Alternatives {
   #popover = byId("alternatives");
@@ -54,6 +55,7 @@ export class Alternatives {
     this.#body.lang = "en";
     this.#popover.showPopover();
     word.parentElement.classList.add("current");
+    if (matchMedia(PHONE).matches) word.scrollIntoView({ block: "start" });
     this.#position(word);
     byId("correct").focus({ preventScroll: true });
 
