@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from echo_service import EchoService
@@ -25,10 +26,17 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.translation.service.interface import RefusedError
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 KEY = "open-sesame"
 WIDE, PHONE = (1280, 800), (320, 640)
+Scheme = Literal["light", "dark"]
 
 
 class OpenGuard:
@@ -55,7 +63,7 @@ class Site:
 
 
 def site_premises(
-    store: Store, secret: str | None = None, limits: LimitsConfig | None = None, **given: Any
+    store: Store, secret: str | None = None, limits: LimitsConfig | None = None
 ) -> Premises:
     """What stands behind the page, with languages in three scripts' directions."""
     service = EchoService(("en", "de"), ("de", "en"), ("en", "fr"), ("en", "ar"), ("ar", "en"))
@@ -63,7 +71,6 @@ def site_premises(
         systems=(TranslationSystem(models=("model",)),),
         limits=limits or LimitsConfig(),
         require_key=secret is not None,
-        **given,
     )
     return Premises(service, store, OpenGuard(secret), config)
 
@@ -98,13 +105,39 @@ def running_browser() -> Iterator[Browser]:
             browser.close()
 
 
-@contextmanager
-def opened(browser: Browser, size: tuple[int, int] = WIDE, scheme: Any = "light") -> Iterator[Page]:
-    """A page of a visitor from Germany; at the end, nothing may have gone wrong in it.
+class Watch:
+    """Notices what must not happen in a page.
 
-    What must not happen is an error of a script, a violation of the policy, or a request to
-    somebody else.
+    That is an error of a script, a violation of the policy, or a request to somebody else.
     """
+
+    def __init__(self, page: Page) -> None:
+        self._wrong: list[str] = []
+        self._hosts: set[str] = set()
+        page.on("pageerror", lambda error: self._wrong.append(str(error)))
+        page.on("request", lambda request: self._hosts.add(urlsplit(request.url).netloc))
+        page.on("console", self._read)
+
+    def _read(self, message: ConsoleMessage) -> None:
+        # The browser says so of every answer that is an error.
+        if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
+            self._wrong.append(message.text)
+
+    def check(self, site: Site) -> None:
+        """Look at what has happened since the last time.
+
+        Raises:
+            AssertionError: something must not have happened.
+        """
+        wrong, hosts = list(self._wrong), self._hosts - {"", urlsplit(site.address).netloc}
+        self._wrong.clear()
+        self._hosts.clear()
+        assert wrong == []
+        assert hosts == set()
+
+
+def new_page(browser: Browser, size: tuple[int, int] = WIDE, scheme: Scheme = "light") -> Page:
+    """A page of a visitor from Germany, who has never been here."""
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=scheme,
@@ -112,24 +145,27 @@ def opened(browser: Browser, size: tuple[int, int] = WIDE, scheme: Any = "light"
         reduced_motion="reduce",
         permissions=["clipboard-read", "clipboard-write"],
     )
-    page = context.new_page()
-    page.set_default_timeout(15_000)
-    wrong: list[str] = []
-    hosts: set[str] = set()
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda request: hosts.add("/".join(request.url.split("/")[:3])))
-    page.on(
-        "console",
-        lambda message: (
-            wrong.append(message.text)
-            if message.type in {"error", "warning"}
-            and not message.text.startswith("Failed to load resource")
-            else None
-        ),
-    )
+    return context.new_page()
+
+
+@contextmanager
+def opened(
+    browser: Browser, site: Site, size: tuple[int, int] = WIDE, scheme: Scheme = "light"
+) -> Iterator[Page]:
+    """A page for one test, in which nothing may go wrong."""
+    page = new_page(browser, size, scheme)
+    watch = Watch(page)
     try:
         yield page
-        assert wrong == []
-        assert len({host for host in hosts if host.startswith("http")}) <= 1
+        watch.check(site)
     finally:
-        context.close()
+        page.context.close()
+
+
+def visit(page: Page, site: Site, text: str = "", source: str = "en", target: str = "de") -> None:
+    """Open the page at an address with languages and text, and wait for its translation."""
+    parts = urlencode({"source": source, "target": target, "text": text})
+    page.goto(f"{site.address}/#{parts}")
+    expect(page.locator("#target-language")).to_have_value(target)
+    if text:
+        expect(page.locator("#output .word").first).to_be_visible()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
-from web_site import Site, opened, running_browser, running_site
+from web_site import Site, Watch, new_page, opened, running_browser, running_site
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def window(browser: Browser) -> tuple[Page, Watch]:
+    """One page for many tests, since each new one takes a process."""
+    page = new_page(browser)
+    return page, Watch(page)
+
+
 @pytest.fixture
-def page(browser: Browser, site: Site) -> Iterator[Page]:
+def page(window: tuple[Page, Watch], site: Site) -> Iterator[Page]:
     site.service.calls.clear()
-    with opened(browser) as found:
+    page, watch = window
+    yield page
+    watch.check(site)
+    page.unroute_all()
+    page.evaluate("localStorage.clear()")
+    page.goto("about:blank")
+
+
+@pytest.fixture
+def own_page(browser: Browser, site: Site) -> Iterator[Page]:
+    """For tests that change what a page cannot have back, such as its clock."""
+    site.service.calls.clear()
+    with opened(browser, site) as found:
         yield found

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Route, expect
-from web_site import KEY, PHONE, Site, opened, running_site
+from web_site import KEY, PHONE, Site, opened, running_site, visit
 
 from dragoman.apps.server.config import LimitsConfig
-
-
-def visit(page: Page, site: Site, text: str = "", source: str = "en", target: str = "de") -> None:
-    """Open the page at an address with languages and text, and wait for its translation."""
-    parts = urlencode({"source": source, "target": target, "text": text})
-    page.goto(f"{site.address}/#{parts}")
-    expect(page.locator("#target-language")).to_have_value(target)
-    if text:
-        expect(page.locator("#output .word").first).to_be_visible()
 
 
 def mark(page: Page) -> list[str]:
@@ -43,7 +33,8 @@ def test_white_space_between_sentences_is_kept(page: Page, site: Site) -> None:
     assert output == "HELLO YOU.de  IT RAINS.de\n\n😀 GOOD NIGHT!de\n"
 
 
-def test_waits_for_a_pause_in_typing(page: Page, site: Site) -> None:
+def test_waits_for_a_pause_in_typing(own_page: Page, site: Site) -> None:
+    page = own_page
     page.clock.install()
     page.goto(site.address)
     expect(page.locator("#target-language")).to_have_value("de")
@@ -62,7 +53,7 @@ def test_a_request_ends_the_one_before(page: Page, site: Site) -> None:
     held: list[Route] = []
     page.goto(site.address)
     expect(page.locator("#target-language")).to_have_value("de")
-    page.route("**/v1/translate", lambda route: held.append(route), times=1)
+    page.route("**/v1/translate", held.append, times=1)
     with page.expect_event("requestfailed") as failed:
         with page.expect_request("**/v1/translate"):
             page.fill("#source", "Hello you.")
@@ -199,7 +190,7 @@ def test_the_address_has_languages_and_text(page: Page, site: Site, browser: Bro
     expect(page.locator("#state")).to_have_text("Link copied")
     link = page.evaluate("navigator.clipboard.readText()")
     assert link.startswith(f"{site.address}/#")
-    with opened(browser) as other:
+    with opened(browser, site) as other:
         other.goto(link)
         expect(other.locator("#source")).to_have_value("Rain & <b>sun</b>?")
         expect(other.locator("#target-language")).to_have_value("fr")
@@ -213,7 +204,8 @@ def test_a_text_too_long_for_an_address_is_left_out(page: Page, site: Site) -> N
     assert page.evaluate("navigator.clipboard.readText()").endswith("#source=en&target=de")
 
 
-def test_text_is_never_markup(page: Page, site: Site) -> None:
+def test_text_is_never_markup(own_page: Page, site: Site) -> None:
+    page = own_page
     dialogs: list[Dialog] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
     text = "<img src=x onerror=alert(1)> <script>alert(2)</script>"
@@ -240,9 +232,7 @@ def test_terms_of_the_glossary_are_kept_and_sent(page: Page, site: Site) -> None
     expect(page.locator("#output .word").first).to_be_visible()
     last = site.service.calls[-1][0]
     assert last.glossary is not None
-    assert [(term.source, term.targets) for term in last.glossary.terms] == [
-        ("rains", ("regnet",))
-    ]
+    assert [(term.source, term.targets) for term in last.glossary.terms] == [("rains", ("regnet",))]
     page.get_by_role("button", name="Glossary").click()
     page.get_by_role("button", name="Remove rains").click()
     page.get_by_role("button", name="Done").click()
@@ -291,7 +281,7 @@ def test_languages_from_right_to_left(page: Page, site: Site) -> None:
 
 def test_the_theme_is_the_systems_unless_one_is_chosen(browser: Browser, site: Site) -> None:
     ground = "getComputedStyle(document.documentElement).backgroundColor"
-    with opened(browser, scheme="dark") as page:
+    with opened(browser, site, scheme="dark") as page:
         page.goto(site.address)
         dark = page.evaluate(ground)
         switch = page.get_by_role("button", name="Dark theme")
@@ -307,7 +297,8 @@ def test_the_theme_is_the_systems_unless_one_is_chosen(browser: Browser, site: S
         assert page.evaluate(ground) == light
 
 
-def test_a_busy_server_is_asked_again(page: Page, site: Site) -> None:
+def test_a_busy_server_is_asked_again(own_page: Page, site: Site) -> None:
+    page = own_page
     page.clock.install()
     page.goto(site.address)
     expect(page.locator("#target-language")).to_have_value("de")
@@ -362,7 +353,7 @@ def test_a_text_in_the_target_language_takes_another_target(page: Page, site: Si
 def test_a_server_with_a_key_and_bounds(browser: Browser, tmp_path: Path) -> None:
     with (
         running_site(tmp_path, KEY, LimitsConfig(characters=12)) as strict,
-        opened(browser, PHONE) as page,
+        opened(browser, strict, PHONE) as page,
     ):
         page.goto(strict.address)
         page.get_by_role("button", name="Enter a key").click()
@@ -389,7 +380,7 @@ def test_a_server_with_a_key_and_bounds(browser: Browser, tmp_path: Path) -> Non
 def test_narrow_windows_need_no_sideways_scrolling(
     browser: Browser, site: Site, size: tuple[int, int]
 ) -> None:
-    with opened(browser, size) as page:
+    with opened(browser, site, size) as page:
         visit(page, site, "It rains. " + "Donaudampfschifffahrtsgesellschaft" * 4)
         page.locator("#output .word").first.click()
         expect(page.locator(".option").first).to_be_visible()
