@@ -32,6 +32,7 @@ from dragoman.apps.cli.embed_command import embed
 from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
+from dragoman.apps.cli.install_command import install, pack
 from dragoman.apps.cli.keys_command import keys
 from dragoman.apps.cli.parsing_command import parse
 from dragoman.apps.cli.segments_command import segments
@@ -106,7 +107,7 @@ for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
     *(score, tune, calibrate, average, adapt, merge, distill, backtranslate, embed, compare),
     *(terms, segments, show, cost),
-    *(recipes, corpora),
+    *(recipes, corpora, install, pack),
     *(keys, corrections),
 ):
     commands.add_command(_command)
