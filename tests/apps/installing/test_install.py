@@ -7,7 +7,7 @@ import io
 import os
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -51,11 +51,11 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
 
 
-def tar_of_model(model: Path, top: str = "", **more: bytes) -> bytes:
+def tar_of_model(model: Path, top: str = "", more: Mapping[str, bytes] | None = None) -> bytes:
     """An archive as others make it: with a folder, and further files."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
-        for name, content in {**contents(model), **more}.items():
+        for name, content in {**contents(model), **(more or {})}.items():
             info = tarfile.TarInfo(f"{top}{name}")
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
@@ -236,7 +236,7 @@ BAD_ARCHIVES: list[tuple[str, Callable[[Path], bytes], str]] = [
     (".tar", lambda model: b"", "no archive|has no model|empty"),
     (
         ".tar",
-        lambda model: tar_of_model(model, **{"b/config.yaml": b"", "b/model.safetensors": b""}),
+        lambda model: tar_of_model(model, "", {"b/config.yaml": b"", "b/model.safetensors": b""}),
         r"has 2 models \(\., b\)",
     ),
 ]
@@ -277,7 +277,7 @@ def test_a_model_that_does_not_open_is_not_installed(
 ) -> None:
     files = contents(model)
     broken = tmp_path / "broken.tar"
-    broken.write_bytes(tar_of_model(model, "top/", **{name: files[name][:-9] + b"broken!!\n"}))
+    broken.write_bytes(tar_of_model(model, "top/", {name: files[name][:-9] + b"broken!!\n"}))
     with pytest.raises(SavedError, match="the model does not open, and is not installed"):
         install(str(broken), quiet)
     assert not os.listdir(folder)
