@@ -48,17 +48,20 @@ class Connection:
             import httpx
         except ImportError as error:
             raise MissingExtraError.of("httpx", "httpx>=0.27") from error
-        if not url.startswith(("http://", "https://")):
-            raise ConfigError(f"{url!r:.200}: expected an address such as http://localhost:5000")
         if not timeout > 0:
             raise ConfigError(f"timeout: expected a number of seconds above 0, found {timeout!r}")
+        try:
+            address = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ConfigError(f"{url!r:.200}: no address ({error})") from error
+        if address.scheme not in ("http", "https") or not address.host:
+            raise ConfigError(f"{url!r:.200}: expected an address such as http://localhost:5000")
         headers = {"User-Agent": f"dragoman/{dragoman.__version__}"}
         if key:
-            headers["Authorization"] = f"Bearer {key}"
-        try:
-            self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
-        except (httpx.InvalidURL, UnicodeEncodeError) as error:
-            raise ConfigError(f"address or key: {error}") from error
+            if not (key.isascii() and key.isprintable()):
+                raise ConfigError("key: it has characters that no key has; copy it again")
+            headers["Authorization"] = f"Bearer {key.strip()}"
+        self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
         self.url, self._timeout = url.rstrip("/"), timeout
         self._slow, self._broken = httpx.TimeoutException, httpx.TransportError
         self._unsent = httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout
@@ -98,15 +101,18 @@ class Connection:
         self, sending: Sending, *, streamed: bool = False
     ) -> AsyncIterator[httpx.Response]:
         end = time.monotonic() + self._timeout
-        pause = _FIRST_PAUSE
+        pause, before = _FIRST_PAUSE, None
         while True:
             response, failure, may_repeat = await self._attempt(sending, end, streamed=streamed)
             if failure is None:
                 assert response is not None
                 break
             wait = max(failure.retry_after or 0, pause * random.uniform(0.75, 1.25))
+            if failure.kind == "timed_out" and before is not None:
+                raise before  # it says what the time was spent on
             if not may_repeat or time.monotonic() + wait >= end:
                 raise failure
+            before = failure
             await asyncio.sleep(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
         try:

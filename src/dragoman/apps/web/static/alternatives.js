@@ -104,7 +104,8 @@ export class Alternatives {
   #position(word) {
     const at = word.getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = this.#popover;
-    const left = Math.max(8, Math.min(at.left, innerWidth - width - 8));
+    const start = getComputedStyle(word).direction === "rtl" ? at.right - width : at.left;
+    const left = Math.max(8, Math.min(start, innerWidth - width - 8));
     const below = at.bottom + 6;
     const fits = below + height <= innerHeight - 8 || at.top < innerHeight - at.bottom;
     this.#popover.style.setProperty("--left", `${left}px`);

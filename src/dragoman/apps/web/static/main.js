@@ -129,22 +129,22 @@ async function refused(error, seconds) {
 
 const offlineReason = () => (navigator.onLine ? "The server cannot be reached." : "You are offline.");
 
-/** After a direction that does not exist: offer one that does. */
+/**
+ * After a direction that does not exist: offer one that does, or take it if the text is in the target
+ * language, since nobody wants to translate into the language of the text.
+ */
 async function offerTargets() {
   const text = source.text;
   const found = sourceField.value || (await api.detect(text).catch(() => []))[0]?.language;
   const [target] = found ? languages.targets(found) : [];
   if (!target || source.text !== text) return;
-  notice.show(
-    `The text is in ${languages.name(found)}, which is not translated into ${languages.name(targetField.value)} here.`,
-    {
-      label: `Into ${languages.name(target)}`,
-      run: () => {
-        targetField.value = target;
-        changed();
-      },
-    },
-  );
+  const take = () => {
+    targetField.value = target;
+    changed();
+  };
+  const [from, into, name] = [found, targetField.value, target].map((code) => languages.name(code));
+  if (found === targetField.value) take();
+  else notice.show(`This text in ${from} cannot be translated into ${into} here.`, { label: `Into ${name}`, run: take });
 }
 
 const say = (text) => {

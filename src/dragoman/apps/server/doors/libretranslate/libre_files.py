@@ -40,7 +40,7 @@ class LibreFiles:
         fetches it waits for it.
         """
         read = partial(LibreFileTask.read, suffixes=FILE_FORMATS)
-        task, key = await self._reception.admit(request, read)
+        task, key = await self._reception.admit(request, read, files=True)
         target = self._reception.known(task.target)
         source = None if task.source is None else self._reception.known(task.source)
         job = await self._premises.jobs.submit(

@@ -95,25 +95,14 @@ class LibreSuggestion:
     target: str
 
     @classmethod
-    def read(cls, given: Parameters, limits: LimitsConfig) -> LibreSuggestion:
-        """From the parameters of a request.
+    def read(cls, given: Parameters) -> LibreSuggestion:
+        """From the parameters of a request; the store bounds how long they are.
 
         Raises:
-            RefusedError: ``invalid`` or ``too_large``.
+            RefusedError: ``invalid``.
         """
         text, translation = given.required("q"), given.required("s")
         source, target = given.required("source"), given.required("target")
-        for name, value in (("q", text), ("s", translation)):
-            if "\0" in value:
-                raise RefusedError("invalid", f"Invalid request: {name} has a null character")
-            if not value.strip():
-                raise RefusedError("invalid", f"Invalid request: missing {name} parameter")
-            if len(value) > limits.characters:
-                raise RefusedError(
-                    "too_large",
-                    f"Invalid request: {name} ({len(value)} characters) exceeds text limit "
-                    f"({limits.characters})",
-                )
         return cls(text, translation, source_language(source), language_code(target))
 
 
