@@ -17,6 +17,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.doors.libretranslate import libre_files
+from dragoman.apps.server.jobs import UNEXPECTED
 from dragoman.translation.service.interface import (
     Detection,
     RefusedError,
@@ -350,6 +351,14 @@ def test_files_that_cannot_be_translated_are_refused(
     answer = send(http, content, name, **fields)
     assert answer.status_code == 400, answer.text
     assert message in answer.json()["error"]
+
+
+def test_a_file_that_breaks_the_program_is_not_the_fault_of_its_client(
+    http: httpx.Client,
+) -> None:
+    answer = send(http, b"broken")
+    assert answer.status_code == 500
+    assert answer.json() == {"error": UNEXPECTED}
 
 
 def test_a_file_must_come_as_one(http: httpx.Client) -> None:

@@ -17,6 +17,7 @@ from dragoman.apps.server.content import FILE_FORMATS
 from dragoman.apps.server.doors.libretranslate.libre_answers import LibreFile
 from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
 from dragoman.apps.server.doors.libretranslate.libre_requests import LibreFileTask
+from dragoman.apps.server.jobs import UNEXPECTED
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import DocumentJob
 from dragoman.translation.service.interface import RefusedError, TextRequest
@@ -51,7 +52,7 @@ class LibreFiles:
         )
         found = await self._done(job)
         if found is not None and found.state == "error":
-            raise RefusedError("invalid", found.message or "the file could not be translated")
+            raise _failure(found)
         suffix = PurePosixPath(job.file_name).suffix.lower()
         name = f"{job.id}.{job.secret}{suffix}"
         return LibreFile(
@@ -73,7 +74,7 @@ class LibreFiles:
         if job.state == "done":
             content = await to_thread.run_sync(partial(store.take_result, job.id, delete=False))
         if content is None:
-            raise RefusedError("invalid", job.message or "the file could not be translated")
+            raise _failure(job)
         name = quote(job.result_name or job.file_name, safe="")
         return Response(
             content,
@@ -99,3 +100,8 @@ class LibreFiles:
                 return None
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_LOOK_SECONDS)
+
+
+def _failure(job: DocumentJob) -> RefusedError:
+    message = job.message or UNEXPECTED
+    return RefusedError("internal" if message == UNEXPECTED else "invalid", message)
