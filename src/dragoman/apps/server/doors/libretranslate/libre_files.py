@@ -25,6 +25,9 @@ from dragoman.translation.service.interface import RefusedError, TextRequest
 _KEPT = timedelta(minutes=30)
 """How long a translated file can be fetched, as from LibreTranslate."""
 
+_PATIENCE = 0.5
+"""The part of the time of a request for which it waits for a file."""
+
 _FIRST_LOOK_SECONDS, _LONGEST_LOOK_SECONDS = 0.02, 0.5
 
 
@@ -37,8 +40,8 @@ class LibreFiles:
     async def translate(self, request: Request) -> LibreFile:
         """Translate file from a language to another.
 
-        The address of a file that takes longer than a request may is given before it is done; who
-        fetches it waits for it.
+        The address of a file that takes long is given before it is done; who fetches it then waits
+        for it.
         """
         read = partial(LibreFileTask.read, suffixes=FILE_FORMATS)
         task, key = await self._reception.admit(request, read, files=True)
@@ -87,8 +90,8 @@ class LibreFiles:
         )
 
     async def _done(self, job: DocumentJob) -> DocumentJob | None:
-        """A job that is done or has failed; None if it is neither in the time of a request."""
-        end = time.monotonic() + 0.9 * self._premises.config.limits.seconds
+        """A job that is done or has failed; None if it is neither in due time."""
+        end = time.monotonic() + _PATIENCE * self._premises.config.limits.seconds
         pause = _FIRST_LOOK_SECONDS
         while True:
             found = await to_thread.run_sync(self._premises.store.job, job.id)
