@@ -35,6 +35,7 @@ from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
 from dragoman.apps.cli.keys_command import keys
 from dragoman.apps.cli.parsing_command import parse
 from dragoman.apps.cli.segments_command import segments
+from dragoman.apps.cli.serve_command import serve
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.terms_command import terms
@@ -107,7 +108,7 @@ for _command in (
     *(score, tune, calibrate, average, adapt, merge, distill, backtranslate, embed, compare),
     *(terms, segments, show, cost),
     *(recipes, corpora),
-    *(keys, corrections),
+    *(serve, keys, corrections),
 ):
     commands.add_command(_command)
 
