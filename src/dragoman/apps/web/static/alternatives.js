@@ -5,11 +5,13 @@ import { byId, make } from "./elements.js";
 import { segments } from "./text.js";
 
 const SHOWN = 5;
+const PHONE = "(max-width: 44rem)"; // as in style.css: below the text, not at the word
 
 export class Alternatives {
   #popover = byId("alternatives");
   #body = byId("alternatives-body");
   #controller = new AbortController();
+  #word = null; // that they are for
   #wanted = Math.min(8, Number(document.documentElement.dataset.alternatives) + 1);
 
   /** @param {(index: number, rendering: object) => void} onChoose */
@@ -18,7 +20,7 @@ export class Alternatives {
     this.#popover.addEventListener("toggle", (event) => {
       if (event.newState === "open") return;
       this.#controller.abort();
-      this.word?.parentElement.classList.remove("current");
+      this.#mark(false);
     });
     this.#popover.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -46,14 +48,16 @@ export class Alternatives {
     this.#controller.abort();
     const controller = new AbortController();
     this.#controller = controller;
-    this.word = word;
+    this.#mark(false);
+    this.#word = word;
     const current = sentence.rendering.text;
     const words = this.#list(`Instead of “${word.textContent}”`);
     const whole = this.#list("The whole sentence");
     this.#body.replaceChildren(...words.parts, ...whole.parts);
     this.#body.lang = "en";
     this.#popover.showPopover();
-    word.parentElement.classList.add("current");
+    this.#mark(true);
+    if (matchMedia(PHONE).matches) word.scrollIntoView({ block: "start" });
     this.#position(word);
     byId("correct").focus({ preventScroll: true });
 
@@ -84,6 +88,11 @@ export class Alternatives {
     const changed = (found) => replacing(found, current, place, prefix.length, request.target);
     fill(words, { prefix, memory: false }, changed);
     fill(whole, {}, (found) => found);
+  }
+
+  #mark(isOpen) {
+    this.#word?.classList.toggle("opened", isOpen);
+    this.#word?.parentElement.classList.toggle("current", isOpen);
   }
 
   #list(title) {

@@ -102,14 +102,15 @@ function show(found) {
   notice.hide();
   output.show(found, translated, choices);
   byId("target-pane").classList.remove("working", "stale");
-  const from = languages.name(found.source);
-  say(`${found.detection ? "Detected" : "From"} ${from}`);
+  say(`Translated from ${languages.name(found.source)}`);
   showLanguages();
 }
 
 /** Say why there is no translation, and what can be done. */
 async function refused(error, seconds) {
   byId("target-pane").classList.remove("working");
+  byId("copy").disabled = true; // what is there translates another text
+  if (seconds === null) output.clear();
   say("");
   const again = { label: "Try now", run: () => translate(true) };
   if (seconds !== null) {
@@ -194,7 +195,9 @@ function swap() {
   changed();
 }
 
+/** Show the choices in the address; without languages, there are none yet. */
 function updateAddress() {
+  if (!targetField.value) return false;
   return address.write({ source: sourceField.value, target: targetField.value, text: source.text });
 }
 
@@ -251,7 +254,7 @@ byId("correct").addEventListener("click", () => {
   const { target } = result;
   correction.open(opened, output.sentences[opened], result.source, target, direction(target));
 });
-addEventListener("hashchange", restore);
+addEventListener("hashchange", () => targetField.value && restore());
 addEventListener("online", () => (targetField.value ? translate(true) : start()));
 addEventListener("offline", () => notice.show("You are offline. Translation goes on when you are back."));
 
