@@ -74,6 +74,7 @@ def _language_options(command: AnyCommand) -> AnyCommand:
 @database_option
 @json_option
 def list_(
+    *,
     state: str,
     source_language: str | None,
     target_language: str | None,
@@ -191,6 +192,7 @@ def reject(**options: Any) -> None:
 @json_option
 def export(
     directory: Path,
+    *,
     source_language: str | None,
     target_language: str | None,
     file_format: str,
@@ -328,7 +330,8 @@ def _exported(
 
 
 def _key_names(store: Store) -> dict[int, str]:
-    return {key.id: key.name for key in store.keys()}
+    found = store.keys()
+    return {key.id: key.name for key in found}
 
 
 def _heading(one: Correction, names: dict[int, str]) -> str:

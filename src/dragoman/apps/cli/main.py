@@ -36,6 +36,7 @@ from dragoman.apps.cli.install_command import install, pack
 from dragoman.apps.cli.keys_command import keys
 from dragoman.apps.cli.parsing_command import parse
 from dragoman.apps.cli.segments_command import segments
+from dragoman.apps.cli.serve_command import serve
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.terms_command import terms
@@ -107,8 +108,9 @@ for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
     *(score, tune, calibrate, average, adapt, merge, distill, backtranslate, embed, compare),
     *(terms, segments, show, cost),
-    *(recipes, corpora, install, pack),
-    *(keys, corrections),
+    *(recipes, corpora),
+    *(serve, keys, corrections),
+    *(install, pack),
 ):
     commands.add_command(_command)
 

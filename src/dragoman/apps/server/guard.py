@@ -9,6 +9,8 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 import anyio.to_thread
@@ -40,6 +42,9 @@ class KeepsKeys(KeepsUsage, Protocol):
 
     def has_keys(self) -> bool:
         """Whether any key was ever made."""
+
+    def used(self, key: int | None, now: datetime | None = None) -> int:
+        """Characters that a key has used in this month."""
 
 
 class _Found(NamedTuple):
@@ -74,15 +79,16 @@ class Guard:
         self._store, self._limits, self._require_key = store, limits, require_key
         self._clock, self._count = clock, count
         self._rates = RequestRates(clock=clock)
-        self._ledger = UsageLedger(store, clock)
+        self._ledger = UsageLedger(store)
         self._keys: OrderedDict[bytes, _Found] = OrderedDict()
 
     async def admit(
-        self, secret: str | None, address: str, texts: Sequence[str] = ()
+        self, secret: str | None, address: str, texts: Sequence[str] = (), *, files: bool = False
     ) -> ApiKey | None:
         """Admit a request, and count it and its characters, whatever becomes of it then.
 
-        A request above the rate waits for its turn, if that comes soon.
+        A request above the rate waits for its turn, if that comes soon.  A file is admitted while
+        any of the quota is left.
 
         Raises:
             RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or
@@ -91,11 +97,21 @@ class Guard:
         key = await self._identified(secret)
         characters = self._fitting(texts)
         await self._in_turn(key, address)
-        if characters:
-            await self._within_quota(key, characters)
-            self._ledger.charge(None if key is None else key.id, characters)
-            self._count(characters)
+        quota = self._quota_of(key)
+        if key is not None and quota is not None:
+            if files and not characters:
+                await self._check_any_left(key, quota)
+            elif characters:
+                await self._charge_within(key, quota, characters)
+        else:
+            self.charge(None if key is None else key.id, characters)
         return key
+
+    def charge(self, key: int | None, characters: int) -> None:
+        """Count characters that became known after the request, whatever the quota."""
+        if characters:
+            self._ledger.charge(key, characters)
+            self._count(characters)
 
     async def close(self) -> None:
         """Write what is charged and not written yet."""
@@ -170,21 +186,32 @@ class Guard:
         if wait:
             await asyncio.sleep(wait)
 
-    async def _within_quota(self, key: ApiKey | None, characters: int) -> None:
+    def _quota_of(self, key: ApiKey | None) -> int | None:
         if key is None:
-            return
-        quota = self._limits.characters_per_month
+            return None
         if key.characters_per_month is not None:
-            quota = key.characters_per_month
-        if quota is None:
-            return
-        used = await _asked(self._ledger.used(key.id))
-        if used + characters > quota:
-            raise RefusedError(
-                "quota_exceeded",
-                f"{used} of {quota} characters of this month are used, which leaves no room for "
-                f"{characters} more; the next month begins with none used",
-            )
+            return key.characters_per_month
+        return self._limits.characters_per_month
+
+    async def _check_any_left(self, key: ApiKey, quota: int) -> None:
+        used = await _asked(anyio.to_thread.run_sync(self._store.used, key.id))
+        if used >= quota:
+            raise _exceeded(quota, "none is left")
+
+    async def _charge_within(self, key: ApiKey, quota: int, characters: int) -> None:
+        """Count characters in the database at once, which knows what other processes count."""
+        write = partial(self._store.charge, key.id, characters, limit=quota)
+        if not await _asked(anyio.to_thread.run_sync(write)):
+            raise _exceeded(quota, f"{characters} more are too many")
+        self._count(characters)
+
+
+def _exceeded(quota: int, why: str) -> RefusedError:
+    return RefusedError(
+        "quota_exceeded",
+        f"this key may use {quota} characters per month, and {why}; the next month begins with "
+        "none used",
+    )
 
 
 async def _asked(answer: Awaitable[Answer]) -> Answer:

@@ -1,12 +1,9 @@
-"""How many characters each key has used this month."""
+"""Usage without a quota, written to the database in the background."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections import Counter
-from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -16,9 +13,7 @@ import anyio.to_thread
 log = logging.getLogger(__name__)
 
 WRITE_SECONDS = 0.25
-"""Least time between two writes: what a process that is killed may forget."""
-REREAD_SECONDS = 10.0
-"""How long a total is believed, since other processes may write, too."""
+"""Least time between two writes: a process that is killed forgets what was used since the last."""
 RETRY_SECONDS = 5.0
 """How long to wait after the database has refused a write."""
 
@@ -26,53 +21,43 @@ RETRY_SECONDS = 5.0
 class KeepsUsage(Protocol):
     """What a ledger needs from a :class:`~dragoman.apps.server.store.store.Store`."""
 
-    def charge(self, key: int | None, characters: int, now: datetime | None = None) -> None:
-        """Add to what a key has used in this month."""
+    def charge(
+        self,
+        key: int | None,
+        characters: int,
+        now: datetime | None = None,
+        *,
+        limit: int | None = None,
+        requests: int = 1,
+    ) -> bool:
+        """Add requests to what a key has used; False if that would exceed the limit."""
 
-    def used(self, key: int | None, now: datetime | None = None) -> int:
-        """Characters that a key has used in this month."""
 
-
-class _Total(NamedTuple):
-    characters: int
-    until: float
-    """When it is to be read again."""
+class _Used(NamedTuple):
+    characters: int = 0
+    requests: int = 0
 
 
 class UsageLedger:
-    """Counts at once, and writes in the background.
+    """Collects what is used, and writes it in the background.
 
-    The first characters after a pause are written immediately, what comes meanwhile together.  It
-    must be used in one event loop, and closed there.
+    The first request after a pause is written immediately, what comes meanwhile together.  It must
+    be used in one event loop, and closed there.
 
     Args:
         store: where usage is kept.
-        clock: tells the time, in seconds.
     """
 
-    def __init__(self, store: KeepsUsage, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store, self._clock = store, clock
-        self._pending: Counter[int | None] = Counter()
-        self._totals: dict[int | None, _Total] = {}
+    def __init__(self, store: KeepsUsage) -> None:
+        self._store = store
+        self._pending: dict[int | None, _Used] = {}
         self._writing: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._closing = asyncio.Event()
 
-    async def used(self, key: int | None) -> int:
-        """Characters of a key in this month, with those that are not written yet."""
-        total = self._totals.get(key)
-        if total is None or total.until <= self._clock():
-            async with self._lock:  # not while some are being written, which would count twice
-                read = await anyio.to_thread.run_sync(self._store.used, key)
-                total = _Total(read, self._clock() + REREAD_SECONDS)
-                self._totals[key] = total
-        return total.characters + self._pending[key]
-
     def charge(self, key: int | None, characters: int) -> None:
-        """Count characters of a key (None: of everybody without one)."""
-        if not characters:
-            return
-        self._pending[key] += characters
+        """Count a request of a key (None: of everybody without one)."""
+        self._add(key, _Used(characters, 1))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
@@ -82,8 +67,12 @@ class UsageLedger:
         if self._writing is not None:
             await self._writing
         await self._write_once()
-        if self._pending:
-            log.error("%d characters could not be charged", sum(self._pending.values()))
+        if lost := sum(used.characters for used in self._pending.values()):
+            log.error("%d characters could not be charged", lost)
+
+    def _add(self, key: int | None, used: _Used) -> None:
+        before = self._pending.get(key, _Used())
+        self._pending[key] = _Used(*(a + b for a, b in zip(before, used, strict=True)))
 
     async def _write(self) -> None:
         while self._pending and not self._closing.is_set():
@@ -94,27 +83,20 @@ class UsageLedger:
     async def _write_once(self) -> bool:
         """Write what is pending; False if the database refused."""
         async with self._lock:
-            batch = dict(self._pending)
-            written, error = await anyio.to_thread.run_sync(self._charge_all, batch)
-            for key in written:
-                self._pending[key] -= batch[key]
-                if not self._pending[key]:
-                    del self._pending[key]
-                if (total := self._totals.get(key)) is not None:
-                    self._totals[key] = total._replace(characters=total.characters + batch[key])
+            batch, self._pending = self._pending, {}
+            error = await anyio.to_thread.run_sync(self._charge_all, batch)
+            for key, used in batch.items():
+                self._add(key, used)
         if error is not None:
             log.error("usage cannot be written, and will be tried again: %s", error)
         return error is None
 
-    def _charge_all(
-        self, batch: dict[int | None, int]
-    ) -> tuple[list[int | None], Exception | None]:
-        """Write a batch, in a thread: the keys that are written, and what stopped the others."""
-        written: list[int | None] = []
-        try:
-            for key, characters in batch.items():
-                self._store.charge(key, characters)
-                written.append(key)
-        except Exception as error:
-            return written, error
-        return written, None
+    def _charge_all(self, batch: dict[int | None, _Used]) -> Exception | None:
+        """Write a batch, in a thread; what is written is struck out.  The error, if any."""
+        for key, used in list(batch.items()):
+            try:
+                self._store.charge(key, used.characters, requests=used.requests)
+            except Exception as error:
+                return error
+            del batch[key]
+        return None

@@ -33,7 +33,15 @@ class _GoneError(Exception):
 
 
 class _TooLongError(Exception):
-    """The body is longer than the bound."""
+    """The body is longer than the bound.
+
+    Args:
+        is_read: whether all of it has arrived nevertheless.
+    """
+
+    def __init__(self, is_read: bool) -> None:
+        super().__init__()
+        self.is_read = is_read
 
 
 class _TooSlowError(Exception):
@@ -120,9 +128,10 @@ class _Exchange:
                     await self._answer(body)
             except _GoneError:
                 return
-            except _TooLongError:
+            except _TooLongError as error:
                 text = f"a request may have {self._limits.body_bytes} bytes; send less at once"
-                await self._refuse(RefusedError("too_large", text), 413, unread=True)
+                refusal = RefusedError("too_large", text)
+                await self._refuse(refusal, 413, unread=not error.is_read)
             except _TooSlowError:
                 text = f"the request was not complete after {self._limits.upload_seconds:g} seconds"
                 await self._refuse(RefusedError("timed_out", text), 408, unread=True)
@@ -146,7 +155,7 @@ class _Exchange:
         most, parts, size, has_place = self._limits.body_bytes, [], 0, False
         length = int(_header(self._scope, b"content-length") or 0)
         if length > most:
-            raise _TooLongError
+            raise _TooLongError(is_read=False)
         if length > SMALL_BODY:
             await places.enter_async_context(self._bounds._large)
             has_place = True
@@ -158,7 +167,7 @@ class _Exchange:
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
                 if size > most:
-                    raise _TooLongError
+                    raise _TooLongError(is_read=not message.get("more_body"))
                 if not message.get("more_body"):
                     return b"".join(parts)
                 if size > SMALL_BODY and not has_place:

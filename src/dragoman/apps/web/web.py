@@ -8,6 +8,7 @@ Types <https://www.w3.org/TR/trusted-types/>`_).
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import html
 from importlib import resources
@@ -59,6 +60,8 @@ def web_door(premises: Premises) -> Door:
     files = _read_files()
     digest = _digest(files)
     page = _filled(files.pop(_PAGE), digest, premises).encode("utf-8")
+    packed = {name: _Packed(content, name) for name, content in files.items()}
+    packed_page = _Packed(page, _PAGE)
     tag = f'"{hashlib.sha256(page).hexdigest()[:16]}"'
     router = APIRouter(include_in_schema=False)
 
@@ -67,16 +70,32 @@ def web_door(premises: Premises) -> Door:
         headers = {**_HEADERS, "Cache-Control": "no-cache", "ETag": tag}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        return Response(page, headers=headers, media_type=_MEDIA_TYPES[".html"])
+        return packed_page.answer(request, headers)
 
     @router.api_route("/web/{version}/{name}", methods=["GET", "HEAD"])
-    async def show_file(version: str, name: str) -> Response:
-        if version != digest or name not in files:
+    async def show_file(request: Request, version: str, name: str) -> Response:
+        if version != digest or name not in packed:
             raise HTTPException(404, "there is no such file; load the page again")
         headers = {**_HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
-        return Response(files[name], headers=headers, media_type=_media_type(name))
+        return packed[name].answer(request, headers)
 
     return Door("web", ("/web/",), router, _refuse)
+
+
+class _Packed:
+    """A file as browsers get it: compressed, once and for all."""
+
+    def __init__(self, content: bytes, name: str) -> None:
+        self._plain, self._compressed = content, gzip.compress(content, mtime=0)
+        self._media_type = _MEDIA_TYPES[_suffix(name)]
+
+    def answer(self, request: Request, headers: dict[str, str]) -> Response:
+        headers = {**headers, "Vary": "Accept-Encoding"}
+        content = self._plain
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            content = self._compressed
+            headers["Content-Encoding"] = "gzip"
+        return Response(content, headers=headers, media_type=self._media_type)
 
 
 def _read_files() -> dict[str, bytes]:
@@ -118,10 +137,6 @@ def _filled(page: bytes, digest: str, premises: Premises) -> str:
 
 def _suffix(name: str) -> str:
     return name[name.rfind(".") :]
-
-
-def _media_type(name: str) -> str:
-    return _MEDIA_TYPES[_suffix(name)]
 
 
 def _refuse(error: RefusedError, status: int) -> Response:

@@ -122,14 +122,16 @@ class UsageShelf(Shelf):
         now: datetime | None = None,
         *,
         limit: int | None = None,
+        requests: int = 1,
     ) -> bool:
-        """Add a request to what a key (None: everybody without one) has used in this month.
+        """Add requests to what a key (None: everybody without one) has used in this month.
 
         Args:
             key: whose usage.
-            characters: of the request.
+            characters: of these requests.
             now: decides the month.
             limit: maximum characters per month.
+            requests: how many they are.
 
         Returns:
             Whether it was added: nothing is, if it would exceed ``limit``.
@@ -138,15 +140,15 @@ class UsageShelf(Shelf):
             return False
         dialect: Any = sqlite if self._database.is_sqlite else postgresql
         row = {"month": _month(now), "owner": key or _NOBODY, "characters": characters}
-        added = dialect.insert(usage).values(requests=1, **row)
+        added = dialect.insert(usage).values(requests=requests, **row)
         total = usage.c.characters + added.excluded.characters
         added = added.on_conflict_do_update(
             index_elements=["month", "owner"],
-            set_={"characters": total, "requests": usage.c.requests + 1},
+            set_={"characters": total, "requests": usage.c.requests + requests},
             where=None if limit is None else total <= limit,
         )
         with self._database.writing(durable=False) as connection:
-            return connection.execute(added).rowcount > 0
+            return connection.execute(added.returning(usage.c.owner)).first() is not None
 
     def used(self, key: int | None, now: datetime | None = None) -> int:
         """Characters that a key has used in this month (UTC)."""

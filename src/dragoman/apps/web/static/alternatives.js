@@ -5,11 +5,13 @@ import { byId, make } from "./elements.js";
 import { segments } from "./text.js";
 
 const SHOWN = 5;
+const PHONE = "(max-width: 44rem)"; // as in style.css: below the text, not at the word
 
 export class Alternatives {
   #popover = byId("alternatives");
   #body = byId("alternatives-body");
   #controller = new AbortController();
+  #word = null; // that they are for
   #wanted = Math.min(8, Number(document.documentElement.dataset.alternatives) + 1);
 
   /** @param {(index: number, rendering: object) => void} onChoose */
@@ -18,7 +20,7 @@ export class Alternatives {
     this.#popover.addEventListener("toggle", (event) => {
       if (event.newState === "open") return;
       this.#controller.abort();
-      this.word?.parentElement.classList.remove("current");
+      this.#mark(false);
     });
     this.#popover.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -46,14 +48,16 @@ export class Alternatives {
     this.#controller.abort();
     const controller = new AbortController();
     this.#controller = controller;
-    this.word = word;
+    this.#mark(false);
+    this.#word = word;
     const current = sentence.rendering.text;
     const words = this.#list(`Instead of “${word.textContent}”`);
     const whole = this.#list("The whole sentence");
     this.#body.replaceChildren(...words.parts, ...whole.parts);
     this.#body.lang = "en";
     this.#popover.showPopover();
-    word.parentElement.classList.add("current");
+    this.#mark(true);
+    if (matchMedia(PHONE).matches) word.scrollIntoView({ block: "start" });
     this.#position(word);
     byId("correct").focus({ preventScroll: true });
 
@@ -86,6 +90,11 @@ export class Alternatives {
     fill(whole, {}, (found) => found);
   }
 
+  #mark(isOpen) {
+    this.#word?.classList.toggle("opened", isOpen);
+    this.#word?.parentElement.classList.toggle("current", isOpen);
+  }
+
   #list(title) {
     const items = make("ul", { className: "options" });
     const note = make("p", { className: "help", role: "status" }, "Looking…");
@@ -104,7 +113,8 @@ export class Alternatives {
   #position(word) {
     const at = word.getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = this.#popover;
-    const left = Math.max(8, Math.min(at.left, innerWidth - width - 8));
+    const start = getComputedStyle(word).direction === "rtl" ? at.right - width : at.left;
+    const left = Math.max(8, Math.min(start, innerWidth - width - 8));
     const below = at.bottom + 6;
     const fits = below + height <= innerHeight - 8 || at.top < innerHeight - at.bottom;
     this.#popover.style.setProperty("--left", `${left}px`);

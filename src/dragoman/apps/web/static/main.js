@@ -102,14 +102,15 @@ function show(found) {
   notice.hide();
   output.show(found, translated, choices);
   byId("target-pane").classList.remove("working", "stale");
-  const from = languages.name(found.source);
-  say(`${found.detection ? "Detected" : "From"} ${from}`);
+  say(`Translated from ${languages.name(found.source)}`);
   showLanguages();
 }
 
 /** Say why there is no translation, and what can be done. */
 async function refused(error, seconds) {
   byId("target-pane").classList.remove("working");
+  byId("copy").disabled = true; // what is there translates another text
+  if (seconds === null) output.clear();
   say("");
   const again = { label: "Try now", run: () => translate(true) };
   if (seconds !== null) {
@@ -129,22 +130,22 @@ async function refused(error, seconds) {
 
 const offlineReason = () => (navigator.onLine ? "The server cannot be reached." : "You are offline.");
 
-/** After a direction that does not exist: offer one that does. */
+/**
+ * After a direction that does not exist: offer one that does, or take it if the text is in the target
+ * language, since nobody wants to translate into the language of the text.
+ */
 async function offerTargets() {
   const text = source.text;
   const found = sourceField.value || (await api.detect(text).catch(() => []))[0]?.language;
   const [target] = found ? languages.targets(found) : [];
   if (!target || source.text !== text) return;
-  notice.show(
-    `The text is in ${languages.name(found)}, which is not translated into ${languages.name(targetField.value)} here.`,
-    {
-      label: `Into ${languages.name(target)}`,
-      run: () => {
-        targetField.value = target;
-        changed();
-      },
-    },
-  );
+  const take = () => {
+    targetField.value = target;
+    changed();
+  };
+  const [from, into, name] = [found, targetField.value, target].map((code) => languages.name(code));
+  if (found === targetField.value) take();
+  else notice.show(`This text in ${from} cannot be translated into ${into} here.`, { label: `Into ${name}`, run: take });
 }
 
 const say = (text) => {
@@ -194,7 +195,9 @@ function swap() {
   changed();
 }
 
+/** Show the choices in the address; without languages, there are none yet. */
 function updateAddress() {
+  if (!targetField.value) return false;
   return address.write({ source: sourceField.value, target: targetField.value, text: source.text });
 }
 
@@ -251,7 +254,7 @@ byId("correct").addEventListener("click", () => {
   const { target } = result;
   correction.open(opened, output.sentences[opened], result.source, target, direction(target));
 });
-addEventListener("hashchange", restore);
+addEventListener("hashchange", () => targetField.value && restore());
 addEventListener("online", () => (targetField.value ? translate(true) : start()));
 addEventListener("offline", () => notice.show("You are offline. Translation goes on when you are back."));
 

@@ -7,25 +7,43 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from dragoman.apps.server.doors.deepl.deepl_parameters import Parameters
+from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters
 from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.store.records import ApiKey
 from dragoman.translation.service.interface import RefusedError
 
 _SCHEME = "deepl-auth-key"
 _QUOTA_EXCEEDED = 456  # of no standard
 
 
-async def admitted(
-    premises: Premises, request: Request, parameters: Parameters, texts: Sequence[str] = ()
-) -> int | None:
-    """Admit a request; the number of its key, if it has one.
+async def admission(
+    premises: Premises,
+    request: Request,
+    parameters: DeepLParameters,
+    texts: Sequence[str] = (),
+    *,
+    files: bool = False,
+) -> ApiKey | None:
+    """Admit a request; its key, if it has one.
 
     Raises:
         RefusedError: as the guard does.
     """
     secret = _header_secret(request) or parameters.text("auth_key")
     address = request.client.host if request.client else ""
-    key = await premises.guard.admit(secret, address, texts)
+    return await premises.guard.admit(secret, address, texts, files=files)
+
+
+async def admitted(
+    premises: Premises,
+    request: Request,
+    parameters: DeepLParameters,
+    texts: Sequence[str] = (),
+    *,
+    files: bool = False,
+) -> int | None:
+    """The same; the number of the key."""
+    key = await admission(premises, request, parameters, texts, files=files)
     return key.id if key else None
 
 

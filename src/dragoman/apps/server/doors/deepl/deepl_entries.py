@@ -1,4 +1,4 @@
-"""Entries of glossaries as DeepL writes them: terms and translations, separated by tabs or commas."""
+"""Entries of glossaries as DeepL writes them: two columns, separated by tabs or commas."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from dragoman.apps.server.doors.deepl.deepl_access import admitted
 from dragoman.apps.server.doors.deepl.deepl_entries import FORMATS, Entry, read_entries, tsv
-from dragoman.apps.server.doors.deepl.deepl_languages import base_code, glossary_pairs
-from dragoman.apps.server.doors.deepl.deepl_parameters import Parameters, invalid
+from dragoman.apps.server.doors.deepl.deepl_languages import glossary_direction, glossary_pairs
+from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters, invalid
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import KeptDictionary, KeptGlossary
 from dragoman.translation.service.interface import RefusedError
@@ -43,7 +43,7 @@ def not_found() -> RefusedError:
 def _add_pairs(router: APIRouter, premises: Premises) -> None:
     @router.get("/v2/glossary-language-pairs")
     async def language_pairs(request: Request) -> Response:
-        await admitted(premises, request, await Parameters.of(request))
+        await admitted(premises, request, await DeepLParameters.of(premises, request))
         return JSONResponse({"supported_languages": glossary_pairs(premises.service)})
 
 
@@ -53,7 +53,7 @@ def _add_single(router: APIRouter, premises: Premises) -> None:
 
     @router.post("/v2/glossaries")
     async def create(request: Request) -> Response:
-        parameters = await Parameters.of(request)
+        parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
         name = _name(parameters.required("name"))
         entries = await _in_thread(_dictionary, premises, parameters)
@@ -62,19 +62,19 @@ def _add_single(router: APIRouter, premises: Premises) -> None:
 
     @router.get("/v2/glossaries")
     async def all_of_them(request: Request) -> Response:
-        key = await admitted(premises, request, await Parameters.of(request))
+        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
         found = await shelf.all(key)
         listed = [_single(one) for one in found if len(one.dictionaries) == 1]
         return JSONResponse({"glossaries": listed})
 
     @router.get("/v2/glossaries/{identifier}")
     async def one(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await Parameters.of(request))
+        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
         return JSONResponse(_single(await shelf.single(identifier, key)))
 
     @router.get("/v2/glossaries/{identifier}/entries")
     async def entries(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await Parameters.of(request))
+        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
         if not _accepts_tsv(request):
             return JSONResponse({"message": f"Entries are of the type {_TSV}: accept it."}, 415)
         found = await shelf.single(identifier, key)
@@ -84,7 +84,7 @@ def _add_single(router: APIRouter, premises: Premises) -> None:
 
     @router.delete("/v2/glossaries/{identifier}")
     async def delete(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await Parameters.of(request))
+        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
         await shelf.single(identifier, key)
         await shelf.delete(identifier, key)
         return Response(status_code=204)
@@ -96,7 +96,7 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
 
     @router.post("/v3/glossaries")
     async def create(request: Request) -> Response:
-        parameters = await Parameters.of(request)
+        parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
         name = _name(parameters.required("name"))
         given = _dictionaries(parameters)
@@ -112,18 +112,18 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
 
     @router.get("/v3/glossaries")
     async def all_of_them(request: Request) -> Response:
-        key = await admitted(premises, request, await Parameters.of(request))
+        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
         found = await shelf.all(key)
         return JSONResponse({"glossaries": [_multilingual(one) for one in found]})
 
     @router.get("/v3/glossaries/{identifier}")
     async def one(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await Parameters.of(request))
+        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
         return JSONResponse(_multilingual(await shelf.one(identifier, key)))
 
     @router.patch("/v3/glossaries/{identifier}")
     async def change(request: Request, identifier: str) -> Response:
-        parameters = await Parameters.of(request)
+        parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
         name, given = parameters.text("name"), _dictionaries(parameters)
         if len(given) > 1:
@@ -138,7 +138,7 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
 
     @router.delete("/v3/glossaries/{identifier}")
     async def delete(request: Request, identifier: str) -> Response:
-        key = await admitted(premises, request, await Parameters.of(request))
+        key = await admitted(premises, request, await DeepLParameters.of(premises, request))
         await shelf.delete(identifier, key)
         return Response(status_code=204)
 
@@ -148,9 +148,9 @@ def _add_multilingual(router: APIRouter, premises: Premises) -> None:
 def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> None:
     @router.get("/v3/glossaries/{identifier}/entries")
     async def entries(request: Request, identifier: str) -> Response:
-        parameters = await Parameters.of(request)
+        parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        direction = _asked_direction(parameters)
+        direction = _asked_direction(premises, parameters)
         found = await shelf.entries(identifier, direction, key)
         source, target = direction
         answer = {
@@ -163,7 +163,7 @@ def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> N
 
     @router.put("/v3/glossaries/{identifier}/dictionaries")
     async def replace(request: Request, identifier: str) -> Response:
-        parameters = await Parameters.of(request)
+        parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
         direction, entries = await _in_thread(_dictionary, premises, parameters)
         changed = await shelf.put(identifier, direction, entries, key, merge=False)
@@ -174,9 +174,10 @@ def _add_dictionaries(router: APIRouter, premises: Premises, shelf: _Shelf) -> N
 
     @router.delete("/v3/glossaries/{identifier}/dictionaries")
     async def delete_one(request: Request, identifier: str) -> Response:
-        parameters = await Parameters.of(request)
+        parameters = await DeepLParameters.of(premises, request)
         key = await admitted(premises, request, parameters)
-        await shelf.delete_dictionary(identifier, _asked_direction(parameters), key)
+        direction = _asked_direction(premises, parameters)
+        await shelf.delete_dictionary(identifier, direction, key)
         return Response(status_code=204)
 
 
@@ -264,7 +265,7 @@ def _name(name: str) -> str:
     return name
 
 
-def _dictionaries(parameters: Parameters) -> list[Parameters]:
+def _dictionaries(parameters: DeepLParameters) -> list[DeepLParameters]:
     given = parameters.raw("dictionaries")
     if given is None:
         return []
@@ -272,12 +273,14 @@ def _dictionaries(parameters: Parameters) -> list[Parameters]:
         raise invalid("Value for 'dictionaries' not supported. It is a list of objects, in JSON.")
     if len(given) > _MOST_DICTIONARIES:
         raise invalid(f"A glossary has at most {_MOST_DICTIONARIES} dictionaries.")
-    return [Parameters(one, {}) for one in given]
+    return [DeepLParameters(one) for one in given]
 
 
-def _dictionary(premises: Premises, parameters: Parameters) -> tuple[Direction, tuple[Entry, ...]]:
+def _dictionary(
+    premises: Premises, parameters: DeepLParameters
+) -> tuple[Direction, tuple[Entry, ...]]:
     """What a request says of one direction."""
-    direction = _asked_direction(parameters)
+    direction = _asked_direction(premises, parameters)
     source, target = direction
     if {"source_lang": source, "target_lang": target} not in glossary_pairs(premises.service):
         raise invalid(
@@ -288,11 +291,9 @@ def _dictionary(premises: Premises, parameters: Parameters) -> tuple[Direction, 
     return direction, read_entries(parameters.required("entries"), kind, source, target)
 
 
-def _asked_direction(parameters: Parameters) -> Direction:
-    return (
-        base_code(parameters.required("source_lang")),
-        base_code(parameters.required("target_lang")),
-    )
+def _asked_direction(premises: Premises, parameters: DeepLParameters) -> Direction:
+    source, target = parameters.required("source_lang"), parameters.required("target_lang")
+    return glossary_direction(premises.service, source, target)
 
 
 def _direction(dictionary: KeptDictionary) -> Direction:

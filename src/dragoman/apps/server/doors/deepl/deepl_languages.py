@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from dragoman.apps.server.languages import language_name
 from dragoman.text.language_codes import spelling
+from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, TranslationService
 
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}
@@ -27,12 +28,15 @@ def base_code(language: str) -> str:
 
 def same_language(one: str, other: str) -> bool:
     """Whether two codes are those of one language, perhaps of several regions."""
-    return base_code(one) == base_code(other)
+    return bool(fitting(one, [other]))
 
 
-def is_among(language: str, languages: Iterable[str]) -> bool:
-    """Whether a language, or one of its variants, is among others."""
-    return any(same_language(language, one) for one in languages)
+def glossary_direction(service: TranslationService, source: str, target: str) -> tuple[str, str]:
+    """The pair of :func:`glossary_pairs` that two codes mean, or their base codes if none."""
+    pairs = glossary_pairs(service)
+    found = fitting(source, {one["source_lang"] for one in pairs})
+    into = fitting(target, {one["target_lang"] for one in pairs})
+    return (found[0] if found else base_code(source), into[0] if into else base_code(target))
 
 
 def sources(service: TranslationService) -> list[str]:

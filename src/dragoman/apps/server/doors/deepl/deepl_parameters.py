@@ -1,22 +1,16 @@
-"""Parameters of DeepL's API, which come as JSON, as a form, or in the address."""
+"""Parameters of DeepL's API, in its words."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl
 
-from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
+from dragoman.apps.server.parameters import Upload, read_parameters
+from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
 
-_JSON = "application/json"
-_FORM = "application/x-www-form-urlencoded"
-_MULTIPART = "multipart/form-data"
-
-_MOST_FIELDS = 10_000
 _TRUE = (True, 1, "1", "true", "True")
 _FALSE = (False, 0, "0", "false", "False")
 
@@ -33,35 +27,25 @@ def unsupported_value(name: str, explanation: str = "") -> RefusedError:
     )
 
 
-class Parameters:
+class DeepLParameters:
     """What a request asks for, by name.
 
     Args:
         values: what came; a list if a parameter came several times.
-        files: uploaded files.
     """
 
-    def __init__(self, values: Mapping[str, Any], files: Mapping[str, UploadFile]) -> None:
-        self._values, self.files = values, files
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
 
     @classmethod
-    async def of(cls, request: Request) -> Parameters:
-        """Those of the body and, where it has none of that name, of the address.
+    async def of(cls, premises: Premises, request: Request) -> DeepLParameters:
+        """Those of the body and the address, whether JSON or a form.
 
         Raises:
             RefusedError: ``invalid``, if the body cannot be read.
         """
-        values = _gathered(request.query_params.multi_items())
-        files: dict[str, UploadFile] = {}
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == _MULTIPART:
-            fields = (await request.form(max_fields=_MOST_FIELDS)).multi_items()
-            files = {name: value for name, value in fields if isinstance(value, UploadFile)}
-            texts = [(name, value) for name, value in fields if isinstance(value, str)]
-            values.update(_gathered(texts))
-        elif body := await request.body():
-            values.update(_read_body(body, kind))
-        return cls(values, files)
+        bound = premises.config.limits.body_bytes
+        return cls((await read_parameters(request, part_bytes=bound)).values)
 
     def has(self, name: str) -> bool:
         """Whether a parameter has a value other than null and nothing."""
@@ -92,6 +76,13 @@ class Parameters:
             raise _missing(name)
         values = value if isinstance(value, list) else [value]
         return [_checked(name, one) for one in values]
+
+    def upload(self, name: str) -> Upload:
+        """A file that must come."""
+        value = self._last(name)
+        if not isinstance(value, Upload):
+            raise invalid(f"Invalid file data: send a file as '{name}' of multipart/form-data.")
+        return value
 
     def flag(self, name: str, default: bool) -> bool:
         """A truth value: true, false, "1" or "0"."""
@@ -154,55 +145,3 @@ def _checked(name: str, value: Any) -> str:
 
 def _missing(name: str) -> RefusedError:
     return invalid(f"Parameter '{name}' not specified.")
-
-
-def _read_body(body: bytes, kind: str) -> dict[str, Any]:
-    # requests sends JSON without a type if it is told to send bytes; curl -d says it is a form.
-    readers: dict[str, Callable[[str], dict[str, Any]]] = {
-        _JSON: _read_json,
-        _FORM: _read_form,
-        "": _read_json if body.lstrip()[:1] == b"{" else _read_form,
-    }
-    if kind not in readers:
-        raise invalid(
-            f"The body is of type {kind[:100]!r}; send {_JSON}, {_FORM} or, for files, {_MULTIPART}."
-        )
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        raise invalid(f"The body is not UTF-8: byte {error.start} begins no character.") from None
-    return readers[kind](text)
-
-
-def _read_json(text: str) -> dict[str, Any]:
-    try:
-        values = json.loads(text)
-    except RecursionError:
-        raise invalid("The body is not read: its JSON is nested too deeply.") from None
-    except ValueError as error:
-        raise invalid(f"The body is not valid JSON: {error}.") from None
-    if not isinstance(values, dict):
-        raise invalid('The body is valid JSON, but must be an object, such as {"text": [...]}.')
-    return values
-
-
-def _read_form(text: str) -> dict[str, Any]:
-    try:
-        # Many clients send characters as they are, which Starlette would read as Latin-1.
-        fields = parse_qsl(
-            text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
-        )
-    except UnicodeDecodeError:
-        raise invalid("The form is not UTF-8.") from None
-    except ValueError as error:
-        raise invalid(f"The form cannot be read: {error}.") from None
-    return _gathered(fields)
-
-
-def _gathered(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Values by name, as JSON has them: a list where there are several."""
-    values: dict[str, list[str]] = {}
-    for name, value in fields:
-        # Frameworks such as PHP and Rails write lists so.
-        values.setdefault(name.removesuffix("[]"), []).append(value)
-    return {name: found if len(found) > 1 else found[0] for name, found in values.items()}

@@ -6,16 +6,15 @@ from anyio import to_thread
 
 from dragoman.apps.server.doors.deepl.deepl_languages import (
     FORMALITY_TAGS,
-    base_code,
     deepl_code,
+    glossary_direction,
     has_formality,
-    is_among,
     same_language,
     sources,
     targets,
 )
 from dragoman.apps.server.doors.deepl.deepl_parameters import (
-    Parameters,
+    DeepLParameters,
     invalid,
     unsupported_value,
 )
@@ -23,6 +22,7 @@ from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import KeptDictionary
 from dragoman.core.problems import shown
 from dragoman.text.glossary import Glossary
+from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
 
 _FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
@@ -36,7 +36,7 @@ _UNSUPPORTED = {
 
 
 async def common_request(
-    premises: Premises, parameters: Parameters, key: int | None
+    premises: Premises, parameters: DeepLParameters, key: int | None
 ) -> TextRequest:
     """A request without text: languages, tags and glossary as the parameters say.
 
@@ -45,10 +45,10 @@ async def common_request(
     """
     service = premises.service
     target = parameters.required("target_lang")
-    if not is_among(target, targets(service)):
+    if not fitting(target, targets(service)):
         raise unsupported_value("target_lang", _listed(targets(service)))
     source = parameters.text("source_lang")
-    if source is not None and not is_among(source, sources(service)):
+    if source is not None and not fitting(source, sources(service)):
         raise unsupported_value("source_lang", _listed(sources(service)))
     for name, what in _UNSUPPORTED.items():
         if parameters.has(name):
@@ -63,7 +63,7 @@ def _listed(languages: list[str]) -> str:
 
 
 def _formality_tags(
-    service: TranslationService, parameters: Parameters, source: str | None, target: str
+    service: TranslationService, parameters: DeepLParameters, source: str | None, target: str
 ) -> tuple[str, ...]:
     formality = parameters.choice("formality", _FORMALITIES)
     if formality in (None, "default"):
@@ -86,7 +86,7 @@ def _formality_tags(
 
 async def _glossary(
     premises: Premises,
-    parameters: Parameters,
+    parameters: DeepLParameters,
     source: str | None,
     target: str,
     key: int | None,
@@ -124,7 +124,7 @@ async def _dictionary(
     glossary = await to_thread.run_sync(premises.store.glossary, identifier, key)
     if glossary is None:
         raise RefusedError("not_found", f"Glossary not found: {shown(identifier)}.")
-    dictionary = glossary.dictionary(base_code(source), base_code(target))
+    dictionary = glossary.dictionary(*glossary_direction(premises.service, source, target))
     if dictionary is None:
         raise invalid(
             f"The glossary {identifier} has no dictionary for {deepl_code(source)} to "

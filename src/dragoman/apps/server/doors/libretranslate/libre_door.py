@@ -26,9 +26,9 @@ from dragoman.apps.server.doors.libretranslate.libre_answers import (
     LibreTranslation,
 )
 from dragoman.apps.server.doors.libretranslate.libre_files import LibreFiles
-from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
+from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception, address_of
 from dragoman.apps.server.languages import language_name
-from dragoman.apps.server.parameters import Parameters
+from dragoman.apps.server.parameters import RequestParameters
 from dragoman.apps.server.premises import Door, Premises
 from dragoman.translation.service.interface import (
     Detection,
@@ -174,18 +174,18 @@ class _Paths:
 
     async def suggest(self, request: Request) -> LibreSuccess:
         """Submit a suggestion to improve a translation."""
-        limits = self._premises.config.limits
-        read = partial(asked.LibreSuggestion.read, limits=limits)
-        suggestion, key = await self._reception.admit(request, read)
+        suggestion, key = await self._reception.admit(request, asked.LibreSuggestion.read)
         source = suggestion.source or (await self._detected(suggestion.text))[0].language
-        await to_thread.run_sync(
+        add = partial(
             self._premises.store.add_correction,
             suggestion.text,
             suggestion.translation,
             self._reception.known(source),
             self._reception.known(suggestion.target),
             key.id if key else None,
+            address=address_of(request),
         )
+        await to_thread.run_sync(add)
         return LibreSuccess(success=True)
 
     async def languages(self) -> list[LibreLanguage]:
@@ -228,7 +228,7 @@ class _Paths:
         return found or [_UNKNOWN]
 
 
-def _text_to_detect(given: Parameters) -> str:
+def _text_to_detect(given: RequestParameters) -> str:
     texts = given.texts("q")
     return texts if isinstance(texts, str) else "\n".join(texts)
 

@@ -8,13 +8,18 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from dragoman.apps.server.parameters import Parameters, read_parameters
+from dragoman.apps.server.parameters import RequestParameters, read_parameters
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import ApiKey
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import RefusedError
 
 _Asked = TypeVar("_Asked")
+
+
+def address_of(request: Request) -> str:
+    """Where a client is."""
+    return request.client.host if request.client else ""
 
 
 def _no_texts(asked: object) -> Sequence[str]:
@@ -30,8 +35,10 @@ class LibreReception:
     async def admit(
         self,
         request: Request,
-        read: Callable[[Parameters], _Asked],
+        read: Callable[[RequestParameters], _Asked],
         texts: Callable[[_Asked], Sequence[str]] = _no_texts,
+        *,
+        files: bool = False,
     ) -> tuple[_Asked, ApiKey | None]:
         """What a request asks for, and the key it brings.
 
@@ -39,6 +46,7 @@ class LibreReception:
             request: whose parameters are not read yet.
             read: makes sense of them.
             texts: what of it is counted against limits.
+            files: whether it brings a file, which is counted when it is translated.
 
         Raises:
             RefusedError: the request makes no sense, or is not admitted.
@@ -56,14 +64,18 @@ class LibreReception:
             # So that a wrong key is named first, and requests without sense count too.
             await self._admit(request, secret)
             raise
-        return asked, await self._admit(request, secret, texts(asked))
+        return asked, await self._admit(request, secret, texts(asked), files=files)
 
     async def _admit(
-        self, request: Request, secret: str | None, texts: Sequence[str] = ()
+        self,
+        request: Request,
+        secret: str | None,
+        texts: Sequence[str] = (),
+        *,
+        files: bool = False,
     ) -> ApiKey | None:
-        address = request.client.host if request.client else ""
         try:
-            return await self._premises.guard.admit(secret, address, texts)
+            return await self._premises.guard.admit(secret, address_of(request), texts, files=files)
         except RefusedError as error:
             if error.kind != "forbidden":
                 raise
