@@ -113,6 +113,28 @@ class DownloadError(DragomanError):
     exit_code = 9
 
 
+class ServiceError(DragomanError):
+    """A server does not answer a request of :class:`dragoman.Client`.  No command ends with it.
+
+    Args:
+        message: its text.
+        kind: why, for programs, as docs/calling.md lists.
+        status: of HTTP, if there was an answer.
+        retry_after: seconds after which the same request may succeed, if the server says so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        kind: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.status, self.retry_after = kind, status, retry_after
+
+
 class InterruptedRunError(DragomanError):
     """A signal stopped the work; everything is saved, and the message says how to continue.
 

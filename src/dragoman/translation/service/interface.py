@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from dragoman.text.glossary import Glossary
+from dragoman.text.sentences import SplitMode
 
 RefusalKind = Literal[
     "invalid",
@@ -23,14 +24,12 @@ RefusalKind = Literal[
     "quota_exceeded",
     "busy",
     "timed_out",
+    "internal",
 ]
 """Why a request is not answered: what it asks for makes no sense; there is no such language or
 direction; the key is missing or wrong; there is no such thing; it is longer than the bounds; the
-key has made too many requests, or used up its characters; the queue is full; its time is up."""
-
-SplitMode = Literal["sentences", "paragraphs", "none"]
-"""Where texts are split: at the ends of sentences and lines, at the ends of lines alone, or not at
-all (line breaks are then white space like any other)."""
+key has made too many requests, or used up its characters; the queue is full; its time is up; the
+server has a fault, which its log describes."""
 
 
 class RefusedError(Exception):
@@ -183,6 +182,9 @@ class TranslationService(Protocol):
 
     def directions(self) -> list[Pairing]:
         """All pairs of languages, sorted: trained ones and those through a pivot."""
+
+    def tags(self, direction: Pairing) -> tuple[str, ...]:
+        """Tags that requests in a direction may ask for, sorted; none if there are none."""
 
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None

@@ -1,0 +1,286 @@
+"""Files that are translated in the background, for every door that takes files.
+
+The jobs are in the store, so a server that ends gives them back, and one that was killed is
+succeeded by whichever server first finds that it has fallen silent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+from anyio import to_thread
+
+from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.content import FILE_FORMATS, TranslatedFile, translate_file
+from dragoman.apps.server.store.records import DocumentJob
+from dragoman.apps.server.store.store import Store
+from dragoman.core.errors import DragomanError, StorageError
+from dragoman.text.glossary import Glossary, Term
+from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
+
+_log = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 5.0  # between looks for the jobs of servers that have died
+_SILENT_SECONDS = 60.0  # after which a server has died
+_REPORT_SECONDS = 1.0
+_FORGET_SECONDS = 600.0
+_RETRY_SECONDS = 600.0  # for which a job waits for a place in the queue of texts
+_LONGEST_NAME = 200  # characters
+
+UNEXPECTED = "the server could not translate the file; its log says why"
+"""The message of a job that failed for no fault of its client."""
+
+
+class JobRunner:
+    """Translates files, several at once, while :meth:`running`.
+
+    Args:
+        service: translates.
+        store: keeps the jobs.
+        limits: how many, and for how long.
+        charge: told of the key and the characters of each file that is translated.
+    """
+
+    def __init__(
+        self,
+        service: TranslationService,
+        store: Store,
+        limits: LimitsConfig,
+        charge: Callable[[int | None, int], object] = lambda key, characters: None,
+    ) -> None:
+        self._service, self._store, self._limits = service, store, limits
+        self._charge = charge
+        self._users = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
+        self._news: asyncio.Event | None = None
+
+    async def submit(
+        self, file_name: str, content: bytes, request: TextRequest, key: int | None = None
+    ) -> DocumentJob:
+        """Keep a file that is to be translated, and begin as soon as it is its turn.
+
+        Args:
+            file_name: as the client calls it; only its suffix counts.
+            content: the file.
+            request: languages, tags and glossary; its text is not read.
+            key: of the client.
+
+        Raises:
+            RefusedError: ``invalid``, if the format is unknown or the file is empty; ``busy``, if
+                too many files wait.
+        """
+        name = _base_name(file_name)
+        suffix = PurePosixPath(name).suffix.lower()
+        if suffix not in FILE_FORMATS:
+            raise RefusedError(
+                "invalid",
+                f"files of the format {suffix!r} are not translated; send one of those that end in "
+                f"{', '.join(FILE_FORMATS)}"
+                if suffix
+                else f"the file has no suffix, which should be one of {', '.join(FILE_FORMATS)}",
+            )
+        if not content:
+            raise RefusedError("invalid", "the file is empty")
+        if await to_thread.run_sync(self._store.unfinished_jobs) >= self._limits.documents:
+            raise RefusedError("busy", "too many files are waiting; try again later", 30)
+        job = await to_thread.run_sync(
+            partial(
+                self._store.create_job,
+                name,
+                content,
+                request.source,
+                request.target,
+                key,
+                options=_options(request),
+            )
+        )
+        if self._news is not None:
+            self._news.set()
+        return job
+
+    @asynccontextmanager
+    async def running(self, app: object = None) -> AsyncIterator[None]:
+        """Translate what waits; at the end, give back what is at work.
+
+        It is the lifespan of the routers of all doors that take files; the first one begins.
+
+        Args:
+            app: not read.
+        """
+        self._users += 1
+        if self._users == 1:
+            self._start()
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                await self._stop()
+
+    def _start(self) -> None:
+        self._news = asyncio.Event()
+        loops = [self._translate_all() for _ in range(self._limits.documents_at_once)]
+        self._tasks = [asyncio.create_task(one) for one in (*loops, self._forget_all())]
+
+    async def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks, self._news = [], None
+        for identifier in list(self._at_work):
+            with suppress(DragomanError):
+                await to_thread.run_sync(self._store.finish_job, identifier, "queued")
+        self._at_work.clear()
+
+    async def _translate_all(self) -> None:
+        assert self._news is not None
+        while True:
+            self._news.clear()
+            job = None
+            try:
+                silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
+                job = await to_thread.run_sync(self._store.claim_job, silent_since)
+                if job is not None:
+                    self._at_work.add(job.id)
+                    await self._finish(job)
+                    self._at_work.discard(job.id)
+            except Exception:
+                # Such as a database that is away for a while: the job is found again later.
+                _log.exception("the store cannot be read or written")
+                if job is not None:
+                    self._at_work.discard(job.id)
+                await asyncio.sleep(_LOOK_SECONDS)
+            if job is None:
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
+
+    async def _finish(self, job: DocumentJob) -> None:
+        try:
+            file = await self._translated(job)
+            if file is not None:
+                await to_thread.run_sync(partial(self._keep, job, file))
+                self._charge(job.key, file.characters)
+            return
+        except StorageError:
+            raise
+        except (RefusedError, DragomanError) as error:
+            message = str(error)
+        except Exception:
+            _log.exception("a file could not be translated")
+            message = "the server could not translate the file; its log says why"
+        failed = partial(self._store.finish_job, job.id, "error", message=message)
+        await to_thread.run_sync(failed)
+
+    def _keep(self, job: DocumentJob, file: TranslatedFile) -> None:
+        self._store.finish_job(
+            job.id,
+            "done",
+            result=file.content,
+            result_name=file.name,
+            characters=file.characters,
+        )
+
+    async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
+        """The file; None if nobody wants it any more."""
+        content = await to_thread.run_sync(self._store.job_content, job.id)
+        place = (0, 0)
+
+        def progress(done: int, texts: int) -> None:
+            nonlocal place
+            place = done, texts
+
+        work = asyncio.create_task(self._patiently(job, content, progress))
+        try:
+            while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:
+                if not await to_thread.run_sync(partial(self._store.report_job, job.id, *place)):
+                    return None
+            return await work
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+    async def _patiently(
+        self, job: DocumentJob, content: bytes, progress: Callable[[int, int], object]
+    ) -> TranslatedFile:
+        """Translate a file, whatever else the queue is full of."""
+        request = _request(job)
+        end = time.monotonic() + _RETRY_SECONDS
+        while True:
+            try:
+                return await translate_file(
+                    self._service, job.file_name, content, request, progress=progress
+                )
+            except RefusedError as error:
+                if error.kind not in ("busy", "timed_out") or time.monotonic() > end:
+                    raise
+                await asyncio.sleep(error.retry_after or 1)
+
+    async def _forget_all(self) -> None:
+        while True:
+            before = _now() - timedelta(hours=self._limits.document_hours)
+            try:
+                await to_thread.run_sync(self._store.forget_jobs, before)
+            except Exception:
+                _log.exception("old files could not be deleted")
+            await asyncio.sleep(_FORGET_SECONDS)
+
+
+def seconds_remaining(job: DocumentJob, now: datetime | None = None) -> int | None:
+    """After how many seconds a job will be done, by its speed so far; None if it has none."""
+    if job.state != "translating" or job.started is None or not job.texts_done:
+        return None
+    elapsed = ((now or _now()) - job.started).total_seconds()
+    return max(0, round(elapsed * (job.texts - job.texts_done) / job.texts_done))
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _base_name(name: str) -> str:
+    """The last part of a name, whatever separates folders where it is from, without controls."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    printable = "".join(one for one in last if one.isprintable())
+    path = PurePosixPath(printable)
+    return path.stem[: _LONGEST_NAME - len(path.suffix)] + path.suffix
+
+
+def _options(request: TextRequest) -> Mapping[str, Any]:
+    """How a request is to be translated, as plain values."""
+    terms = request.glossary.terms if request.glossary else ()
+    return {
+        "split": request.split,
+        "tags": list(request.tags),
+        "context": request.context,
+        "terms": [
+            [one.source, list(one.targets), one.case_sensitive, one.do_not_translate]
+            for one in terms
+        ],
+    }
+
+
+def _request(job: DocumentJob) -> TextRequest:
+    """The request whose options a job has."""
+    options = job.options
+    terms = [
+        Term(source, tuple(targets), case_sensitive, do_not_translate)
+        for source, targets, case_sensitive, do_not_translate in options.get("terms", ())
+    ]
+    return TextRequest(
+        "",
+        target=job.target_language,
+        source=job.source_language,
+        split=options.get("split", "sentences"),
+        tags=tuple(options.get("tags", ())),
+        context=options.get("context", ""),
+        glossary=Glossary(terms) if terms else None,
+    )

@@ -1,0 +1,328 @@
+"""Marks of a text, put around and between the words of its translation.
+
+A tag belongs to the words that translate the words that it was around.  Which these are, the links
+of the service say, and where there are none, words that are the same on both sides and, between
+these, proportion.  A pair of tags gets the run of words whose sum is highest, where a word counts
+1 if it translates only words inside and -1 if it translates none of them; so one wrong link costs
+little.  Tags stay nested, and each is written exactly once, whatever the links say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from dragoman.documents.correspondence import Correspondence, Range, Unit, is_word
+from dragoman.documents.marked_text import Mark, MarkedText, walk
+from dragoman.translation.service.interface import TranslatedText
+
+
+def place_marks(
+    marked: MarkedText, translated: TranslatedText, escape: Callable[[str], str] | None = None
+) -> str:
+    """The translation of a text with its marks, as it is written.
+
+    Args:
+        marked: the text.
+        translated: its translation; ``links`` help.
+        escape: how text is written; by default, as in markup.
+    """
+    escape = escape or marked.escape
+    if not marked.marks and not marked.gaps:
+        return marked.lead + escape(translated.text) + marked.tail
+    atoms = [mark for mark in walk(marked.marks) if mark.is_atom]
+    found = Correspondence(marked.text, translated, atoms)
+    placement = _Placement(marked, found)
+    for atom in found.lost:
+        if not placement.put_atom(atom):
+            _make_point(atom, marked.text)
+    placement.place(marked.marks)
+    writing = _Writing(marked, found, placement.places, escape)
+    writing.write(marked.marks, 0, len(found.target))
+    return marked.lead + "".join(writing.written) + marked.tail
+
+
+def _make_point(atom: Mark, text: str) -> None:
+    """An atom that has no place among the words, between them."""
+    atom.is_atom, atom.is_point = False, True
+    atom.before = " " if atom.start and text[atom.start - 1].isspace() else ""
+    atom.after = " " if text[atom.stop : atom.stop + 1].isspace() else ""
+
+
+class _Placement:
+    """Chooses where marks are in a translation.
+
+    Attributes:
+        places: start and end of each mark in the translation, in characters, by its ``id``.
+    """
+
+    def __init__(self, marked: MarkedText, found: Correspondence) -> None:
+        self._text, self._found, self._units = marked.text, found, found.units
+        self.places: dict[int, Range] = {}
+
+    def put_atom(self, atom: Mark) -> bool:
+        """Put an atom in place of the words that translate it, if links say which they are."""
+        sentence = self._found.sentence_at(atom.start)
+        units = self._found.units_of(sentence)
+        if not self._found.sentences[sentence].is_linked:
+            return False
+        score, (start, end) = self._best(atom, (units.start, units.stop))
+        if score <= 0 or any(unit.atom for unit in self._units[start:end]):
+            return False
+        self._found.put_atom(start, end, atom)
+        return True
+
+    def place(self, marks: Sequence[Mark]) -> None:
+        """Choose places for marks and all those in them."""
+        waiting = [(marks, (0, len(self._text)), (0, len(self._units)))]
+        while waiting:
+            marks, source, within = waiting.pop()
+            chosen = self._choose(marks, source, within)
+            for mark in marks:
+                if id(mark) in chosen:
+                    self._settle(mark, chosen[id(mark)])
+                    waiting.append((mark.children, (mark.start, mark.stop), chosen[id(mark)]))
+                elif mark.is_point:
+                    self._settle_point(mark, source, within, list(chosen.values()))
+
+    def _choose(self, marks: Sequence[Mark], source: Range, within: Range) -> dict[int, Range]:
+        """Ranges of units for the pairs among siblings, none of which overlap."""
+        pairs = [mark for mark in marks if not mark.is_point and not mark.is_atom]
+        best = {id(mark): self._best(mark, within) for mark in pairs}
+
+        def urgency(mark: Mark) -> tuple[bool, bool, float]:
+            is_pinned = mark.opens_before or mark.closes_after
+            return (mark.start, mark.stop) != source, not is_pinned, -best[id(mark)][0]
+
+        chosen: dict[int, Range] = {}
+        for mark in sorted(pairs, key=urgency):
+            taken = sorted(chosen.values())
+            if (mark.start, mark.stop) == source and not taken:
+                chosen[id(mark)] = within
+            elif mark.opens_before or mark.closes_after:
+                chosen[id(mark)] = self._pinned(mark, within, taken)
+            else:
+                chosen[id(mark)] = self._free(mark, within, taken)
+        return chosen
+
+    def _free(self, mark: Mark, within: Range, taken: Sequence[Range]) -> Range:
+        """The best range for a pair among what others have left."""
+        gaps = _gaps(within, taken)
+        best = [(self._best(mark, gap), gap) for gap in gaps]
+        (score, place), gap = max(best, key=lambda one: one[0][0])
+        if score > 0:
+            return self._with_signs(mark, place, gap)
+        expected = self._found.to_target((mark.start + mark.stop) // 2)
+        free = [index for gap in gaps for index in range(*gap) if self._units[index].is_word]
+        if free and mark.stop > mark.start:
+            nearest = min(free, key=lambda index: abs(self._middle(index) - expected))
+            return nearest, nearest + 1
+        edge = min(
+            (edge for gap in gaps for edge in gap),
+            key=lambda index: abs(self._boundary(index) - expected),
+        )
+        return edge, edge
+
+    def _pinned(self, mark: Mark, within: Range, taken: Sequence[Range]) -> Range:
+        """The best range for a pair one of whose tags is outside of the text."""
+        start, end = within
+        if mark.opens_before:
+            end = min([end, *(one[0] for one in taken)])
+            sums = list(accumulate(self._scores(mark, start, end), initial=0.0))
+            return start, start + sums.index(max(sums))
+        start = max([start, *(one[1] for one in taken)])
+        sums = list(accumulate(reversed(self._scores(mark, start, end)), initial=0.0))
+        return end - sums.index(max(sums)), end
+
+    def _best(self, mark: Mark, within: Range) -> tuple[float, Range]:
+        """The range of units with the highest sum, the first and shortest of these, and its sum."""
+        first = self._found.units_of(self._found.sentence_at(mark.start)).start
+        last = self._found.units_of(self._found.sentence_at(max(mark.start, mark.stop - 1))).stop
+        start, end = max(within[0], first), min(within[1], last)
+        best, place = 0.0, (start, start)
+        running, begin = 0.0, start
+        for index, score in enumerate(self._scores(mark, start, end), start):
+            if running <= 0:
+                running, begin = 0.0, index
+            running += score
+            if running > best:
+                best, place = running, (begin, index + 1)
+        return best, place
+
+    def _scores(self, mark: Mark, start: int, end: int) -> list[float]:
+        return [self._score(mark, unit) for unit in self._units[start:end]]
+
+    def _score(self, mark: Mark, unit: Unit) -> float:
+        """How far a unit belongs into a pair of tags: from -1 to 1."""
+        begin, stop = self._found.sentences[unit.sentence].source
+        if mark.start <= begin and stop <= mark.stop:
+            return 1.0
+        if not unit.is_word or not unit.sources:
+            return 0.0
+        inside = sum(max(0, min(mark.stop, b) - max(mark.start, a)) for a, b in unit.sources)
+        return unit.certainty * (2 * inside / max(1, sum(b - a for a, b in unit.sources)) - 1)
+
+    def _with_signs(self, mark: Mark, place: Range, gap: Range) -> Range:
+        """The range with signs next to it, if the source has signs at the ends of the pair."""
+        (start, end), text = place, self._text[mark.start : mark.stop]
+        if not is_word(text[0]):
+            while (
+                start > gap[0] and self._adjoins(start - 1) and not self._units[start - 1].is_word
+            ):
+                start -= 1
+        if not is_word(text[-1]):
+            while end < gap[1] and self._adjoins(end - 1) and not self._units[end].is_word:
+                end += 1
+        return start, end
+
+    def _adjoins(self, index: int) -> bool:
+        """Whether there is no white space between a unit and the next one."""
+        return self._units[index].end == self._units[index + 1].start
+
+    def _settle(self, mark: Mark, chosen: Range) -> None:
+        """Write down where a pair is."""
+        start, end = chosen
+        if start < end:
+            first, last = self._units[start].start, self._units[end - 1].end
+        else:
+            first = last = self._boundary(start)
+        if mark.opens_before or (mark.start == 0 and start == 0):
+            first = 0
+        if mark.closes_after or (mark.stop == len(self._text) and end == len(self._units)):
+            last = len(self._found.target)
+        self.places[id(mark)] = (first, last)
+
+    def _settle_point(
+        self, mark: Mark, source: Range, within: Range, pairs: Sequence[Range]
+    ) -> None:
+        index, follows = self._point_index(mark, source, within)
+        for start, end in pairs:
+            if start < index < end:
+                index, follows = (start, False) if index - start <= end - index else (end, True)
+        place = self._boundary(index)
+        if follows and index > within[0]:
+            place = self._units[index - 1].end
+        self.places[id(mark)] = (place, place)
+
+    def _point_index(self, mark: Mark, source: Range, within: Range) -> tuple[int, bool]:
+        """In front of which unit a point is, and whether it is behind the one before rather."""
+        place = mark.start
+        if place <= source[0]:
+            return within[0], False
+        if place >= source[1]:
+            return within[1], True
+        for number, sentence in enumerate(self._found.sentences):
+            if place in sentence.source:
+                here = self._found.units_of(number)
+                is_start = place == sentence.source[0]
+                return _clamped(here.start if is_start else here.stop, within), not is_start
+        before, after = self._text[:place].rstrip(), self._text[place:].lstrip()
+        # A point follows the word in front of it, if a sign is next or only a space behind.
+        follows = after == self._text[place:] and not is_word(after[:1])
+        follows |= before == self._text[:place] and after != self._text[place:]
+        words = [(len(before) - 1, True), (len(self._text) - len(after), False)]
+        for at, is_before in words if follows else reversed(words):
+            units = [i for i in range(*within) if _translates(self._units[i], at)]
+            if units and is_word(self._text[at : at + 1]):
+                return (units[-1] + 1, True) if is_before else (units[0], False)
+        expected = self._found.to_target(place)
+        edges = range(within[0], within[1] + 1)
+        return min(edges, key=lambda at: abs(self._boundary(at) - expected)), follows
+
+    def _middle(self, index: int) -> float:
+        return (self._units[index].start + self._units[index].end) / 2
+
+    def _boundary(self, index: int) -> int:
+        """The place in front of a unit, or behind the last one."""
+        if index < len(self._units):
+            return self._units[index].start
+        return len(self._found.target)
+
+
+def _gaps(within: Range, taken: Sequence[Range]) -> list[Range]:
+    """What sorted ranges leave of another one; at least one, if need be an empty one."""
+    starts = [within[0], *(end for _, end in taken)]
+    ends = [*(start for start, _ in taken), within[1]]
+    return list(zip(starts, ends, strict=True))
+
+
+def _clamped(index: int, within: Range) -> int:
+    return min(max(index, within[0]), within[1])
+
+
+def _translates(unit: Unit, place: int) -> bool:
+    return unit.is_word and any(start <= place < end for start, end in unit.sources)
+
+
+class _Writing:
+    """Writes a translation with its marks.
+
+    Attributes:
+        written: what is written so far, in parts.
+    """
+
+    def __init__(
+        self,
+        marked: MarkedText,
+        found: Correspondence,
+        places: dict[int, Range],
+        escape: Callable[[str], str],
+    ) -> None:
+        self._found, self._places, self._escape = found, places, escape
+        self._atoms = [unit for unit in found.units if unit.atom is not None]
+        self._gaps = _written_gaps(marked, found)
+        self._pending = ""  # white space behind a point, needed if text follows
+        self.written: list[str] = []
+
+    def write(self, marks: Sequence[Mark], start: int, end: int) -> None:
+        """Write a part of the translation and the marks in it, which it contains wholly."""
+        shown = [mark for mark in marks if id(mark) in self._places]
+        for mark in sorted(shown, key=lambda one: self._places[id(one)]):
+            first, last = self._places[id(mark)]
+            self._write_text(start, first)
+            if mark.is_point:
+                self._write_point(mark)
+            else:
+                self.written.append(mark.begin)
+                self.write(mark.children, first, last)
+                self.written.append(mark.end)
+            start = last
+        self._write_text(start, end)
+
+    def _write_point(self, mark: Mark) -> None:
+        if mark.before and self.written and not self.written[-1][-1:].isspace():
+            self.written.append(mark.before)
+        self.written.append(mark.begin)
+        self._pending = mark.after
+
+    def _write_text(self, start: int, end: int) -> None:
+        if start >= end:
+            return
+        if self._pending and not self._found.target[start].isspace():
+            self.written.append(self._pending)
+        self._pending = ""
+        for unit in self._atoms:
+            if start <= unit.start < end:
+                assert unit.atom is not None
+                self._write_plain(start, unit.start)
+                self.written.append(unit.atom.begin)
+                start = unit.end
+        self._write_plain(start, end)
+
+    def _write_plain(self, start: int, end: int) -> None:
+        for place in sorted(place for place in self._gaps if start <= place < end):
+            self.written.append(self._escape(self._found.target[start:place]))
+            self.written.append(self._gaps[place])
+            start = place + 1
+        if start < end:
+            self.written.append(self._escape(self._found.target[start:end]))
+
+
+def _written_gaps(marked: MarkedText, found: Correspondence) -> dict[int, str]:
+    """White space between sentences as the source has it, by place in the translation."""
+    gaps = {}
+    for one, following in zip(found.sentences, found.sentences[1:], strict=False):
+        at, place = one.source[1], one.target[1]
+        if at in marked.gaps and found.target[place : following.target[0]] == " ":
+            gaps[place] = marked.gaps[at]
+    return gaps

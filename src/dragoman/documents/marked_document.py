@@ -1,0 +1,191 @@
+"""A document as what stays as it is, and texts with marks between."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from dragoman.documents.marked_text import MarkedText, walk
+from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.markup_tokens import MarkupToken
+
+_MOST_MARKS = 100
+"""In a text.  Placing marks takes time that grows with their number."""
+
+_WORDLESS = frozenset(["math", "svg"])
+"""Elements whose text is no part of the sentence that they are in."""
+
+
+@dataclass(frozen=True)
+class MarkupOptions:
+    """How markup is read, besides what its format says.  Names of elements are as in the format."""
+
+    ignored_tags: tuple[str, ...] = ()
+    """Elements whose content is not translated."""
+    splitting_tags: tuple[str, ...] = ()
+    """Elements that begin and end a text of their own."""
+    non_splitting_tags: tuple[str, ...] = ()
+    """Elements that do not, whatever the format says."""
+    finds_structure: bool = True
+    """Whether elements of XML that stand beside no text begin and end texts of their own."""
+
+
+@dataclass
+class MarkedDocument:
+    """What is written as it is, and what is translated, in order."""
+
+    parts: list[str | MarkedText] = field(default_factory=list)
+
+    @property
+    def texts(self) -> list[MarkedText]:
+        """What is to be translated."""
+        return [part for part in self.parts if isinstance(part, MarkedText)]
+
+    def joined(self, translations: Sequence[str]) -> str:
+        """The document with its texts replaced, each by a translation with its markup."""
+        waiting = iter(translations)
+        return "".join(part if isinstance(part, str) else next(waiting) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Elements:
+    """What belongs together in the tokens of a document."""
+
+    ends: dict[int, int]
+    """Index of the end tag, by that of the start tag."""
+    limits: dict[int, int]
+    """Where an element ends that has no end tag: the index after its last token."""
+
+
+def find_elements(tokens: Sequence[MarkupToken]) -> Elements:
+    """Which tags belong together; an end tag ends all elements that began after its own."""
+    ends: dict[int, int] = {}
+    limits: dict[int, int] = {}
+    opened: list[int] = []
+    names: Counter[str] = Counter()
+    for index, token in enumerate(tokens):
+        if token.kind == "open":
+            opened.append(index)
+            names[token.name] += 1
+        elif token.kind == "close" and names[token.name]:
+            while tokens[opened[-1]].name != token.name:
+                names[tokens[opened[-1]].name] -= 1
+                limits[opened.pop()] = index
+            names[token.name] -= 1
+            ends[opened.pop()] = index
+    limits.update((index, len(tokens)) for index in opened)
+    return Elements(ends, limits)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the tokens of a format are read."""
+
+    splits: Callable[[int], bool]
+    """Whether the token with this index begins and ends a text."""
+    hides: Callable[[int], bool]
+    """Whether the element that begins there is not translated."""
+    collapses: bool
+    """Whether white space of any length is a space, and an empty line ends a text."""
+
+
+def mark_document(
+    tokens: Sequence[MarkupToken], elements: Elements, reading: Reading
+) -> MarkedDocument:
+    """The texts of a document.
+
+    Args:
+        tokens: all of it.
+        elements: of the tokens.
+        reading: what they mean.
+    """
+    marking = _DocumentMarking(reading.collapses)
+    index = 0
+    while index < len(tokens):
+        token, after = tokens[index], index + 1
+        if token.kind in ("open", "empty") and reading.hides(index):
+            after = _after_element(tokens, elements, index)
+            raw = "".join(one.raw for one in tokens[index:after])
+            if reading.splits(index):
+                marking.split(raw)
+            else:
+                marking.add(MarkupPiece("atom", raw, token.name, _content(tokens[index:after])))
+        elif reading.splits(index):
+            marking.split(token.raw)
+        elif token.kind == "text":
+            marking.add_text(token.raw)
+        elif token.kind == "open" or token.kind == "close":  # noqa: PLR1714  # mypy
+            marking.add(MarkupPiece(token.kind, token.raw, token.name))
+        else:
+            marking.add(MarkupPiece("point", token.raw, token.name))
+        index = after
+    marking.finish()
+    return marking.document
+
+
+_EMPTY_LINE = re.compile(r"([\t\f ]*(?:\r\n?|\n)(?:[\t\f ]*(?:\r\n?|\n))+[\t\f ]*)")
+
+
+class _DocumentMarking:
+    """Gathers pieces until a text ends."""
+
+    def __init__(self, collapses: bool) -> None:
+        self._collapses = collapses
+        self._pieces: list[MarkupPiece] = []
+        self.document = MarkedDocument()
+
+    def add(self, piece: MarkupPiece) -> None:
+        self._pieces.append(piece)
+
+    def add_text(self, raw: str) -> None:
+        if not self._collapses:
+            self.add(MarkupPiece("text", raw))
+            return
+        for number, part in enumerate(_EMPTY_LINE.split(raw)):
+            if number % 2:
+                self.split(part)
+            elif part:
+                self.add(MarkupPiece("text", part))
+
+    def split(self, raw: str) -> None:
+        """Write something between two texts."""
+        self.finish()
+        self.document.parts.append(raw)
+
+    def finish(self) -> None:
+        pieces, self._pieces = self._pieces, []
+        if not pieces:
+            return
+        marked = mark_pieces(pieces, collapses=self._collapses)
+        parts = self.document.parts
+        if marked is None:
+            parts.extend(piece.raw for piece in pieces)
+        elif sum(1 for _ in walk(marked.marks)) <= _MOST_MARKS:
+            parts.append(marked)
+        else:
+            for piece in pieces:
+                alone = mark_pieces([piece], collapses=self._collapses)
+                parts.append(piece.raw if alone is None else alone)
+
+
+def _after_element(tokens: Sequence[MarkupToken], elements: Elements, index: int) -> int:
+    """Index of the token after an element."""
+    if tokens[index].kind == "empty":
+        return index + 1
+    if index in elements.ends:
+        return elements.ends[index] + 1
+    # As <li> and <p>, which end where the next one begins.
+    limit, name = elements.limits[index], tokens[index].name
+    following = (at for at in range(index + 1, limit) if tokens[at].name == name)
+    return next(following, limit)
+
+
+def _content(tokens: Sequence[MarkupToken]) -> str:
+    """The text within an element that is not translated."""
+    if tokens[0].name.lower() in _WORDLESS:
+        return ""
+    texts = [html.unescape(token.raw) for token in tokens if token.kind == "text"]
+    return " ".join("".join(texts).split())

@@ -1,0 +1,90 @@
+"""A text with marks: what stays of the markup of a sentence when its tags are taken out."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Mark:
+    """What is around words of a text, or between them."""
+
+    begin: str
+    """Written in front: a start tag; or all of it, if it is between words or an atom."""
+    end: str
+    """Written behind: an end tag."""
+    start: int
+    """In characters of the text."""
+    stop: int
+    """After its last character."""
+    children: list[Mark] = field(default_factory=list)
+    """Marks within, in order."""
+    is_atom: bool = False
+    """Whether the text within is copied: ``begin`` is written instead of it."""
+    is_point: bool = False
+    """Whether it is between words: ``start`` is ``stop``."""
+    opens_before: bool = False
+    """Whether it begins before the text does: ``begin`` is empty."""
+    closes_after: bool = False
+    """Whether it ends after the text does: ``end`` is empty."""
+    before: str = ""
+    """White space in front of a point, as it is written."""
+    after: str = ""
+    """White space behind it."""
+
+
+@dataclass
+class MarkedText:
+    """A text to translate, without markup, and its marks."""
+
+    text: str
+    """Without white space at its ends."""
+    marks: list[Mark]
+    """The outermost ones, in order."""
+    lead: str = ""
+    """White space in front, as it is written."""
+    tail: str = ""
+    gaps: dict[int, str] = field(default_factory=dict)
+    """White space that is one space in the text: how it is written, by its place."""
+    no_break: str = "\u00a0"
+    """How a no-break space is written."""
+
+    @property
+    def kept(self) -> list[str]:
+        """What has to be in the translation as it is in the text."""
+        atoms = [one for one in walk(self.marks) if one.is_atom]
+        return list(dict.fromkeys(self.text[one.start : one.stop] for one in atoms))
+
+    @property
+    def needs_links(self) -> bool:
+        """Whether it matters which words translate which."""
+        end = len(self.text)
+        return any(
+            one.start not in (0, end) if one.is_point else (one.start, one.stop) != (0, end)
+            for one in walk(self.marks)
+        )
+
+    def escape(self, text: str) -> str:
+        """A part of a translation as it is written in markup."""
+        return escaped(text).replace("\u00a0", self.no_break)
+
+
+def walk(marks: Sequence[Mark]) -> Iterator[Mark]:
+    """All marks, each in front of those within it."""
+    waiting = list(reversed(marks))
+    while waiting:
+        mark = waiting.pop()
+        yield mark
+        waiting.extend(reversed(mark.children))
+
+
+# What neither HTML nor XML may have, and what UTF-8 cannot hold.
+_NO_CHARACTER = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def escaped(text: str) -> str:
+    """A text as it is written in HTML and XML, where none of it is markup."""
+    return html.escape(_NO_CHARACTER.sub("\ufffd", text), quote=False)

@@ -1,0 +1,239 @@
+"""From a run of text and tags to a text with marks."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import regex
+
+from dragoman.documents.marked_text import Mark, MarkedText
+
+_LONGEST_ATOM = 100
+"""Characters.  What is longer is no word of a sentence, and would be no help in translating it."""
+
+PLACEHOLDER = re.compile(r"\[X[0-9]+X\]")
+"""What clients put in place of something to be copied."""
+
+
+@dataclass(frozen=True)
+class MarkupPiece:
+    """A part of a run of text and tags."""
+
+    kind: Literal["text", "open", "close", "point", "atom"]
+    """Text; tags around something; what is between words; an element that is not translated."""
+    raw: str
+    """As it is written."""
+    name: str = ""
+    """Of the element."""
+    content: str = ""
+    """The text of an atom."""
+
+
+def mark_pieces(pieces: Sequence[MarkupPiece], *, collapses: bool) -> MarkedText | None:
+    """A text to translate, and what is around and between its words.
+
+    Args:
+        pieces: text and tags, in the order in which they are written.
+        collapses: whether white space of any length is a space, as in HTML.
+
+    Returns:
+        None if there is nothing to translate: no letter outside atoms.
+    """
+    marking = _Marking(collapses)
+    for piece in _paired(pieces):
+        marking.add(piece)
+    return marking.finish() if marking.has_words else None
+
+
+def placeholders(text: str) -> list[Mark]:
+    """The placeholders of a plain text, as atoms."""
+    return [
+        Mark(found[0], "", found.start(), found.end(), is_atom=True)
+        for found in PLACEHOLDER.finditer(text)
+    ]
+
+
+_SPACE = "\t\n\f\r "
+_SPACES = re.compile(f"([{_SPACE}]+)")
+_NO_BREAK = re.compile(r"&nbsp;|&#160;|&#[xX][aA]0;")
+_CLOSING = ",.;:!?)]}…、。，；：！？）」』»”"
+_LETTER = regex.compile(r"\p{L}")
+
+
+def _paired(pieces: Sequence[MarkupPiece]) -> Iterator[MarkupPiece]:
+    """The same with pairs of tags that hold no text as points, and so are tags that cross others.
+
+    A ``close`` that is left has its ``open`` in front of it, or none at all before all others.
+    """
+    found: list[MarkupPiece] = []
+    opened: list[tuple[int, int]] = []  # index in ``found``, and texts before
+    texts = 0
+    for piece in pieces:
+        if piece.kind == "atom" and not 0 < len(piece.content) <= _LONGEST_ATOM:
+            piece = replace(piece, kind="point")  # noqa: PLW2901
+        found.append(piece)
+        if piece.kind == "atom" or (piece.kind == "text" and _has_text(piece.raw)):
+            texts += 1
+        elif piece.kind == "open":
+            opened.append((len(found) - 1, texts))
+        elif piece.kind == "close" and opened:
+            if all(found[index].name != piece.name for index, _ in opened):
+                found[-1] = replace(piece, kind="point")
+                continue
+            index, before = opened.pop()
+            while found[index].name != piece.name:
+                found[index] = replace(found[index], kind="point")
+                index, before = opened.pop()
+            if before == texts:
+                raw = "".join(one.raw for one in found[index:])
+                found[index:] = [MarkupPiece("point", raw)]
+    yield from found
+
+
+def _has_text(raw: str) -> bool:
+    return not raw.isspace() and bool(html.unescape(raw).strip(_SPACE))
+
+
+class _Marking:
+    """Joins pieces into a marked text.
+
+    Args:
+        collapses: as for :func:`mark_pieces`.
+    """
+
+    def __init__(self, collapses: bool) -> None:
+        self._collapses = collapses
+        self._parts: list[str] = []
+        self._length = 0
+        self._space = ""  # since the last character, as it is written
+        self._is_parted = False  # whether marks are within that space
+        self._lead = ""
+        self._gaps: dict[int, str] = {}
+        self._marks: list[Mark] = []
+        self._opened: list[Mark] = []
+        self._waiting: list[Mark] = []  # marks that start at the next character
+        self._point: Mark | None = None  # the point that comes last
+        self._no_break = "\u00a0"
+        self.has_words = False
+
+    def add(self, piece: MarkupPiece) -> None:
+        if piece.kind == "text":
+            self._add_text(piece.raw)
+        elif piece.kind == "atom":
+            self._add_word(piece.content, piece.raw)
+        elif piece.kind == "open":
+            self._open(piece.raw)
+        elif piece.kind == "close":
+            self._close(piece.raw)
+        else:
+            self._add_point(piece.raw)
+
+    def finish(self) -> MarkedText:
+        tail = self._space
+        if self._waiting:  # they have taken the white space in front of them
+            tail = self._point.after if self._point else ""
+        self._settle()
+        for mark in self._opened:
+            mark.stop, mark.closes_after = self._length, True
+        return MarkedText(
+            "".join(self._parts), self._marks, self._lead, tail, self._gaps, self._no_break
+        )
+
+    def _add_text(self, raw: str) -> None:
+        if found := _NO_BREAK.search(raw):
+            self._no_break = found[0]
+        for index, part in enumerate(_SPACES.split(html.unescape(raw))):
+            if index % 2:
+                self._add_space(part)
+            elif part:
+                place = 0
+                for found in PLACEHOLDER.finditer(part):
+                    self._add_word(part[place : found.start()])
+                    self._add_word(found[0], found[0])
+                    place = found.end()
+                self._add_word(part[place:])
+
+    def _add_space(self, space: str) -> None:
+        if self._point is not None and not self._point.after:
+            self._point.after = space
+            if self._space or not self._length:
+                return  # a single space in the text is enough, and the point keeps the other
+        if self._length:
+            self._space += space
+        else:
+            self._lead += space
+
+    def _add_word(self, word: str, atom: str = "") -> None:
+        if not word:
+            return
+        if self._follows_point(word):
+            self._space = ""  # as in "Hello <x/>, you": the text is "Hello, you"
+            for point in self._waiting:
+                point.start = point.stop = self._length
+            self._waiting.clear()
+        elif self._space:
+            if self._collapses:
+                if self._space != " " and not self._is_parted:
+                    self._gaps[self._length] = self._space
+                self._space = " "
+            self._append(self._space)
+        self._space, self._is_parted, self._point = "", False, None
+        self._settle()
+        if atom:
+            mark = Mark(atom, "", self._length, self._length + len(word), is_atom=True)
+            self._siblings().append(mark)
+        else:
+            self.has_words = self.has_words or _LETTER.search(word) is not None
+        self._append(word)
+
+    def _follows_point(self, word: str) -> bool:
+        """Whether a sign closes up to a point that has white space in front."""
+        return (
+            self._point is not None and bool(self._point.before) and word[0] in _CLOSING
+        ) and not self._point.after
+
+    def _append(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+    def _settle(self) -> None:
+        for mark in self._waiting:
+            mark.start = mark.stop = self._length
+        self._waiting.clear()
+
+    def _siblings(self) -> list[Mark]:
+        return self._opened[-1].children if self._opened else self._marks
+
+    def _open(self, raw: str) -> None:
+        mark = Mark(raw, "", self._length, self._length)
+        self._siblings().append(mark)
+        self._opened.append(mark)
+        self._waiting.append(mark)
+        self._part()
+
+    def _close(self, raw: str) -> None:
+        if self._opened:
+            mark = self._opened.pop()
+            mark.end = raw
+        else:
+            mark = Mark("", raw, 0, 0, self._marks, opens_before=True)
+            self._marks = [mark]
+        mark.stop = self._length
+        self._part()
+
+    def _add_point(self, raw: str) -> None:
+        before = self._space
+        mark = Mark(raw, "", self._length, self._length, is_point=True, before=before)
+        self._siblings().append(mark)
+        if before:
+            self._waiting.append(mark)
+        self._part()
+        self._point = mark
+
+    def _part(self) -> None:
+        self._point = None
+        self._is_parted = self._is_parted or bool(self._space)

@@ -1,0 +1,165 @@
+"""Texts of any length in segments that a model translates one by one.
+
+White space between segments is no part of them, so that whoever joins their translations keeps it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import regex
+
+from dragoman.core.errors import MissingExtraError
+from dragoman.text.language_codes import spelling
+
+SplitMode = Literal["sentences", "flowing", "paragraphs", "none"]
+"""Where texts are split: at the ends of sentences and lines, at the ends of sentences alone, at the
+ends of lines alone, or not at all.  Line breaks that end nothing are white space like any other."""
+
+
+class TextSpan(NamedTuple):
+    """A part of a text to translate by itself, without white space at either end."""
+
+    start: int
+    """In characters."""
+    end: int
+    """After the last character."""
+
+
+def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[TextSpan]:
+    """The segments of a text, in order; what is between them is white space.
+
+    Sentences end where sentencex says, except within braces, after the number of a list's item,
+    after abbreviations that it does not know, and where nothing but a full stop separates two
+    words, as in ``java.lang.String``.
+
+    Args:
+        text: any text.
+        language: its code; for one that sentencex does not know, the rules of English hold.
+        mode: where to split.
+
+    Raises:
+        MissingExtraError: sentences are wanted, and sentencex is not installed.
+    """
+    if mode == "none":
+        return list(_trimmed(text, [(0, len(text))]))
+    if mode == "flowing":
+        # As many spaces as there were characters, so that places stay what they are.
+        text = _LINE_END.sub(lambda end: " " * len(end[0]), text)
+    lines = list(_trimmed(text, _lines(text)))
+    if mode == "paragraphs":
+        return lines
+    code = spelling(language).partition("-")[0]
+    splitter = _splitter()
+    return [
+        TextSpan(start + one.start, start + one.end)
+        for start, end in lines
+        for one in _sentences(text[start:end], code, splitter)
+    ]
+
+
+# Where str.splitlines ends a line.
+_LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# sentencex works on UTF-8, which has no halves of surrogate pairs.
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BRACES = re.compile(r"\{[^{}]{,200}\}")
+_ITEM = regex.compile(r"\W{,4}(?:\p{N}{1,3}|\p{L})[.)]")
+_LAST_WORD = regex.compile(r"(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}\p{N}]{1,8}(?=\.$)")
+_HAS_WORD = regex.compile(r"[\p{L}\p{N}]")
+
+_OF_ORDINALS = "bs cs da de et fi fo hr hu is lv nb nn no sk sl sr tr"
+_ORDINALS = frozenset(_OF_ORDINALS.split())
+"""Languages that write "2nd" as "2."."""
+
+_ABBREVIATIONS = {
+    language: frozenset(words.split())
+    for language, words in {
+        "cs": "např tj tzv resp popř příp str obr č sv ul nám odst",
+        "de": "nr str abb bzw evtl ggf inkl vgl hrsg jh st",
+        "es": "sr sra dr ud uds pág núm",
+        "fr": "m mm mme mmes mlle p pp chap éd n st",
+        "pl": "np dr ul prof inż mgr tj tzw al św str nr godz",
+        "ru": "г ул им см стр рис т тыс млн млрд проф акад св",
+        "sk": "napr tj tzv resp str obr č sv ul nám ods",
+        "uk": "м вул ім див с стор рис т тис млн млрд проф акад св",
+    }.items()
+}
+"""Words whose full stop does not end a sentence and that sentencex leaves out."""
+
+
+def _trimmed(text: str, spans: list[tuple[int, int]]) -> Iterator[TextSpan]:
+    """What is left of each part of a text without white space at its ends, if anything."""
+    for start, end in spans:
+        part = text[start:end]
+        if stripped := part.strip():
+            begin = start + len(part) - len(part.lstrip())
+            yield TextSpan(begin, begin + len(stripped))
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    ends = [found.span() for found in _LINE_END.finditer(text)]
+    starts, stops = [end for _, end in ends], [at for at, _ in ends]
+    return list(zip([0, *starts], [*stops, len(text)], strict=True))
+
+
+def _splitter() -> Callable[[str, str], list[str]]:
+    try:
+        from sentencex import segment
+    except ImportError as error:
+        raise MissingExtraError.of("sentencex", "sentencex") from error
+    return segment
+
+
+def _sentences(line: str, code: str, split: Callable[[str, str], list[str]]) -> list[TextSpan]:
+    """The sentences of a line that has no white space at its ends."""
+    pieces = split(code, _SURROGATE.sub("\ufffd", line))
+    if sum(map(len, pieces)) != len(line):  # it left something out, and does not say where
+        return [TextSpan(0, len(line))]
+    braces = (found.span() for found in _BRACES.finditer(line))
+    brace = next(braces, None)
+    spans, start, end = [], 0, 0
+    for piece, following in pairwise(pieces):
+        end += len(piece)
+        while brace is not None and brace[1] <= end:
+            brace = next(braces, None)
+        inside = brace is not None and brace[0] < end
+        # The last characters suffice, and keep long sentences cheap.
+        ending = line[max(start, end - 50) : end]
+        if not inside and _is_end(ending, following, code):
+            spans.append((start, end))
+            start = end
+    return list(_trimmed(line, [*spans, (start, len(line))]))
+
+
+def _is_end(sentence: str, following: str, code: str) -> bool:
+    """Whether a sentence ends where sentencex ends it, in front of what follows."""
+    spaced = sentence[-1].isspace() or following[0].isspace()
+    sentence, following = sentence.rstrip(), following.lstrip()
+    if not _HAS_WORD.search(sentence) or not _HAS_WORD.search(following):
+        return False
+    if not spaced and sentence[-1].isascii() and _continues_word(following[0]):
+        return False
+    word = _LAST_WORD.search(sentence)
+    return not _ITEM.fullmatch(sentence) and not (
+        word and _is_shortened(word[0], following[0].islower(), code)
+    )
+
+
+def _is_shortened(word: str, continued: bool, code: str) -> bool:
+    """Whether the full stop after a word is part of it.
+
+    Args:
+        word: the word.
+        continued: whether what follows begins with a small letter.
+        code: language.
+    """
+    if word.isdecimal():
+        return continued or (len(word) <= 2 and code in _ORDINALS)
+    return (continued and len(word) == 1) or word.casefold() in _ABBREVIATIONS.get(code, ())
+
+
+def _continues_word(character: str) -> bool:
+    return character.isdecimal() or character.lower() != character.upper() or character in "-_/"

@@ -1,0 +1,171 @@
+"""The web page on a server of its own, whose answers are known, and a browser to open it in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from echo_service import EchoService
+from running_server import running
+
+from dragoman.apps.server.app import create_app
+from dragoman.apps.server.config import LimitsConfig, ServerConfig
+from dragoman.apps.server.doors.own import own_door
+from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.store.records import ApiKey
+from dragoman.apps.server.store.store import Store
+from dragoman.apps.web.web import web_door
+from dragoman.saved.system import TranslationSystem
+from dragoman.translation.service.interface import RefusedError
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
+
+KEY = "open-sesame"
+WIDE, PHONE = (1280, 800), (320, 640)
+Scheme = Literal["light", "dark"]
+
+
+class OpenGuard:
+    """Admits everybody; with ``secret``, only who brings it."""
+
+    def __init__(self, secret: str | None = None) -> None:
+        self._secret = secret
+
+    async def admit(
+        self, secret: str | None, address: str, texts: Sequence[str] = ()
+    ) -> ApiKey | None:
+        if self._secret and secret != self._secret:
+            raise RefusedError("forbidden", "this server needs a key")
+        return None
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server with the page."""
+
+    address: str
+    service: EchoService
+    store: Store
+
+
+def site_premises(
+    store: Store, secret: str | None = None, limits: LimitsConfig | None = None
+) -> Premises:
+    """What stands behind the page, with languages in three scripts' directions."""
+    service = EchoService(("en", "de"), ("de", "en"), ("en", "fr"), ("en", "ar"), ("ar", "en"))
+    config = ServerConfig(
+        systems=(TranslationSystem(models=("model",)),),
+        limits=limits or LimitsConfig(),
+        require_key=secret is not None,
+    )
+    return Premises(service, store, OpenGuard(secret), config)
+
+
+@contextmanager
+def running_site(
+    folder: Path, secret: str | None = None, limits: LimitsConfig | None = None
+) -> Iterator[Site]:
+    """Serve the page and ``/v1``, keeping what is sent in a database of this folder."""
+    with Store(f"sqlite:///{folder / 'store.db'}") as store:
+        premises = site_premises(store, secret, limits)
+        app = create_app([own_door(premises), web_door(premises)])
+        with running(app) as address:
+            assert isinstance(premises.service, EchoService)
+            yield Site(address, premises.service, store)
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Chromium of the distribution, without a window; skips the test where there is none."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        pytest.skip("there is no chromium on the PATH")
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox"] if root else []
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Watch:
+    """Notices what must not happen in a page.
+
+    That is an error of a script, a violation of the policy, or a request to somebody else.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self._wrong: list[str] = []
+        self._hosts: set[str] = set()
+        page.on("pageerror", lambda error: self._wrong.append(str(error)))
+        page.on("request", lambda request: self._hosts.add(urlsplit(request.url).netloc))
+        page.on("console", self._read)
+
+    def _read(self, message: ConsoleMessage) -> None:
+        # The browser says so of every answer that is an error.
+        if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
+            self._wrong.append(message.text)
+
+    def check(self, site: Site) -> None:
+        """Look at what has happened since the last time.
+
+        Raises:
+            AssertionError: something must not have happened.
+        """
+        wrong, hosts = list(self._wrong), self._hosts - {"", urlsplit(site.address).netloc}
+        self._wrong.clear()
+        self._hosts.clear()
+        assert wrong == []
+        assert hosts == set()
+
+
+def new_page(browser: Browser, size: tuple[int, int] = WIDE, scheme: Scheme = "light") -> Page:
+    """A page of a visitor from Germany, who has never been here."""
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme=scheme,
+        locale="de-DE",
+        reduced_motion="reduce",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    return context.new_page()
+
+
+@contextmanager
+def opened(
+    browser: Browser, site: Site, size: tuple[int, int] = WIDE, scheme: Scheme = "light"
+) -> Iterator[Page]:
+    """A page for one test, in which nothing may go wrong."""
+    page = new_page(browser, size, scheme)
+    watch = Watch(page)
+    try:
+        yield page
+        watch.check(site)
+    finally:
+        page.context.close()
+
+
+def visit(page: Page, site: Site, text: str = "", source: str = "en", target: str = "de") -> None:
+    """Open the page at an address with languages and text, and wait for its translation."""
+    parts = urlencode({"source": source, "target": target, "text": text})
+    page.goto(f"{site.address}/#{parts}")
+    expect(page.locator("#target-language")).to_have_value(target)
+    if text:
+        expect(page.locator("#output .word").first).to_be_visible()
