@@ -151,7 +151,7 @@ def test_check_opens_everything_and_ends(model: Path, tmp_path: Path) -> None:
         (["x", "--host", "no such host"], 2, "host no such host"),
         (["x", "--host", "203.0.113.1"], 2, "name an address of this machine (--host)"),
         (["x", "--database", "mysql://x"], 2, "mysql: not a database that is supported"),
-        (["x", "--database", "{folder}"], 2, "not a file; name an SQLite database"),
+        (["x", "--database", "{folder}"], 4, "not a file; name an SQLite database"),
     ],
 )
 def test_what_cannot_be_served_is_one_error(
