@@ -62,7 +62,7 @@ def test_progress_of_a_file_is_shown(page: Page, site: Site) -> None:
 def test_a_file_waits_for_a_busy_server(page: Page, site: Site) -> None:
     body = '{"error": {"kind": "busy", "message": "too many files wait"}}'
     answer = {"status": 503, "headers": {"Retry-After": "1"}, "body": body}
-    page.route("**/v1/documents", lambda route: route.fulfill(**answer), times=1)  # type: ignore[arg-type]
+    page.route("**/v1/documents", lambda route: route.fulfill(**answer), times=1)
     visit(page, site)
     page.get_by_role("tab", name="Files").click()
     upload(page, "letter.txt")

@@ -207,7 +207,12 @@ def test_a_text_too_long_for_an_address_is_left_out(page: Page, site: Site) -> N
 def test_text_is_never_markup(own_page: Page, site: Site) -> None:
     page = own_page
     dialogs: list[Dialog] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
+
+    def dismiss(dialog: Dialog) -> None:
+        dialogs.append(dialog)
+        dialog.dismiss()
+
+    page.on("dialog", dismiss)
     text = "<img src=x onerror=alert(1)> <script>alert(2)</script>"
     visit(page, site, text)
     page.locator("#output .word").first.click()
@@ -304,7 +309,7 @@ def test_a_busy_server_is_asked_again(own_page: Page, site: Site) -> None:
     expect(page.locator("#target-language")).to_have_value("de")
     body = '{"error": {"kind": "busy", "message": "too many texts are waiting"}}'
     answer = {"status": 503, "headers": {"Retry-After": "20"}, "body": body}
-    page.route("**/v1/translate", lambda route: route.fulfill(**answer), times=1)  # type: ignore[arg-type]
+    page.route("**/v1/translate", lambda route: route.fulfill(**answer), times=1)
     page.fill("#source", "It rains.")
     expect(page.get_by_role("alert")).to_contain_text("busy. Trying again in 20 seconds.")
     page.clock.fast_forward(19_000)
