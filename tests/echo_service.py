@@ -24,7 +24,8 @@ class EchoService:
     """Answers "Hello you." into ``de`` with "HELLO YOU.de", its second best with "HELLO YOU.de 2".
 
     A text that contains "busy" is refused as such; German is detected by "der", all else as
-    English.  The calls are in ``calls``.
+    English.  Into German there are the tags ``<formal>`` and ``<informal>``.  The calls are in
+    ``calls``.
     """
 
     def __init__(self, *pairs: tuple[str, str], seconds: float = 0) -> None:
@@ -35,6 +36,9 @@ class EchoService:
 
     def directions(self) -> list[Pairing]:
         return list(self._pairs)
+
+    def tags(self, direction: Pairing) -> tuple[str, ...]:
+        return ("<formal>", "<informal>") if direction.target == "de" else ()
 
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None

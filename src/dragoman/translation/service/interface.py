@@ -181,6 +181,9 @@ class TranslationService(Protocol):
     def directions(self) -> list[Pairing]:
         """All pairs of languages, sorted: trained ones and those through a pivot."""
 
+    def tags(self, direction: Pairing) -> tuple[str, ...]:
+        """Tags that requests in a direction may ask for, sorted; none if there are none."""
+
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
     ) -> list[TranslatedText]:
