@@ -172,17 +172,17 @@ class ModelService:
         """See :meth:`TranslationService.directions`."""
         return sorted(self._table.routes)
 
-    def styles(self, source: str, target: str) -> list[str]:
-        """Tags that requests in a direction may have, sorted.
+    def tags(self, direction: Pairing) -> tuple[str, ...]:
+        """See :meth:`TranslationService.tags`.
 
         Raises:
             RefusedError: ``unsupported``, if there is no such direction.
         """
-        pair = self._table.pair(source, target)
+        pair = self._table.pair(*direction)
         if pair.source == pair.target:
-            return []
+            return ()
         leg = self._table.routes[pair][-1]
-        return leg.system.loaded.styles(leg.pair)
+        return tuple(leg.system.loaded.styles(leg.pair))
 
     async def translate(
         self, requests: Sequence[TextRequest], *, seconds: float | None = None
