@@ -27,6 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # as the commands do: other work disturbs less
 import torch
 from bench import RESULTS
 from contenders import HERE
@@ -95,6 +96,7 @@ class Measurement:
 
     def load(self, address: str, requests: int, *options: object) -> dict[str, Any]:
         """What clients of a server report."""
+        print(f"{address}: {requests} requests", *options, file=sys.stderr)
         given: dict[str, Any] = {"lines": self.lines}
         given["source"], given["target"] = self._languages
         if self._answers is not None and "--unchecked" not in options:
