@@ -53,9 +53,9 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
     # Not pytest's directory, whose parents another user may not enter; and short, as sockets must.
     folder = Path(tempfile.mkdtemp(prefix="dragoman-pg-", dir="/tmp"))
     prefix = _become(folder)
-    data = folder / "data"
+    data = str(folder / "data")
     try:
-        initialise = [programs / "initdb", "-D", data, "-U", _USER, "-A", "trust", "--no-sync"]
+        initialise = [str(programs / "initdb"), "-D", data, "-U", _USER, "-A", "trust", "--no-sync"]
         made = subprocess.run(
             [*prefix, *initialise, "--no-instructions", "-E", "UTF8", "--locale=C"],
             capture_output=True,

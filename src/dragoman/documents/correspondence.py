@@ -20,6 +20,7 @@ _UNIT = regex.compile(
     rf"[\p{{Katakana}}ー]+|[{_UNSPACED}]\p{{M}}*|[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+|\S",
     regex.VERSION1,
 )
+_WORDS = regex.compile(r"[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
 _NOTHING = Mark("", "", 0, 0, is_atom=True)
@@ -45,6 +46,8 @@ class Unit:
     is_word: bool
     sources: Sequence[Range] = ()
     """What it translates, in the source; empty if that is unknown."""
+    certainty: float = 1.0
+    """Of what it translates: less if it is guessed."""
     atom: Mark | None = None
     """What is written instead of it."""
 
@@ -110,7 +113,7 @@ class Correspondence:
         start, end = self.units[first].start, self.units[last - 1].end
         source = ((atom.start, atom.stop),)
         sentence = self.units[first].sentence
-        self.units[first:last] = [Unit(start, end, sentence, True, source, atom)]
+        self.units[first:last] = [Unit(start, end, sentence, True, source, atom=atom)]
         self._first_units[first:last] = [start]
 
     def sentence_at(self, place: int) -> int:
@@ -148,7 +151,7 @@ class Correspondence:
         for start, end, atom in placed:
             yield from self._between(place, start)
             source = ((atom.start, atom.stop),)
-            yield Unit(start, end, self._of_target(start), True, source, atom)
+            yield Unit(start, end, self._of_target(start), True, source, atom=atom)
             place = end
         yield from self._between(place, len(self.target))
 
@@ -163,11 +166,12 @@ class Correspondence:
 
     def _read_links(self, links: Sequence[Link]) -> None:
         for link in links:
+            source = _without_signs(self._text, link.source_start, link.source_end)
             index = max(0, bisect_left(self._first_units, link.target_start + 1) - 1)
             while index < len(self.units) and self.units[index].start < link.target_end:
                 unit = self.units[index]
                 if unit.atom is None and unit.end > link.target_start:
-                    unit.sources = (*unit.sources, (link.source_start, link.source_end))
+                    unit.sources = (*unit.sources, source)
                 index += 1
 
     def _read_likeness(self, index: int) -> None:
@@ -193,8 +197,11 @@ class Correspondence:
         known = {target: source for source, target in pairs}
         for unit in units:
             if unit.atom is None:
-                middle = int(sentence.to_source((unit.start + unit.end) / 2))
-                unit.sources = [known.get((unit.start, unit.end), (middle, middle + 1))]
+                source = known.get((unit.start, unit.end))
+                if source is None:
+                    middle = int(sentence.to_source((unit.start + unit.end) / 2))
+                    source, unit.certainty = (middle, middle + 1), 0.5
+                unit.sources = [source]
 
 
 def _sentences(text: str, translated: TranslatedText, links: Sequence[Link]) -> list[SentencePair]:
@@ -230,6 +237,12 @@ def _interpolated(points: Sequence[tuple[int, int]], place: float) -> float:
             share = (place - x) / (next_x - x) if next_x > x else 0.0
             return y + max(0.0, share) * (next_y - y)
     return points[-1][1]
+
+
+def _without_signs(text: str, start: int, end: int) -> Range:
+    """A range of a text without signs around its words, if it has words."""
+    words = _WORDS.search(text, start, end)
+    return (start, end) if words is None else words.span()
 
 
 def _once(words: Iterable[tuple[str, Range]]) -> dict[str, Range]:

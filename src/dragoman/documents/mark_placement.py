@@ -27,6 +27,9 @@ def place_marks(
         translated: its translation; ``links`` help.
         escape: how text is written; by default, as in markup.
     """
+    escape = escape or marked.escape
+    if not marked.marks and not marked.gaps:
+        return marked.lead + escape(translated.text) + marked.tail
     atoms = [mark for mark in walk(marked.marks) if mark.is_atom]
     found = Correspondence(marked.text, translated, atoms)
     placement = _Placement(marked, found)
@@ -34,7 +37,7 @@ def place_marks(
         if not placement.put_atom(atom):
             _make_point(atom, marked.text)
     placement.place(marked.marks)
-    writing = _Writing(marked, found, placement.places, escape or marked.escape)
+    writing = _Writing(marked, found, placement.places, escape)
     writing.write(marked.marks, 0, len(found.target))
     return marked.lead + "".join(writing.written) + marked.tail
 
@@ -58,7 +61,7 @@ class _Placement:
         self.places: dict[int, Range] = {}
 
     def put_atom(self, atom: Mark) -> bool:
-        """Put an atom in place of the words that links say are its translation, if there are any."""
+        """Put an atom in place of the words that translate it, if links say which they are."""
         sentence = self._found.sentence_at(atom.start)
         units = self._found.units_of(sentence)
         if not self._found.sentences[sentence].is_linked:
@@ -157,7 +160,7 @@ class _Placement:
         if not unit.is_word or not unit.sources:
             return 0.0
         inside = sum(max(0, min(mark.stop, b) - max(mark.start, a)) for a, b in unit.sources)
-        return 2 * inside / max(1, sum(b - a for a, b in unit.sources)) - 1
+        return unit.certainty * (2 * inside / max(1, sum(b - a for a, b in unit.sources)) - 1)
 
     def _with_signs(self, mark: Mark, place: Range, gap: Range) -> Range:
         """The range with signs next to it, if the source has signs at the ends of the pair."""
@@ -248,7 +251,7 @@ def _clamped(index: int, within: Range) -> int:
 
 
 def _translates(unit: Unit, place: int) -> bool:
-    return any(start <= place < end for start, end in unit.sources)
+    return unit.is_word and any(start <= place < end for start, end in unit.sources)
 
 
 class _Writing:

@@ -84,6 +84,13 @@ async def ended(store: Store, job: DocumentJob, *states: str) -> DocumentJob:
         await asyncio.sleep(0.005)
 
 
+async def begun(store: Store, job: DocumentJob) -> None:
+    """Wait until an endless one has told how far it is."""
+    while not (found := await ended(store, job, "translating")).texts:
+        await asyncio.sleep(0.005)
+    assert (found.texts_done, found.texts) == (1, 3)
+
+
 async def upper(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
     return content.upper()
 
@@ -197,11 +204,7 @@ def test_a_server_that_ends_gives_its_files_back(
         first = runner(store)
         async with first.running():
             job = await first.submit("a.txt", b"text", REQUEST)
-            at_work = await ended(store, job, "translating")
-            while not at_work.texts:
-                at_work = await ended(store, job, "translating")
-                await asyncio.sleep(0.005)
-            assert (at_work.texts_done, at_work.texts) == (1, 3)
+            await begun(store, job)
         assert (await ended(store, job, "queued")).message is None
         translates(upper)
         async with runner(store).running():
@@ -246,7 +249,7 @@ def test_a_file_that_nobody_wants_any_more_is_let_go(
         files = runner(store, documents_at_once=1)
         async with files.running():
             job = await files.submit("a.txt", b"long", REQUEST)
-            await ended(store, job, "translating")
+            await begun(store, job)
             store.forget_jobs(datetime.now(timezone.utc))
             await stopped.wait()
             assert (await ended(store, await files.submit("b.txt", b"b", REQUEST))).state == "done"

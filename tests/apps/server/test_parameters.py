@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.types import Message
 
-from dragoman.apps.server.parameters import Parameters, Upload, read_parameters
+from dragoman.apps.server.parameters import RequestParameters, Upload, read_parameters
 from dragoman.translation.service.interface import RefusedError
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=b"
 
 
-def read(body: bytes, media_type: str, query: str = "", part_bytes: int = 1000) -> Parameters:
+def read(
+    body: bytes, media_type: str, query: str = "", part_bytes: int = 1000
+) -> RequestParameters:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
@@ -146,7 +148,7 @@ def test_what_cannot_be_read_is_refused_with_its_place(
 )
 def test_texts_are_a_string_or_strings(value: object, message: str) -> None:
     with pytest.raises(RefusedError, match=message):
-        Parameters({"q": value}).texts("q")
+        RequestParameters({"q": value}).texts("q")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ def test_texts_are_a_string_or_strings(value: object, message: str) -> None:
     [(None, 0), (3, 3), ("3", 3), (" +3 ", 3), (3.0, 3), (-2, 0), ("-2", 0), (8, 8)],
 )
 def test_counts_are_numbers_however_written(value: object, number: int) -> None:
-    assert Parameters({"n": value}).count("n", 8) == number
+    assert RequestParameters({"n": value}).count("n", 8) == number
 
 
 @pytest.mark.parametrize(
@@ -175,4 +177,4 @@ def test_counts_are_numbers_however_written(value: object, number: int) -> None:
 )
 def test_what_is_no_count_is_refused(value: object, message: str) -> None:
     with pytest.raises(RefusedError, match=message):
-        Parameters({"n": value}).count("n", 8)
+        RequestParameters({"n": value}).count("n", 8)

@@ -72,7 +72,7 @@ def test_a_file_waits_for_a_busy_server(page: Page, site: Site) -> None:
 
 def test_files_that_cannot_be_translated(browser: Browser, tmp_path: Path) -> None:
     limits = LimitsConfig(body_bytes=2000)
-    with running_site(tmp_path, limits=limits) as small, opened(browser, small) as page:
+    with running_site(tmp_path, limits) as small, opened(browser, small) as page:
         page.goto(small.address)
         page.get_by_role("tab", name="Text").press("ArrowRight")
         expect(page.locator("#file-help")).to_contain_text("up to 2 kB each")

@@ -32,6 +32,7 @@ from dragoman.apps.cli.embed_command import embed
 from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
+from dragoman.apps.cli.install_command import install, pack
 from dragoman.apps.cli.keys_command import keys
 from dragoman.apps.cli.parsing_command import parse
 from dragoman.apps.cli.segments_command import segments
@@ -109,6 +110,7 @@ for _command in (
     *(terms, segments, show, cost),
     *(recipes, corpora),
     *(serve, keys, corrections),
+    *(install, pack),
 ):
     commands.add_command(_command)
 

@@ -66,6 +66,7 @@ def serve(
     models: tuple[Path, ...],
     config: Path | None,
     settings: tuple[str, ...],
+    *,
     require_key: bool,
     check: bool,
     as_json: bool,

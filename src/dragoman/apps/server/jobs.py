@@ -35,6 +35,9 @@ _FORGET_SECONDS = 600.0
 _RETRY_SECONDS = 600.0  # for which a job waits for a place in the queue of texts
 _LONGEST_NAME = 200  # characters
 
+UNEXPECTED = "the server could not translate the file; its log says why"
+"""The message of a job that failed for no fault of its client."""
+
 
 class JobRunner:
     """Translates files, several at once, while :meth:`running`.

@@ -31,7 +31,7 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class RequestParameters:
     """What a request says.
 
     Each method raises a ``RefusedError`` of the kind ``invalid`` for a value of another type.
@@ -97,7 +97,7 @@ class Parameters:
         return value
 
 
-async def read_parameters(request: Request, *, part_bytes: int) -> Parameters:
+async def read_parameters(request: Request, *, part_bytes: int) -> RequestParameters:
     """The parameters of a request.
 
     Line ends of forms are ``\\n``, whichever the client's system writes.  The query string is
@@ -114,12 +114,12 @@ async def read_parameters(request: Request, *, part_bytes: int) -> Parameters:
     query = _grouped(_decoded_form(request.scope["query_string"]))
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == "application/json" or re.fullmatch(r"application/.+\+json", media_type):
-        return Parameters({**query, **_json(await request.body())})
+        return RequestParameters({**query, **_json(await request.body())})
     if media_type == "multipart/form-data":
-        return Parameters({**await _multipart(request, part_bytes), **query})
+        return RequestParameters({**await _multipart(request, part_bytes), **query})
     if media_type == "application/x-www-form-urlencoded":
-        return Parameters({**_grouped(_decoded_form(await request.body())), **query})
-    return Parameters(query)
+        return RequestParameters({**_grouped(_decoded_form(await request.body())), **query})
+    return RequestParameters(query)
 
 
 def _json(body: bytes) -> dict[str, Any]:

@@ -54,9 +54,7 @@ def check(config: ServerConfig) -> list[Pairing]:
         return asyncio.run(directions(store))
 
 
-async def _serve(
-    config: ServerConfig, store: Store, bound: socket.socket, ready: Ready
-) -> None:
+async def _serve(config: ServerConfig, store: Store, bound: socket.socket, ready: Ready) -> None:
     async with await _open_service(config, store) as service:
         server = StoppableServer(assemble(config, service, store), config)
         ready(address_of(bound), service.directions())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,18 @@ class Database:
         """The file, or the URL without its password."""
         return str(self.url.database) if self.is_sqlite else self.url.render_as_string()
 
+    def let_read_while_writing(self) -> None:
+        """Let readers of a file not wait for a writer; a server does so anyway.
+
+        It changes the file, which must be known to be ours (https://sqlite.org/wal.html).
+        """
+        if not self.is_sqlite:
+            return
+        file = sqlite3.connect(str(self.url.database), timeout=self.busy_seconds)
+        # If others use the file just now, one of them does this, or the next start.
+        with closing(file), suppress(sqlite3.OperationalError):
+            file.execute("PRAGMA journal_mode = WAL")
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
@@ -200,7 +212,6 @@ def _sqlite_engine(url: URL, busy_seconds: float) -> Engine:
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")  # documents that are deleted are overwritten
-        cursor.execute("PRAGMA journal_mode = WAL")  # readers do not wait for a writer
         cursor.close()
 
     @event.listens_for(engine, "begin")

@@ -29,6 +29,7 @@ def upgrade(database: Database) -> None:
     """
     with database.reading() as connection:
         found = _revision(connection, database.name)
+    database.let_read_while_writing()
     if found == newest():
         return
     with database.writing("upgrade") as connection:
@@ -62,8 +63,8 @@ def _revision(connection: Connection, name: str) -> str | None:
             )
         return None
     found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
-    if found is None:
-        return None
+    if found is None or found == newest():
+        return found
     try:
         ScriptDirectory.from_config(_config()).get_revision(found)
     except CommandError as error:

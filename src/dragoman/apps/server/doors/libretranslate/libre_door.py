@@ -28,7 +28,7 @@ from dragoman.apps.server.doors.libretranslate.libre_answers import (
 from dragoman.apps.server.doors.libretranslate.libre_files import LibreFiles
 from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception, address_of
 from dragoman.apps.server.languages import language_name
-from dragoman.apps.server.parameters import Parameters
+from dragoman.apps.server.parameters import RequestParameters
 from dragoman.apps.server.premises import Door, Premises
 from dragoman.translation.service.interface import (
     Detection,
@@ -228,7 +228,7 @@ class _Paths:
         return found or [_UNKNOWN]
 
 
-def _text_to_detect(given: Parameters) -> str:
+def _text_to_detect(given: RequestParameters) -> str:
     texts = given.texts("q")
     return texts if isinstance(texts, str) else "\n".join(texts)
 

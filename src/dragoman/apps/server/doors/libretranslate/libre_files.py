@@ -17,12 +17,16 @@ from dragoman.apps.server.content import FILE_FORMATS
 from dragoman.apps.server.doors.libretranslate.libre_answers import LibreFile
 from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
 from dragoman.apps.server.doors.libretranslate.libre_requests import LibreFileTask
+from dragoman.apps.server.jobs import UNEXPECTED
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import DocumentJob
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
 _KEPT = timedelta(minutes=30)
 """How long a translated file can be fetched, as from LibreTranslate."""
+
+_PATIENCE = 0.5
+"""The part of the time of a request for which it waits for a file."""
 
 _FIRST_LOOK_SECONDS, _LONGEST_LOOK_SECONDS = 0.02, 0.5
 
@@ -36,8 +40,8 @@ class LibreFiles:
     async def translate(self, request: Request) -> LibreFile:
         """Translate file from a language to another.
 
-        The address of a file that takes longer than a request may is given before it is done; who
-        fetches it waits for it.
+        The address of a file that takes long is given before it is done; who fetches it then waits
+        for it.
         """
         read = partial(LibreFileTask.read, suffixes=FILE_FORMATS)
         task, key = await self._reception.admit(request, read, files=True)
@@ -51,7 +55,7 @@ class LibreFiles:
         )
         found = await self._done(job)
         if found is not None and found.state == "error":
-            raise RefusedError("invalid", found.message or "the file could not be translated")
+            raise _failure(found)
         suffix = PurePosixPath(job.file_name).suffix.lower()
         name = f"{job.id}.{job.secret}{suffix}"
         return LibreFile(
@@ -73,7 +77,7 @@ class LibreFiles:
         if job.state == "done":
             content = await to_thread.run_sync(partial(store.take_result, job.id, delete=False))
         if content is None:
-            raise RefusedError("invalid", job.message or "the file could not be translated")
+            raise _failure(job)
         name = quote(job.result_name or job.file_name, safe="")
         return Response(
             content,
@@ -86,8 +90,8 @@ class LibreFiles:
         )
 
     async def _done(self, job: DocumentJob) -> DocumentJob | None:
-        """A job that is done or has failed; None if it is neither in the time of a request."""
-        end = time.monotonic() + 0.9 * self._premises.config.limits.seconds
+        """A job that is done or has failed; None if it is neither in due time."""
+        end = time.monotonic() + _PATIENCE * self._premises.config.limits.seconds
         pause = _FIRST_LOOK_SECONDS
         while True:
             found = await to_thread.run_sync(self._premises.store.job, job.id)
@@ -99,3 +103,8 @@ class LibreFiles:
                 return None
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_LOOK_SECONDS)
+
+
+def _failure(job: DocumentJob) -> RefusedError:
+    message = job.message or UNEXPECTED
+    return RefusedError("internal" if message == UNEXPECTED else "invalid", message)

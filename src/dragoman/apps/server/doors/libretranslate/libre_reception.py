@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from dragoman.apps.server.parameters import Parameters, read_parameters
+from dragoman.apps.server.parameters import RequestParameters, read_parameters
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import ApiKey
 from dragoman.translation.service.codes import fitting
@@ -35,7 +35,7 @@ class LibreReception:
     async def admit(
         self,
         request: Request,
-        read: Callable[[Parameters], _Asked],
+        read: Callable[[RequestParameters], _Asked],
         texts: Callable[[_Asked], Sequence[str]] = _no_texts,
         *,
         files: bool = False,

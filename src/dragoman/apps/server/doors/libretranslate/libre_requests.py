@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.apps.server.config import LimitsConfig
-from dragoman.apps.server.parameters import Parameters, Upload
+from dragoman.apps.server.parameters import RequestParameters, Upload
 from dragoman.text.language_codes import spelling
 from dragoman.translation.service.interface import RefusedError
 
@@ -36,7 +36,7 @@ class LibreTask:
     alternatives: int
 
     @classmethod
-    def read(cls, given: Parameters, limits: LimitsConfig) -> LibreTask:
+    def read(cls, given: RequestParameters, limits: LimitsConfig) -> LibreTask:
         """From the parameters of a request.
 
         Raises:
@@ -67,7 +67,7 @@ class LibreFileTask:
     target: str
 
     @classmethod
-    def read(cls, given: Parameters, suffixes: tuple[str, ...]) -> LibreFileTask:
+    def read(cls, given: RequestParameters, suffixes: tuple[str, ...]) -> LibreFileTask:
         """From the parameters of a request.
 
         Raises:
@@ -95,7 +95,7 @@ class LibreSuggestion:
     target: str
 
     @classmethod
-    def read(cls, given: Parameters) -> LibreSuggestion:
+    def read(cls, given: RequestParameters) -> LibreSuggestion:
         """From the parameters of a request; the store bounds how long they are.
 
         Raises:

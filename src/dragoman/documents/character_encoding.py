@@ -1,0 +1,111 @@
+"""Bytes of a file to text and back, in the encoding that it has."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from dragoman.core.errors import DataError
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_DECLARED = re.compile(
+    rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([\w.:-]+)|<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)",
+    re.IGNORECASE,
+)
+_PRESCANNED = 1024  # bytes, as browsers do
+
+# Encodings that pages may name (WHATWG, Encoding, section 4.2), as Python calls them.  UTF-7
+# and the like are left out: signs of markup can hide in them.
+_NAMES = """
+    ascii big5 big5hkscs cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp874
+    cp932 cp949 euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp iso8859-1 iso8859-10 iso8859-11
+    iso8859-13 iso8859-14 iso8859-15 iso8859-16 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6
+    iso8859-7 iso8859-8 iso8859-9 koi8-r koi8-u mac-cyrillic mac-roman shift_jis tis-620 utf-16
+    utf-16-be utf-16-le utf-8
+"""
+_KNOWN = frozenset(_NAMES.split())
+# What browsers read instead.
+_WIDER = {
+    "ascii": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    # Whoever could read this declaration does not read UTF-16.
+    "utf-16": "utf-8",
+    "utf-16-be": "utf-8",
+    "utf-16-le": "utf-8",
+}
+
+
+@dataclass(frozen=True)
+class CharacterEncoding:
+    """How a file is written."""
+
+    name: str
+    mark: bytes = b""
+    """The byte order mark in front."""
+
+    def encode(self, text: str, *, is_markup: bool) -> bytes:
+        """A text as bytes.
+
+        Args:
+            text: what is written.
+            is_markup: whether a character that the encoding lacks becomes a reference; otherwise,
+                it becomes a question mark.
+        """
+        return self.mark + text.encode(self.name, "xmlcharrefreplace" if is_markup else "replace")
+
+
+def decode(content: bytes, *, is_page: bool) -> tuple[str, CharacterEncoding]:
+    """The text of a file, and its encoding.
+
+    That is what a byte order mark says, or else, in HTML, what the page says, or else UTF-8.
+
+    Args:
+        content: the file.
+        is_page: whether it is HTML.
+
+    Raises:
+        DataError: it is not text in that encoding, or the encoding is unknown.
+    """
+    found = _encoding(content, is_page=is_page)
+    try:
+        text = content[len(found.mark) :].decode(found.name)
+    except UnicodeDecodeError as error:
+        remedy = ", or say in the page which encoding it has" if is_page else ""
+        raise DataError(
+            f"the file is not {found.name.upper()} at byte {error.start + len(found.mark) + 1}; "
+            f"convert it to UTF-8{remedy}"
+        ) from error
+    if "\0" in text:
+        raise DataError("the file is not text: it has null characters; send text or HTML")
+    return text, found
+
+
+def _encoding(content: bytes, *, is_page: bool) -> CharacterEncoding:
+    for mark, name in _MARKS.items():
+        if content.startswith(mark):
+            return CharacterEncoding(name, mark)
+    declared = _DECLARED.search(content[:_PRESCANNED]) if is_page else None
+    if declared is None:
+        return CharacterEncoding("utf-8")
+    label = (declared[1] or declared[2]).decode("ascii", "replace")
+    try:
+        name = codecs.lookup(label).name
+    except LookupError:
+        name = ""
+    if name not in _KNOWN:
+        raise DataError(
+            f"the page says that its encoding is {label!r}, which is not read; convert it to UTF-8"
+        )
+    return CharacterEncoding(_WIDER.get(name, name))

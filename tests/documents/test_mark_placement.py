@@ -1,0 +1,266 @@
+"""Tags around the words that translate the words that they were around."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from html.parser import HTMLParser
+from xml.sax import parseString
+from xml.sax.handler import ContentHandler
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dragoman.documents.html import read_html
+from dragoman.documents.mark_placement import place_marks
+from dragoman.documents.marked_document import MarkedDocument
+from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.markup_tokens import html_tokens
+from dragoman.documents.xml import read_xml
+from dragoman.translation.service.interface import (
+    Link,
+    Rendering,
+    TranslatedSentence,
+    TranslatedText,
+)
+
+Read = Callable[[str], MarkedDocument]
+
+
+def translated(source: str, target: str, links: Iterable[Link] = ()) -> TranslatedText:
+    """A translation of one sentence."""
+    sentence = TranslatedSentence(source, 0, (Rendering(target, links=tuple(links)),))
+    return TranslatedText(target, "en", "de", None, (sentence,))
+
+
+def linked(source: str, target: str, pairs: str) -> TranslatedText:
+    """A translation whose words are linked as "0-1 1-0" says."""
+    ours = [found.span() for found in re.finditer(r"\S+", source)]
+    theirs = [found.span() for found in re.finditer(r"\S+", target)]
+    indices = [tuple(map(int, pair.split("-"))) for pair in pairs.split()]
+    return translated(source, target, [Link(*ours[i], *theirs[j]) for i, j in indices])
+
+
+def placed(markup: str, target: str, pairs: str = "", read: Read = read_html) -> str:
+    """Markup of one text with its translation."""
+    document = read(markup)
+    (marked,) = document.texts
+    return document.joined([place_marks(marked, linked(marked.text, target, pairs))])
+
+
+def copied(markup: str, read: Read = read_html) -> str:
+    """Markup whose texts are translated by themselves."""
+    document = read(markup)
+    return document.joined(
+        [place_marks(one, translated(one.text, one.text)) for one in document.texts]
+    )
+
+
+@pytest.mark.parametrize(
+    ("markup", "target", "pairs", "expected"),
+    [
+        ("the <b>red</b> house", "das rote Haus", "0-0 1-1 2-2", "das <b>rote</b> Haus"),
+        ("the <b>red</b> house", "la maison rouge", "0-0 1-2 2-1", "la maison <b>rouge</b>"),
+        # One wrong link, of "the" to the last word, costs nothing.
+        ("a <i>very red</i> house", "maison très rouge", "1-1 2-2 3-0 0-2", "maison <i>très rouge</i>"),
+        # A word without a link between two that have one belongs to them.
+        ("<i>to go</i> home", "zu x gehen heim", "0-0 1-2 2-3", "<i>zu x gehen</i> heim"),
+        # Siblings change places, and do not overlap.
+        ("<b>red</b> <i>house</i> here", "maison rouge ici", "0-1 1-0 2-2", "<i>maison</i> <b>rouge</b> ici"),
+        # What is within stays within.
+        ("a <b>big <i>red</i></b> x", "x rouge grand un", "1-2 2-1 3-0 0-3", "x <b><i>rouge</i> grand</b> un"),
+        # Around all of it, whatever the links are.
+        ("<p><b>red house</b></p>", "Haus rot ist", "0-1", "<p><b>Haus rot ist</b></p>"),
+        # Signs go with the words that they went with.
+        ("Say “<em>hi</em>” (<b>now</b>).", "Sag (jetzt) „hallo“!", "0-0 1-2 2-1", "Sag (<b>jetzt</b>) „<em>hallo</em>“!"),
+        ("He said <q>“yes”</q>.", "„Ja“ sagte er.", "0-2 1-1 2-0", "<q>„Ja“</q> sagte er."),
+        # Nothing says where it is: as a proportion of the sentence.
+        ("one two <b>three</b> four", "eins zwei drei vier", "", "eins zwei <b>drei</b> vier"),
+        # Names are the same on both sides.
+        ("<b>Anna</b> saw the dog of Bert", "Den Hund von Bert sah Anna", "", "Den Hund von Bert sah <b>Anna</b>"),
+        ("the <b>red</b> house", "赤い家", "", "赤<b>い</b>家"),
+    ],
+)  # fmt: skip
+def test_tags_follow_their_words(markup: str, target: str, pairs: str, expected: str) -> None:
+    assert placed(markup, target, pairs) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "target", "pairs", "expected"),
+    [
+        ('Hello <x id="7"></x>, you', "Hallo, du", "0-0 1-1", 'Hallo <x id="7"></x>, du'),
+        ("see <img> here", "hier siehe", "0-1 1-0", "<img> hier siehe"),
+        ("you have <x/> mails", "Mails hast du", "0-2 1-1 2-0", "<x/> Mails hast du"),
+        ("one<br>two", "ONE", "", "ONE<br>TWO"),
+        ("see<sup></sup> it", "es sehen", "0-1 1-0", "es sehen<sup></sup>"),
+        ("hi <img>", "hallo", "0-0", "hallo <img>"),
+        ("<img> hi", "hallo", "0-0", "<img> hallo"),
+        ("a <!-- c --> b", "b a", "0-1 1-0", "<!-- c --> b a"),
+    ],
+)
+def test_what_is_between_words_stays_beside_them(
+    markup: str, target: str, pairs: str, expected: str
+) -> None:
+    document = read_html(markup)
+    found = [
+        place_marks(one, linked(one.text, target if len(document.texts) == 1 else one.text.upper(), pairs))
+        for one in document.texts
+    ]  # fmt: skip
+    assert document.joined(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "target", "pairs", "expected"),
+    [
+        ("run <code>ls -l</code> now", "jetzt ls -l ausführen", "", "jetzt <code>ls -l</code> ausführen"),
+        # Its translation is replaced if links say where it is.
+        ("the <code>for</code> loop", "die Schleife für", "0-0 1-2 2-1", "die Schleife <code>for</code>"),
+        # Otherwise it is put in.
+        ("the <code>for</code> loop", "die Schleife", "", "die <code>for</code> Schleife"),
+        ("<kbd>A</kbd> or <kbd>A</kbd> x", "A oder A y", "", "<kbd>A</kbd> oder <kbd>A</kbd> y"),
+        ("is [X1X] or [X2X]", "[X2X] oder [X1X] ist", "", "[X2X] oder [X1X] ist"),
+        ("is [X1X] so", "ist so", "0-0 2-1", "ist [X1X] so"),
+        ("is [X1X] so", "[X1X] ist [X1X] so", "", "[X1X] ist  so"),
+        ("is [X1X] so", "ist [x1x] [X9X]", "", "ist [X1X] "),
+    ],
+)  # fmt: skip
+def test_what_is_not_translated_is_there_once(
+    markup: str, target: str, pairs: str, expected: str
+) -> None:
+    assert placed(markup, target, pairs) == expected
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<p>Hello <b>world</b>!</p>",
+        'Hello <x id="7"></x>, you have <x id="8"></x> new <i>mails</i>.',
+        "<p>One <a href='x'>two <b>three</b></a> four<p>Five<br>six",
+        "<b>Hello <i>you</b> there</i>",
+        "Hi <img src=a> there. Hi<img> there. Hi <img>there, hi <img>",
+        "unclosed <b>bold",
+        "close</b> it",
+        "x &nbsp;y&nbsp;z &amp; &lt;script&gt;",
+        "A line.\nAnother one.\r\n\r\nA paragraph.\n",
+        "<ul>\n <li>One\n <li>Two <!-- c --> three\n</ul>\n",
+        "one <a><i></i></a> two",
+        "Press <kbd>Ctrl</kbd>+<kbd>C</kbd>.",
+        'open <a href="',
+        "open <!-- comment > x",
+        "<title>A &amp; b</title><script>if (a < b) x('</p>')</script><style>b</style>",
+    ],
+)
+def test_a_text_translated_by_itself_stays_as_it_is(markup: str) -> None:
+    document = read_html(markup)
+    found = []
+    for one in document.texts:
+        places = [m.span() for m in re.finditer(r"[^.]+\.?", one.text)]
+        sentences = []
+        for start, end in places:
+            text = one.text[start:end].strip()
+            at = one.text.index(text, start)
+            sentences.append(TranslatedSentence(text, at, (Rendering(text),), at))
+        answer = TranslatedText(one.text, "en", "de", None, tuple(sentences))
+        found.append(place_marks(one, answer))
+    assert document.joined(found) == markup
+
+
+NAMES = st.sampled_from(["b", "i", "p", "x", "div", "code", "br"])
+WORDS = st.sampled_from(
+    ["one ", "two", " three", "&lt;b&gt;", "&amp;", " ", "[X1X]", "語", ". ", "\n"]
+)
+
+
+def elements(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    inner = st.lists(children, max_size=4).map("".join)
+    return st.one_of(
+        st.tuples(NAMES, inner).map(lambda one: f'<{one[0]} id="1">{one[1]}</{one[0]}>'),
+        st.sampled_from(["<x/>", "<!--c-->"]),
+        inner,
+    )
+
+
+XML = st.recursive(WORDS, elements, max_leaves=12)
+SOUP = st.lists(
+    st.one_of(
+        WORDS,
+        st.text(max_size=3),
+        NAMES.flatmap(lambda n: st.sampled_from([f"<{n}>", f"</{n}>", f"<{n}/>", f"<{n} a='>'>"])),
+        st.sampled_from(
+            ["<", "<!--", "-->", "<a ", ">", "<script>", "</script>", "<title>", "&lt"]
+        ),
+        st.sampled_from(["<code>", "</code>", "<b class=notranslate>", "<img>", "<?x?>", "<!x>"]),
+    ),
+    max_size=14,
+).map("".join)
+TARGETS = st.one_of(
+    st.text(max_size=20),
+    st.lists(WORDS, max_size=8).map("".join),
+    st.sampled_from(["<script>x</script>", "</b>", "&lt;b>", "]]>", "<!--", "-->", "\x00", "a b c d"]),
+)  # fmt: skip
+
+
+@st.composite
+def answers(draw: st.DrawFn, marked: MarkedText) -> TranslatedText:
+    """Any translation of a text, with any links, even impossible ones."""
+    target = draw(TARGETS)
+    numbers = st.integers(0, max(len(marked.text), len(target)))
+    links = draw(st.lists(st.builds(Link, numbers, numbers, numbers, numbers), max_size=4))
+    return translated(marked.text, target, links)
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.found.append(f"<{tag} {attrs}>")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.found.append(f"</{tag}>")
+
+
+def tags(markup: str) -> Counter[str]:
+    """The tags of a page, as Python's own parser finds them."""
+    parser = _Tags()
+    parser.feed(markup)
+    parser.close()
+    return Counter(parser.found)
+
+
+def unseen(markup: str) -> Counter[str]:
+    """What is no text, as it is written."""
+    return Counter(token.raw for token in html_tokens(markup) if token.kind != "text")
+
+
+@given(XML, st.data())
+def test_well_formed_xml_stays_well_formed_whatever_its_translation(
+    markup: str, data: st.DataObject
+) -> None:
+    document = read_xml(markup)
+    found = [place_marks(one, data.draw(answers(one))) for one in document.texts]
+    result = document.joined(found)
+    parseString(f"<x>{result}</x>".encode(), ContentHandler())
+    assert tags(result) == tags(markup)
+
+
+@given(SOUP, st.data())
+def test_no_translation_becomes_markup(markup: str, data: st.DataObject) -> None:
+    document = read_html(markup)
+    found = [place_marks(one, data.draw(answers(one))) for one in document.texts]
+    result = document.joined(found)
+    assert unseen(result) == unseen(markup)
+    assert tags(result) == tags(markup)
+
+
+@given(XML, st.data())
+def test_pairs_of_html_stay_nested(markup: str, data: st.DataObject) -> None:
+    assume("<br id" not in markup)
+    document = read_html(markup)
+    found = [place_marks(one, data.draw(answers(one))) for one in document.texts]
+    result = document.joined(found)
+    parseString(f"<x>{result}</x>".encode(), ContentHandler())
+    assert tags(result) == tags(markup)
