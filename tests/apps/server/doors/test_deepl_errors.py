@@ -152,6 +152,29 @@ def test_forms_and_addresses_are_read_as_json_is(http: httpx.Client, server: Dee
     assert server.service.calls[-1][0].split == "none"
 
 
+def test_weblate_finds_what_it_asks_for(http: httpx.Client, server: DeepLServer) -> None:
+    """Its requests, as weblate.machinery.deepl makes them."""
+    listed = answer(http.get("/v2/languages", params={"type": "target"}))
+    formal = {one["language"] for one in listed if one.get("supports_formality")}
+    pairs = answer(http.get("/v2/glossary-language-pairs"))["supported_languages"]
+    assert formal == {"DE"} and {"source_lang": "en", "target_lang": "de"} in pairs
+    terms = {**GLOSSARY, "entries_format": "tsv"}
+    assert http.post("/v2/glossaries", json=terms).status_code == 201
+    found = answer(http.get("/v2/glossaries"))["glossaries"][0]
+    asked = {
+        "text": ['Delete <x id="7"></x> &amp; go', "test"],
+        "source_lang": "EN",
+        "target_lang": "DE",
+        "formality": "default",
+        "tag_handling": "xml",
+        "ignore_tags": ["x"],
+        "glossary_id": found["glossary_id"],
+    }
+    expected = ['DELETE <x id="7"></x> &amp; GOde', "TESTde"]
+    assert translations(http.post("/v2/translate", json=asked)) == expected
+    assert http.delete(f"/v2/glossaries/{found['glossary_id']}").status_code == 204
+
+
 def test_characters_are_counted_only_if_that_is_asked_for(http: httpx.Client) -> None:
     first = answer(http.post("/v2/translate", json=TEXT))["translations"][0]
     assert first == {"detected_source_language": "EN", "text": "HELLO.de"}
