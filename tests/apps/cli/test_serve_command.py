@@ -122,6 +122,8 @@ def test_a_model_is_served_through_all_doors_until_a_signal(model: Path, databas
     assert found["libre"] == found["deepl"] == found["own"]
     assert str(found["page"]).startswith("text/html")
     assert "dragoman_characters_total 9.0" in str(found["metrics"])
+    assert "dragoman_translated_lines_total 3.0" in str(found["metrics"])
+    assert "dragoman_directions 1.0" in str(found["metrics"])
     assert late.startswith(b"HTTP/1.1 200 ")
     assert str(found["libre"]).encode() in late
     assert "POST /v2/translate 200" in outcome.err
@@ -151,7 +153,7 @@ def test_check_opens_everything_and_ends(model: Path, tmp_path: Path) -> None:
         (["x", "--host", "no such host"], 2, "host no such host"),
         (["x", "--host", "203.0.113.1"], 2, "name an address of this machine (--host)"),
         (["x", "--database", "mysql://x"], 2, "mysql: not a database that is supported"),
-        (["x", "--database", "{folder}"], 2, "not a file; name an SQLite database"),
+        (["x", "--database", "{folder}"], 4, "not a file; name an SQLite database"),
     ],
 )
 def test_what_cannot_be_served_is_one_error(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from echo_service import EchoService
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.apps.server import jobs
@@ -297,6 +297,25 @@ def test_one_runner_for_all_doors(store: Store, translates: Callable[[Work], Non
     asyncio.run(main())
 
 
+def test_whoever_waits_for_a_file_gets_it_as_it_is(
+    store: Store, translates: Callable[[Work], None]
+) -> None:
+    translates(upper)
+
+    async def main() -> None:
+        files = runner(store)
+        job = await files.submit("a.txt", b"text", REQUEST)
+        waiting = await files.settled(job, 0.03)
+        assert waiting is not None and waiting.state == "queued"
+        async with files.running():
+            done = await files.settled(job, 100)
+        assert done is not None and done.state == "done"
+        store.forget_jobs(datetime.now(timezone.utc))
+        assert await files.settled(job, 100) is None
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -323,6 +342,7 @@ def test_a_bounded_number_of_files_waits(store: Store) -> None:
     assert caught.value.kind == "busy" and caught.value.retry_after
 
 
+@settings(max_examples=50)
 @given(st.text(min_size=1), st.sampled_from([".txt", ".HTML"]))
 def test_names_are_no_paths(name: str, suffix: str) -> None:
     kept = jobs._base_name(name + suffix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -217,7 +218,7 @@ def export(
         by_direction[one.source_language, one.target_language].append(one)
     if not found:
         raise DataError("no correction is accepted; see 'dragoman corrections list'")
-    written = {direction: _outputs(directory, direction, file_format) for direction in by_direction}
+    written = {one: _outputs(directory, one, file_format) for one in sorted(by_direction)}
     for direction, paths in written.items():
         _write(paths, direction, by_direction[direction], file_format)
     if as_json:
@@ -225,7 +226,7 @@ def export(
         return
     for direction, paths in written.items():
         tell(f"{len(by_direction[direction]):,} pairs written to {' and '.join(map(str, paths))}")
-        click.echo(" ".join(_adapt_command(direction, paths)))
+        click.echo(shlex.join(_adapt_command(direction, paths)))
 
 
 def _state(name: str) -> CorrectionState | None:

@@ -70,6 +70,7 @@ def _markup(parameters: DeepLParameters) -> tuple[ContentFormat, MarkupOptions |
         ignored_tags=parameters.names("ignore_tags"),
         splitting_tags=parameters.names("splitting_tags"),
         non_splitting_tags=parameters.names("non_splitting_tags"),
+        finds_structure=parameters.flag("outline_detection", True),
     )
     return (cast(ContentFormat, kind), options) if kind else ("text", None)
 
