@@ -23,6 +23,10 @@ _UNIT = regex.compile(
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
+# With the white space behind it, or else in front.
+_PLACEHOLDER = regex.compile(
+    rf"[ ]*(?P<it>{PLACEHOLDER.pattern})$|(?P<it>{PLACEHOLDER.pattern})[ ]*"
+)
 _NOTHING = Mark("", "", 0, 0, is_atom=True)
 
 Range = tuple[int, int]
@@ -140,10 +144,10 @@ class Correspondence:
                 whole = [span for span in found if _is_apart(self.target, span)]
                 start, end = min(whole or found, key=lambda span: abs(span[0] - expected))
                 placed.append((start, end, atom))
-        for match in PLACEHOLDER.finditer(self.target):
-            start, end = match.span()
+        for match in _PLACEHOLDER.finditer(self.target):
+            start, end = match.span("it")
             if all(end <= begin or stop <= start for begin, stop, _ in placed):
-                placed.append((start, end, _NOTHING))  # one too many
+                placed.append((*match.span(), _NOTHING))  # one too many
         return sorted(placed, key=lambda one: one[0])
 
     def _units(self, placed: Iterable[tuple[int, int, Mark]]) -> Iterator[Unit]:
@@ -197,11 +201,10 @@ class Correspondence:
         known = {target: source for source, target in pairs}
         for unit in units:
             if unit.atom is None:
-                source = known.get((unit.start, unit.end))
-                if source is None:
-                    middle = int(sentence.to_source((unit.start + unit.end) / 2))
-                    source, unit.certainty = (middle, middle + 1), 0.5
-                unit.sources = [source]
+                same_word = known.get((unit.start, unit.end))
+                middle = int(sentence.to_source((unit.start + unit.end) / 2))
+                unit.sources = [same_word or (middle, middle + 1)]
+                unit.certainty = 1.0 if same_word else 0.5
 
 
 def _sentences(text: str, translated: TranslatedText, links: Sequence[Link]) -> list[SentencePair]:

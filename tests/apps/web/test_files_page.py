@@ -62,7 +62,7 @@ def test_progress_of_a_file_is_shown(page: Page, site: Site) -> None:
 def test_a_file_waits_for_a_busy_server(page: Page, site: Site) -> None:
     body = '{"error": {"kind": "busy", "message": "too many files wait"}}'
     answer = {"status": 503, "headers": {"Retry-After": "1"}, "body": body}
-    page.route("**/v1/documents", lambda route: route.fulfill(**answer), times=1)  # type: ignore[arg-type]
+    page.route("**/v1/documents", lambda route: route.fulfill(**answer), times=1)
     visit(page, site)
     page.get_by_role("tab", name="Files").click()
     upload(page, "letter.txt")
@@ -72,7 +72,7 @@ def test_a_file_waits_for_a_busy_server(page: Page, site: Site) -> None:
 
 def test_files_that_cannot_be_translated(browser: Browser, tmp_path: Path) -> None:
     limits = LimitsConfig(body_bytes=2000)
-    with running_site(tmp_path, limits=limits) as small, opened(browser, small) as page:
+    with running_site(tmp_path, limits) as small, opened(browser, small) as page:
         page.goto(small.address)
         page.get_by_role("tab", name="Text").press("ArrowRight")
         expect(page.locator("#file-help")).to_contain_text("up to 2 kB each")

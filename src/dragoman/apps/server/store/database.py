@@ -194,8 +194,11 @@ def _make_private(path: Path) -> None:
         raise SavedError(f"{path}: not a file; name an SQLite database, or a file to be made")
     if not path.parent.is_dir():
         raise unopened(str(path), f"there is no directory {path.parent}; make it")
-    with storage_errors(path):
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    try:
+        with storage_errors(path):
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except FileNotFoundError as error:  # below /proc, or in a removed directory
+        raise unopened(str(path), "nothing can be made there") from error
 
 
 def _sqlite_engine(url: URL, busy_seconds: float) -> Engine:

@@ -132,12 +132,12 @@ function distinct(renderings, current) {
 /** Those that have another word in this place, one for each such word. */
 function replacing(found, current, place, prefixLength, language) {
   const byWord = new Map();
+  const present = current.slice(place.start, place.end);
   for (const one of found) {
-    const at = commonLength(one.text, current);
-    if (at < prefixLength || at >= place.end + 1) continue;
-    const word = segments(one.text, language).find(({ isWord, end }) => isWord && end > at);
+    if (commonLength(one.text, current) < prefixLength) continue;
+    const word = segments(one.text, language).find(({ isWord, end }) => isWord && end > place.start);
     const name = word?.text ?? "";
-    if (!byWord.has(name)) byWord.set(name, one);
+    if (name !== present && !byWord.has(name)) byWord.set(name, one);
   }
   return [...byWord.values()];
 }

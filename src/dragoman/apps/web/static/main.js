@@ -154,8 +154,18 @@ const say = (text) => {
 
 /** Use another translation of a sentence, here and wherever it comes again. */
 function choose(index, rendering) {
-  choices.set(output.sentences[index].source, rendering);
+  const sentence = output.sentences[index];
+  choices.set(sentence.source, rendering);
   output.replace(index, rendering);
+  if (!rendering.links.length) link(sentence.source, rendering);
+}
+
+/** Ask which words of a rendering translate which; the best one alone comes with that. */
+async function link(text, rendering) {
+  const request = { ...options(result.source), text, prefix: rendering.text, split: "none", links: true, memory: false };
+  const found = await api.translate(request).catch(() => null);
+  const best = found?.sentences[0]?.renderings[0];
+  if (best?.text === rendering.text) rendering.links = best.links;
 }
 
 /** Show languages as they are chosen or detected, and what can be done with them. */

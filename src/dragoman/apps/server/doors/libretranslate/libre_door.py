@@ -236,12 +236,16 @@ def _text_to_detect(given: RequestParameters) -> str:
 def _answer(task: asked.LibreTask, found: Sequence[TranslatedText]) -> LibreTranslation:
     texts = [one.text for one in found]
     detected = [_detection(one.detection or Detection(one.source, 0.0)) for one in found]
-    others = [one.alternatives[: task.alternatives] for one in found]
+    others = [_others(one, task.alternatives) for one in found]
     return LibreTranslation(
         translated_text=texts if task.is_list else texts[0],
         detected_language=None if task.source else detected if task.is_list else detected[0],
         alternatives=None if not task.alternatives else others if task.is_list else others[0],
     )
+
+
+def _others(found: TranslatedText, number: int) -> list[str]:
+    return [text for text in found.alternatives if text][:number]
 
 
 def _detection(found: Detection) -> LibreDetection:
