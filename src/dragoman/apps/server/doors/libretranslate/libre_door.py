@@ -114,7 +114,6 @@ def libretranslate_door(premises: Premises) -> Door:
     ):
         name = f"libretranslate{path}".partition("/{")[0]
         router.add_api_route(path, endpoint, methods=["GET"], responses=ERRORS, name=name)
-        router.add_api_route(path, endpoint, methods=["HEAD"], include_in_schema=False)
 
     async def spec() -> JSONResponse:
         """This API, as OpenAPI describes such."""
@@ -126,7 +125,7 @@ def libretranslate_door(premises: Premises) -> Door:
             )
         )
 
-    router.add_api_route("/spec", spec, methods=["GET", "HEAD"], include_in_schema=False)
+    router.add_api_route("/spec", spec, methods=["GET"], include_in_schema=False)
     return Door("libretranslate", _PREFIXES, router, _refuse)
 
 
@@ -236,16 +235,12 @@ def _text_to_detect(given: RequestParameters) -> str:
 def _answer(task: asked.LibreTask, found: Sequence[TranslatedText]) -> LibreTranslation:
     texts = [one.text for one in found]
     detected = [_detection(one.detection or Detection(one.source, 0.0)) for one in found]
-    others = [_others(one, task.alternatives) for one in found]
+    others = [one.alternatives for one in found]
     return LibreTranslation(
         translated_text=texts if task.is_list else texts[0],
         detected_language=None if task.source else detected if task.is_list else detected[0],
         alternatives=None if not task.alternatives else others if task.is_list else others[0],
     )
-
-
-def _others(found: TranslatedText, number: int) -> list[str]:
-    return [text for text in found.alternatives if text][:number]
 
 
 def _detection(found: Detection) -> LibreDetection:
