@@ -105,7 +105,7 @@ _NAMES: dict[type[Config], str] = {CorpusPart: "Part of the corpus"}
 """Names of sections whose keys do not end alike."""
 
 
-_TOLD: dict[type[Config], str] = {
+_TOLD: dict[Any, str] = {
     TranslationSystem: "path of a model directory or of the YAML file of a system, or the keys of "
     "such a file, as `dragoman translate --write-system` writes it"
 }
@@ -285,10 +285,8 @@ def _type(annotation: Any, links: dict[type[Config], str]) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if isinstance(annotation, type) and annotation in links:
         return links[annotation]
-    if isinstance(annotation, type) and annotation in _TOLD:
-        return _TOLD[annotation]
-    if annotation in _PLAIN:
-        return _PLAIN[annotation]
+    if (told := _TOLD.get(annotation) or _PLAIN.get(annotation)) is not None:
+        return told
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in arguments)
     if origin in {tuple, list}:

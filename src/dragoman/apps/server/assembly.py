@@ -18,15 +18,15 @@ from dragoman.apps.server.operations import operations_router
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.store import Store
 from dragoman.apps.web.web import web_door
-from dragoman.translation.service.figures import ServiceFigures
 from dragoman.translation.service.interface import TranslationService
+from dragoman.translation.service.service_status import ServiceStatus
 
 
 def assemble(
     config: ServerConfig,
     service: TranslationService,
     store: Store,
-    figures: Callable[[], ServiceFigures] | None = None,
+    status: Callable[[], ServiceStatus] | None = None,
 ) -> FastAPI:
     """The application with all doors; usage that is not written yet is, when it ends.
 
@@ -34,9 +34,9 @@ def assemble(
         config: what is served, and within which bounds.
         service: translates.
         store: keeps keys, usage and the like; whoever opened it closes it.
-        figures: tells what the service has done.
+        status: tells what the service is doing.
     """
-    monitoring = Monitoring(figures)
+    monitoring = Monitoring(status)
     guard = Guard(
         store,
         config.limits,

@@ -16,7 +16,6 @@ from dragoman.translation.batching import BatchingConfig
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.detecting import LanguageDetector
 from dragoman.translation.service.direction_table import DirectionTable
-from dragoman.translation.service.figures import ServiceFigures
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,
