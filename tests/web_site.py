@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +16,10 @@ import pytest
 from echo_service import EchoService
 from running_server import running
 
-from dragoman.apps.server.app import create_app
+from dragoman.apps.server.assembly import assemble
 from dragoman.apps.server.config import LimitsConfig, ServerConfig
-from dragoman.apps.server.doors.own import own_door
-from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import ApiKey
 from dragoman.apps.server.store.store import Store
-from dragoman.apps.web.web import web_door
 from dragoman.saved.system import TranslationSystem
-from dragoman.translation.service.interface import RefusedError
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import (
@@ -34,23 +30,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-KEY = "open-sesame"
 WIDE, PHONE = (1280, 800), (320, 640)
 Scheme = Literal["light", "dark"]
-
-
-class OpenGuard:
-    """Admits everybody; with ``secret``, only who brings it."""
-
-    def __init__(self, secret: str | None = None) -> None:
-        self._secret = secret
-
-    async def admit(
-        self, secret: str | None, address: str, texts: Sequence[str] = ()
-    ) -> ApiKey | None:
-        if self._secret and secret != self._secret:
-            raise RefusedError("forbidden", "this server needs a key")
-        return None
 
 
 @dataclass(frozen=True)
@@ -62,30 +43,22 @@ class Site:
     store: Store
 
 
-def site_premises(
-    store: Store, secret: str | None = None, limits: LimitsConfig | None = None
-) -> Premises:
-    """What stands behind the page, with languages in three scripts' directions."""
+@contextmanager
+def running_site(
+    folder: Path, limits: LimitsConfig | None = None, *, require_key: bool = False
+) -> Iterator[Site]:
+    """Serve the page and all else, keeping what is sent in a database of this folder."""
     service = EchoService(("en", "de"), ("de", "en"), ("en", "fr"), ("en", "ar"), ("ar", "en"))
     config = ServerConfig(
         systems=(TranslationSystem(models=("model",)),),
         limits=limits or LimitsConfig(),
-        require_key=secret is not None,
+        require_key=require_key,
     )
-    return Premises(service, store, OpenGuard(secret), config)
-
-
-@contextmanager
-def running_site(
-    folder: Path, secret: str | None = None, limits: LimitsConfig | None = None
-) -> Iterator[Site]:
-    """Serve the page and ``/v1``, keeping what is sent in a database of this folder."""
-    with Store(f"sqlite:///{folder / 'store.db'}") as store:
-        premises = site_premises(store, secret, limits)
-        app = create_app([own_door(premises), web_door(premises)])
-        with running(app) as address:
-            assert isinstance(premises.service, EchoService)
-            yield Site(address, premises.service, store)
+    with (
+        Store(f"sqlite:///{folder / 'store.db'}") as store,
+        running(assemble(config, service, store)) as address,
+    ):
+        yield Site(address, service, store)
 
 
 @contextmanager
@@ -162,10 +135,20 @@ def opened(
         page.context.close()
 
 
+_VISITS = itertools.count()
+
+
+def arrive(page: Page, site: Site, fragment: str = "") -> None:
+    """Load the page again, whatever it shows.
+
+    The number makes it another address; a blank page between would take another process.
+    """
+    page.goto(f"{site.address}/?{next(_VISITS)}#{fragment}")
+
+
 def visit(page: Page, site: Site, text: str = "", source: str = "en", target: str = "de") -> None:
     """Open the page at an address with languages and text, and wait for its translation."""
-    parts = urlencode({"source": source, "target": target, "text": text})
-    page.goto(f"{site.address}/#{parts}")
+    arrive(page, site, urlencode({"source": source, "target": target, "text": text}))
     expect(page.locator("#target-language")).to_have_value(target)
     if text:
         expect(page.locator("#output .word").first).to_be_visible()

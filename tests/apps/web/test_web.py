@@ -8,13 +8,9 @@ from importlib import resources
 
 import httpx
 import pytest
-from running_server import running
-from web_site import site_premises
+from web_site import running_site
 
-from dragoman.apps.server.app import create_app
 from dragoman.apps.server.config import LimitsConfig
-from dragoman.apps.server.store.store import Store
-from dragoman.apps.web.web import web_door
 
 STATIC = resources.files("dragoman.apps.web") / "static"
 LARGEST = 32_000  # bytes of all files, compressed
@@ -22,13 +18,11 @@ LARGEST = 32_000  # bytes of all files, compressed
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with Store(f"sqlite:///{tmp_path_factory.mktemp('store') / 'store.db'}") as store:
-        premises = site_premises(store, limits=LimitsConfig(characters=1234))
-        with (
-            running(create_app([web_door(premises)])) as address,
-            httpx.Client(base_url=address) as found,
-        ):
-            yield found
+    with (
+        running_site(tmp_path_factory.mktemp("site"), LimitsConfig(characters=1234)) as site,
+        httpx.Client(base_url=site.address) as found,
+    ):
+        yield found
 
 
 def assets(client: httpx.Client) -> list[str]:

@@ -118,6 +118,8 @@ def test_bounds(http: httpx.Client) -> None:
     assert "6 texts" in message(http.post("/v2/translate", json=asked), 413)
     asked = {**TEXT, "text": ["a" * 1001]}
     assert "1001 characters" in message(http.post("/v2/translate", json=asked), 413)
+    asked = {**TEXT, "context": "a" * 1001}
+    assert "'context' has 1001" in message(http.post("/v2/translate", json=asked), 413)
     asked = {**TEXT, "text": ["a" * 10_000]}
     assert message(http.post("/v2/translate", json=asked), 413)
 
@@ -150,6 +152,29 @@ def test_forms_and_addresses_are_read_as_json_is(http: httpx.Client, server: Dee
     http.post("/v2/translate", data=tags)
     assert server.service.calls[-1][0].tags == ("<informal>",)
     assert server.service.calls[-1][0].split == "none"
+
+
+def test_weblate_finds_what_it_asks_for(http: httpx.Client, server: DeepLServer) -> None:
+    """Its requests, as weblate.machinery.deepl makes them."""
+    listed = answer(http.get("/v2/languages", params={"type": "target"}))
+    formal = {one["language"] for one in listed if one.get("supports_formality")}
+    pairs = answer(http.get("/v2/glossary-language-pairs"))["supported_languages"]
+    assert formal == {"DE"} and {"source_lang": "en", "target_lang": "de"} in pairs
+    terms = {**GLOSSARY, "entries_format": "tsv"}
+    assert http.post("/v2/glossaries", json=terms).status_code == 201
+    found = answer(http.get("/v2/glossaries"))["glossaries"][0]
+    asked = {
+        "text": ['Delete <x id="7"></x> &amp; go', "test"],
+        "source_lang": "EN",
+        "target_lang": "DE",
+        "formality": "default",
+        "tag_handling": "xml",
+        "ignore_tags": ["x"],
+        "glossary_id": found["glossary_id"],
+    }
+    expected = ['DELETE <x id="7"></x> &amp; GOde', "TESTde"]
+    assert translations(http.post("/v2/translate", json=asked)) == expected
+    assert http.delete(f"/v2/glossaries/{found['glossary_id']}").status_code == 204
 
 
 def test_characters_are_counted_only_if_that_is_asked_for(http: httpx.Client) -> None:
@@ -349,6 +374,7 @@ def test_a_server_may_demand_a_key(tmp_path: Path) -> None:
         url = f"{server.address}/v2/languages"
         assert "needs a key" in message(httpx.get(url), 403)
         assert "no such key" in message(httpx.get(url, headers=KEY), 403)
+        assert "needs a key" in message(httpx.post(f"{server.address}/v2/translate", json={}), 403)
         bearer = {"Authorization": f"Bearer {server.store.create_key('Ana')[1]}"}
         assert "needs a key" in message(httpx.get(url, headers=bearer), 403)
 
