@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -84,7 +85,7 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
             _wait(server, folder)
             yield PostgresqlServer(folder)
         finally:
-            server.terminate()
+            server.send_signal(signal.SIGINT)  # with SIGTERM it would wait for its clients
             server.wait(_SECONDS)
     finally:
         shutil.rmtree(folder)

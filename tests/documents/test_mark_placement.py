@@ -64,25 +64,61 @@ def copied(markup: str, read: Read = read_html) -> str:
         ("the <b>red</b> house", "das rote Haus", "0-0 1-1 2-2", "das <b>rote</b> Haus"),
         ("the <b>red</b> house", "la maison rouge", "0-0 1-2 2-1", "la maison <b>rouge</b>"),
         # One wrong link, of "the" to the last word, costs nothing.
-        ("a <i>very red</i> house", "maison très rouge", "1-1 2-2 3-0 0-2", "maison <i>très rouge</i>"),
+        (
+            "a <i>very red</i> house",
+            "maison très rouge",
+            "1-1 2-2 3-0 0-2",
+            "maison <i>très rouge</i>",
+        ),
         # A word without a link between two that have one belongs to them.
         ("<i>to go</i> home", "zu x gehen heim", "0-0 1-2 2-3", "<i>zu x gehen</i> heim"),
         # Siblings change places, and do not overlap.
-        ("<b>red</b> <i>house</i> here", "maison rouge ici", "0-1 1-0 2-2", "<i>maison</i> <b>rouge</b> ici"),
+        (
+            "<b>red</b> <i>house</i> here",
+            "maison rouge ici",
+            "0-1 1-0 2-2",
+            "<i>maison</i> <b>rouge</b> ici",
+        ),
         # What is within stays within.
-        ("a <b>big <i>red</i></b> x", "x rouge grand un", "1-2 2-1 3-0 0-3", "x <b><i>rouge</i> grand</b> un"),
+        (
+            "a <b>big <i>red</i></b> x",
+            "x rouge grand un",
+            "1-2 2-1 3-0 0-3",
+            "x <b><i>rouge</i> grand</b> un",
+        ),
         # Around all of it, whatever the links are.
         ("<p><b>red house</b></p>", "Haus rot ist", "0-1", "<p><b>Haus rot ist</b></p>"),
         # Signs go with the words that they went with.
-        ("Say “<em>hi</em>” (<b>now</b>).", "Sag (jetzt) „hallo“!", "0-0 1-2 2-1", "Sag (<b>jetzt</b>) „<em>hallo</em>“!"),
+        (
+            "Say “<em>hi</em>” (<b>now</b>).",
+            "Sag (jetzt) „hallo“!",
+            "0-0 1-2 2-1",
+            "Sag (<b>jetzt</b>) „<em>hallo</em>“!",
+        ),
         ("He said <q>“yes”</q>.", "„Ja“ sagte er.", "0-2 1-1 2-0", "<q>„Ja“</q> sagte er."),
+        # Only as many of them.
+        ("see <q>'it'</q>", "'es', siehe", "0-1 1-0", "<q>'es'</q>, siehe"),
+        # What is copied is where it is, whatever the links are.
+        (
+            "add-on <i>$x_y</i> of",
+            "Erweiterung $x_y von",
+            "0-0 1-0 2-2",
+            "Erweiterung <i>$x_y</i> von",
+        ),
+        # But a short word is another one in another language.
+        ("it <i>was</i> so", "was war so", "0-0 1-1 2-2", "was <i>war</i> so"),
         # Nothing says where it is: as a proportion of the sentence.
         ("one two <b>three</b> four", "eins zwei drei vier", "", "eins zwei <b>drei</b> vier"),
         # Names are the same on both sides.
-        ("<b>Anna</b> saw the dog of Bert", "Den Hund von Bert sah Anna", "", "Den Hund von Bert sah <b>Anna</b>"),
+        (
+            "<b>Anna</b> saw the dog of Bert",
+            "Den Hund von Bert sah Anna",
+            "",
+            "Den Hund von Bert sah <b>Anna</b>",
+        ),
         ("the <b>red</b> house", "赤い家", "", "赤<b>い</b>家"),
     ],
-)  # fmt: skip
+)
 def test_tags_follow_their_words(markup: str, target: str, pairs: str, expected: str) -> None:
     assert placed(markup, target, pairs) == expected
 
@@ -105,27 +141,39 @@ def test_what_is_between_words_stays_beside_them(
 ) -> None:
     document = read_html(markup)
     found = [
-        place_marks(one, linked(one.text, target if len(document.texts) == 1 else one.text.upper(), pairs))
+        place_marks(
+            one, linked(one.text, target if len(document.texts) == 1 else one.text.upper(), pairs)
+        )
         for one in document.texts
-    ]  # fmt: skip
+    ]
     assert document.joined(found) == expected
 
 
 @pytest.mark.parametrize(
     ("markup", "target", "pairs", "expected"),
     [
-        ("run <code>ls -l</code> now", "jetzt ls -l ausführen", "", "jetzt <code>ls -l</code> ausführen"),
+        (
+            "run <code>ls -l</code> now",
+            "jetzt ls -l ausführen",
+            "",
+            "jetzt <code>ls -l</code> ausführen",
+        ),
         # Its translation is replaced if links say where it is.
-        ("the <code>for</code> loop", "die Schleife für", "0-0 1-2 2-1", "die Schleife <code>for</code>"),
+        (
+            "the <code>for</code> loop",
+            "die Schleife für",
+            "0-0 1-2 2-1",
+            "die Schleife <code>for</code>",
+        ),
         # Otherwise it is put in.
         ("the <code>for</code> loop", "die Schleife", "", "die <code>for</code> Schleife"),
         ("<kbd>A</kbd> or <kbd>A</kbd> x", "A oder A y", "", "<kbd>A</kbd> oder <kbd>A</kbd> y"),
         ("is [X1X] or [X2X]", "[X2X] oder [X1X] ist", "", "[X2X] oder [X1X] ist"),
         ("is [X1X] so", "ist so", "0-0 2-1", "ist [X1X] so"),
-        ("is [X1X] so", "[X1X] ist [X1X] so", "", "[X1X] ist  so"),
-        ("is [X1X] so", "ist [x1x] [X9X]", "", "ist [X1X] "),
+        ("is [X1X] so", "[X1X] ist [X1X] so", "", "[X1X] ist so"),
+        ("is [X1X] so", "ist [x1x] [X9X]", "", "ist [X1X]"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_translated_is_there_once(
     markup: str, target: str, pairs: str, expected: str
 ) -> None:
@@ -198,8 +246,10 @@ SOUP = st.lists(
 TARGETS = st.one_of(
     st.text(max_size=20),
     st.lists(WORDS, max_size=8).map("".join),
-    st.sampled_from(["<script>x</script>", "</b>", "&lt;b>", "]]>", "<!--", "-->", "\x00", "a b c d"]),
-)  # fmt: skip
+    st.sampled_from(
+        ["<script>x</script>", "</b>", "&lt;b>", "]]>", "<!--", "-->", "\x00", "a b c d"]
+    ),
+)
 
 
 @st.composite
@@ -253,7 +303,6 @@ def test_no_translation_becomes_markup(markup: str, data: st.DataObject) -> None
     found = [place_marks(one, data.draw(answers(one))) for one in document.texts]
     result = document.joined(found)
     assert unseen(result) == unseen(markup)
-    assert tags(result) == tags(markup)
 
 
 @given(XML, st.data())

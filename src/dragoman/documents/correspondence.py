@@ -23,6 +23,11 @@ _UNIT = regex.compile(
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?", regex.DOTALL)
 _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 
+# With the white space behind it, or else in front.
+_PLACEHOLDER = regex.compile(
+    rf"[ ]*(?P<it>{PLACEHOLDER.pattern})$|(?P<it>{PLACEHOLDER.pattern})[ ]*"
+)
+_LONG_WORD = 4
 _NOTHING = Mark("", "", 0, 0, is_atom=True)
 
 Range = tuple[int, int]
@@ -102,6 +107,31 @@ class Correspondence:
         start, end = self.sentences[sentence].target
         return range(bisect_left(self._first_units, start), bisect_left(self._first_units, end))
 
+    def same_units(self, start: int, end: int) -> tuple[int, int]:
+        """The run of units that is the same text as a part of the source, if both are unique.
+
+        Args:
+            start: of the part, in characters.
+            end: of the part.
+
+        Returns:
+            Index of the first unit, and after the last one; the same number twice if there is no
+            such run, or if the part is a short word, which two languages may have by chance.
+        """
+        part = self._text[start:end]
+        is_short = len(part) < _LONG_WORD and part.isalpha()
+        if is_short or _places(part, self._text) != [start]:
+            return 0, 0
+        found = _places(part, self.target)
+        if len(found) != 1:
+            return 0, 0
+        first = bisect_left(self._first_units, found[0])
+        last = bisect_left(self._first_units, found[0] + len(part))
+        whole = first < last and self.units[first].start == found[0]
+        return (
+            (first, last) if whole and self.units[last - 1].end == found[0] + len(part) else (0, 0)
+        )
+
     def put_atom(self, first: int, last: int, atom: Mark) -> None:
         """Replace a run of units by an atom.
 
@@ -140,10 +170,10 @@ class Correspondence:
                 whole = [span for span in found if _is_apart(self.target, span)]
                 start, end = min(whole or found, key=lambda span: abs(span[0] - expected))
                 placed.append((start, end, atom))
-        for match in PLACEHOLDER.finditer(self.target):
-            start, end = match.span()
+        for match in _PLACEHOLDER.finditer(self.target):
+            start, end = match.span("it")
             if all(end <= begin or stop <= start for begin, stop, _ in placed):
-                placed.append((start, end, _NOTHING))  # one too many
+                placed.append((*match.span(), _NOTHING))  # one too many
         return sorted(placed, key=lambda one: one[0])
 
     def _units(self, placed: Iterable[tuple[int, int, Mark]]) -> Iterator[Unit]:
@@ -197,11 +227,10 @@ class Correspondence:
         known = {target: source for source, target in pairs}
         for unit in units:
             if unit.atom is None:
-                source = known.get((unit.start, unit.end))
-                if source is None:
-                    middle = int(sentence.to_source((unit.start + unit.end) / 2))
-                    source, unit.certainty = (middle, middle + 1), 0.5
-                unit.sources = [source]
+                same_word = known.get((unit.start, unit.end))
+                middle = int(sentence.to_source((unit.start + unit.end) / 2))
+                unit.sources = [same_word or (middle, middle + 1)]
+                unit.certainty = 1.0 if same_word else 0.5
 
 
 def _sentences(text: str, translated: TranslatedText, links: Sequence[Link]) -> list[SentencePair]:
@@ -243,6 +272,17 @@ def _without_signs(text: str, start: int, end: int) -> Range:
     """A range of a text without signs around its words, if it has words."""
     words = _WORDS.search(text, start, end)
     return (start, end) if words is None else words.span()
+
+
+def _places(part: str, text: str) -> list[int]:
+    """Where a part is in a text, and is no part of longer words; two places are enough to know."""
+    found: list[int] = []
+    place = text.find(part) if part else -1
+    while place >= 0 and len(found) < 2:
+        if _is_apart(text, (place, place + len(part))):
+            found.append(place)
+        place = text.find(part, place + 1)
+    return found
 
 
 def _once(words: Iterable[tuple[str, Range]]) -> dict[str, Range]:

@@ -9,7 +9,7 @@ from dragoman.documents.marked_document import (
     find_elements,
     mark_document,
 )
-from dragoman.documents.markup_tokens import html_tokens
+from dragoman.documents.markup_tokens import RAW_TEXT, MarkupToken, html_tokens
 
 # Browsers show them as blocks or lines, or not at all.
 _BEGINNING_TEXTS = """
@@ -41,13 +41,10 @@ def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument
     ignored = _HIDDEN | {name.lower() for name in options.ignored_tags}
     blocks = _BLOCKS | {name.lower() for name in options.splitting_tags}
     blocks -= {name.lower() for name in options.non_splitting_tags}
-    tokens = list(html_tokens(text))
+    tokens, rest = _without_rest(list(html_tokens(text)))
 
     def splits(index: int) -> bool:
-        token = tokens[index]
-        # At the end, it may be a tag or a comment without an end: nothing may come after it.
-        is_last = token.kind == "opaque" and index == len(tokens) - 1
-        return token.name in blocks or is_last
+        return tokens[index].name in blocks
 
     def hides(index: int) -> bool:
         token = tokens[index]
@@ -57,4 +54,20 @@ def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument
             or "notranslate" in token.attributes.get("class", "").split()
         )
 
-    return mark_document(tokens, find_elements(tokens), Reading(splits, hides, collapses=True))
+    reading = Reading(splits, hides, collapses=True)
+    document = mark_document(tokens, find_elements(tokens), reading)
+    document.parts.append(rest)
+    return document
+
+
+def _without_rest(tokens: list[MarkupToken]) -> tuple[list[MarkupToken], str]:
+    """The tokens without what may swallow whatever comes after it, and that.
+
+    Such are, at the end, a comment, a tag or a script that does not end.
+    """
+    end = len(tokens)
+    if end and tokens[end - 1].kind == "opaque":
+        end -= 1
+    if end and tokens[end - 1].kind == "open" and tokens[end - 1].name in RAW_TEXT:
+        end -= 1
+    return tokens[:end], "".join(token.raw for token in tokens[end:])

@@ -109,7 +109,8 @@ def mark_document(
         if token.kind in ("open", "empty") and reading.hides(index):
             after = _after_element(tokens, elements, index)
             raw = "".join(one.raw for one in tokens[index:after])
-            if reading.splits(index):
+            # Without an end tag, it could swallow what is put behind it.
+            if reading.splits(index) or not raw.endswith(">"):
                 marking.split(raw)
             else:
                 marking.add(MarkupPiece("atom", raw, token.name, _content(tokens[index:after])))

@@ -30,6 +30,12 @@ class MarkupToken:
     """Of an ``open`` or ``empty`` tag, with references to characters as they are written."""
 
 
+RAW_TEXT = frozenset(
+    ["iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"]
+)
+"""Elements whose content has no tags."""
+
+
 def html_tokens(text: str) -> Iterator[MarkupToken]:
     """The tokens of a page or a fragment of HTML."""
     place = 0
@@ -37,7 +43,7 @@ def html_tokens(text: str) -> Iterator[MarkupToken]:
         token = _html_token(text, place)
         yield token
         place += len(token.raw)
-        if token.kind == "open" and token.name in _RAW_TEXT:
+        if token.kind == "open" and token.name in RAW_TEXT:
             end = _raw_text_end(text, place, token.name)
             if end > place:
                 kind: TokenKind = "text" if token.name == "title" else "opaque"
@@ -54,10 +60,6 @@ def xml_tokens(text: str) -> Iterator[MarkupToken]:
         place += len(token.raw)
 
 
-# Their content has no tags.
-_RAW_TEXT = frozenset(
-    ["iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"]
-)
 _NAMES_OF_VOID = """
     area base basefont bgsound br col embed frame hr img input keygen link meta param source track
     wbr
@@ -136,10 +138,9 @@ def _tag(text: str, place: int, *, is_html: bool) -> MarkupToken:
     # "<x/>" is no empty element to a browser, but to those who write it; "<a href=x/>" is neither.
     closes_itself = _SLASH in attributes
     attributes.pop(_SLASH, None)
-    if is_html:
-        is_empty = name in _VOID or (closes_itself and name not in _RAW_TEXT)
-    else:
-        is_empty = closes_itself
+    if is_html and name in RAW_TEXT:
+        closes_itself = False
+    is_empty = closes_itself or (is_html and name in _VOID)
     return MarkupToken("empty" if is_empty else "open", raw, name, attributes)
 
 

@@ -122,6 +122,8 @@ def test_a_model_is_served_through_all_doors_until_a_signal(model: Path, databas
     assert found["libre"] == found["deepl"] == found["own"]
     assert str(found["page"]).startswith("text/html")
     assert "dragoman_characters_total 9.0" in str(found["metrics"])
+    assert 'dragoman_translated_lines_total{system="0 en-de"} 3.0' in str(found["metrics"])
+    assert "dragoman_directions 1.0" in str(found["metrics"])
     assert late.startswith(b"HTTP/1.1 200 ")
     assert str(found["libre"]).encode() in late
     assert "POST /v2/translate 200" in outcome.err

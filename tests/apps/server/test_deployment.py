@@ -102,7 +102,7 @@ def test_the_health_check_asks_a_route_that_exists() -> None:
 
 def test_compose_gives_the_server_its_database() -> None:
     services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
-    server, database = services["dragoman"], services["database"]
+    server, database = services["server"], services["database"]
     given = re.sub(r"\$\{\w+:[^}]*\}", "secret", server["environment"][database_variable()])
     url = database_url(given)
     assert (url.host, url.password) == ("database", "secret")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from echo_service import EchoService
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.apps.server import jobs
@@ -230,6 +230,23 @@ def test_a_server_that_was_killed_is_succeeded(
     asyncio.run(main())
 
 
+def test_a_file_that_kills_servers_is_given_up(
+    store: Store, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translates(upper)
+    monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
+
+    async def main() -> None:
+        job = await runner(store).submit("a.txt", b"text", REQUEST)
+        for _ in range(3):
+            assert store.claim_job(datetime.now(timezone.utc)) is not None
+        async with runner(store).running():
+            found = await ended(store, job)
+        assert found.message == "the server ended several times while it translated the file"
+
+    asyncio.run(main())
+
+
 def test_a_file_that_nobody_wants_any_more_is_let_go(
     store: Store, translates: Callable[[Work], None]
 ) -> None:
@@ -297,6 +314,25 @@ def test_one_runner_for_all_doors(store: Store, translates: Callable[[Work], Non
     asyncio.run(main())
 
 
+def test_whoever_waits_for_a_file_gets_it_as_it_is(
+    store: Store, translates: Callable[[Work], None]
+) -> None:
+    translates(upper)
+
+    async def main() -> None:
+        files = runner(store)
+        job = await files.submit("a.txt", b"text", REQUEST)
+        waiting = await files.settled(job, 0.03)
+        assert waiting is not None and waiting.state == "queued"
+        async with files.running():
+            done = await files.settled(job, 100)
+        assert done is not None and done.state == "done"
+        store.forget_jobs(datetime.now(timezone.utc))
+        assert await files.settled(job, 100) is None
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -323,6 +359,7 @@ def test_a_bounded_number_of_files_waits(store: Store) -> None:
     assert caught.value.kind == "busy" and caught.value.retry_after
 
 
+@settings(max_examples=50)
 @given(st.text(min_size=1), st.sampled_from([".txt", ".HTML"]))
 def test_names_are_no_paths(name: str, suffix: str) -> None:
     kept = jobs._base_name(name + suffix)

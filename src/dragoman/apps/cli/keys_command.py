@@ -23,7 +23,8 @@ _LARGEST = 2**31 - 1  # that every database can hold
 def keys() -> None:
     """Make, list and revoke the keys of those who may call a server.
 
-    Keys take effect at once, also in servers that are running.  Of a key, only a hash is kept.
+    Keys take effect within seconds, also in servers that are running.  Of a key, only a hash is
+    kept.
 
     \b
     Example: a key for a program, with a limit of its own

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, database_option, json_option
+from dragoman.apps.cli.options import MODEL, PATH, database_option, json_option
 from dragoman.apps.progress import is_quiet, tell
 from dragoman.apps.results import print_json
 from dragoman.core.errors import MissingExtraError
@@ -33,7 +33,7 @@ _PACKAGES = {
 
 
 @click.command()
-@click.argument("models", metavar="[MODEL]...", type=PATH, nargs=-1)
+@click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
 @click.option(
     "--config",
     metavar="FILE",
@@ -74,10 +74,10 @@ def serve(
 ) -> None:
     """Translate for other people and programs, over HTTP.
 
-    MODEL is a model or run directory, or the YAML file of a system (see 'dragoman translate
-    --write-system').  Clients of LibreTranslate and DeepL can use the server as it is; there is a
-    web page, too.  SIGTERM or Ctrl-C stops it once the requests at work are answered, and a second
-    one at once.
+    MODEL is a model or run directory, an installed model, or the YAML file of a system (see
+    'dragoman translate --write-system').  Clients of LibreTranslate and DeepL can use the server as
+    it is; there is a web page, too.  SIGTERM or Ctrl-C stops it once the requests at work are
+    answered, and a second one at once.
 
     \b
     Examples: on this machine; for others, who need a key; everything in a file

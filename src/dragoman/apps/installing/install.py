@@ -41,7 +41,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _DIGEST_BYTES = 4096  # of a .sha256 file
 
 
-class Origin(NamedTuple):
+class ModelOrigin(NamedTuple):
     """What is to be installed."""
 
     place: str
@@ -102,7 +102,7 @@ def install(
         return _installed(target, lambda folder: _unpacked(archive, folder, say), say)
 
 
-def _origin(place: str, sha256: str) -> Origin:
+def _origin(place: str, sha256: str) -> ModelOrigin:
     """What a command names."""
     is_remote = place.startswith(("http://", "https://"))
     address, _, fragment = place.partition("#") if is_remote else (place, "", "")
@@ -122,10 +122,10 @@ def _origin(place: str, sha256: str) -> Origin:
             f"{address}: anyone on the way can change what comes over http; use https, or give the "
             "digest of the archive with --sha256"
         )
-    return Origin(address, sha256, is_remote)
+    return ModelOrigin(address, sha256, is_remote)
 
 
-def _name_of(origin: Origin) -> str:
+def _name_of(origin: ModelOrigin) -> str:
     name = origin.file_name
     suffix = archive_suffix(name)
     return name if suffix is None else name[: -len(suffix)]
@@ -170,7 +170,7 @@ def _unpacked(archive: Path, folder: Path, say: Say) -> None:
 
 
 @contextmanager
-def _archive(origin: Origin, say: Say) -> Iterator[Path]:
+def _archive(origin: ModelOrigin, say: Say) -> Iterator[Path]:
     """The archive as a file whose digest is right."""
     if origin.is_remote:
         with _downloaded(origin, say) as archive:
@@ -215,7 +215,7 @@ def _digest_beside(archive: Path) -> str:
 
 
 @contextmanager
-def _downloaded(origin: Origin, say: Say) -> Iterator[Path]:
+def _downloaded(origin: ModelOrigin, say: Say) -> Iterator[Path]:
     _check_suffix(origin.file_name)
     folder = models_folder() / _DOWNLOADS
     target = folder / origin.file_name

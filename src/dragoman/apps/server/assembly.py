@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -19,17 +19,24 @@ from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.store import Store
 from dragoman.apps.web.web import web_door
 from dragoman.translation.service.interface import TranslationService
+from dragoman.translation.service.service_status import ServiceStatus
 
 
-def assemble(config: ServerConfig, service: TranslationService, store: Store) -> FastAPI:
+def assemble(
+    config: ServerConfig,
+    service: TranslationService,
+    store: Store,
+    status: Callable[[], ServiceStatus] | None = None,
+) -> FastAPI:
     """The application with all doors; usage that is not written yet is, when it ends.
 
     Args:
         config: what is served, and within which bounds.
         service: translates.
         store: keeps keys, usage and the like; whoever opened it closes it.
+        status: tells what the service is doing.
     """
-    monitoring = Monitoring()
+    monitoring = Monitoring(status)
     guard = Guard(
         store,
         config.limits,

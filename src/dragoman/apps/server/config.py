@@ -51,6 +51,13 @@ class LimitsConfig(Config):
     """How long files and their translations are kept, unless they are fetched before."""
 
 
+class ServerBatchingConfig(BatchingConfig):
+    """How requests are gathered, and how many of their sentences may wait."""
+
+    queue_lines: int = Field(65_536, ge=1)
+    """Maximum lines in the queue; further requests are refused."""
+
+
 class ServerConfig(Config):
     """Everything that decides what a server does."""
 
@@ -62,13 +69,15 @@ class ServerConfig(Config):
     """What translates. A model of several languages serves all of its pairs."""
     pivots: tuple[str, ...] = ("en",)
     """Languages to translate through, in order of preference, where nothing translates directly."""
-    batching: BatchingConfig = BatchingConfig(queue_lines=65_536)
-    """How requests share batches, and how many of their sentences may wait."""
+    batching: ServerBatchingConfig = ServerBatchingConfig()
+    """How requests share batches."""
     limits: LimitsConfig = LimitsConfig()
+    """Bounds of what clients may ask for."""
     database: str | None = None
     """Path of an SQLite file, or URL of a database such as `postgresql://user@host/name`; by
     default, `server.sqlite` in the user's data directory."""
     store: StoreLimits = StoreLimits()
+    """How much is kept for clients."""
     require_key: bool = False
     """Whether requests without a key are refused."""
     reload_seconds: float = Field(5, ge=0)

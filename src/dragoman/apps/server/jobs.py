@@ -31,8 +31,9 @@ _log = logging.getLogger(__name__)
 _LOOK_SECONDS = 5.0  # between looks for the jobs of servers that have died
 _SILENT_SECONDS = 60.0  # after which a server has died
 _REPORT_SECONDS = 1.0
+_MOST_DEATHS = 3  # of servers while they translated a file, which may be what killed them
+_FIRST_LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5  # at a job somebody waits for
 _FORGET_SECONDS = 600.0
-_RETRY_SECONDS = 600.0  # for which a job waits for a place in the queue of texts
 _LONGEST_NAME = 200  # characters
 
 UNEXPECTED = "the server could not translate the file; its log says why"
@@ -107,6 +108,24 @@ class JobRunner:
             self._news.set()
         return job
 
+    async def settled(self, job: DocumentJob, seconds: float) -> DocumentJob | None:
+        """The job once it is done or has failed, or as it is after some time; None if forgotten.
+
+        Args:
+            job: as it was.
+            seconds: how long to wait at most.
+        """
+        end, pause = time.monotonic() + seconds, _FIRST_LOOK_SECONDS
+        found: DocumentJob | None = job
+        while found is not None and found.state in ("queued", "translating"):
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            await asyncio.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            found = await to_thread.run_sync(self._store.job, job.id)
+        return found
+
     @asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:
         """Translate what waits; at the end, give back what is at work.
@@ -164,6 +183,11 @@ class JobRunner:
                     await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
 
     async def _finish(self, job: DocumentJob) -> None:
+        if job.abandoned >= _MOST_DEATHS:
+            message = "the server ended several times while it translated the file"
+            failed = partial(self._store.finish_job, job.id, "error", message=message)
+            await to_thread.run_sync(failed)
+            return
         try:
             file = await self._translated(job)
             if file is not None:
@@ -173,6 +197,11 @@ class JobRunner:
         except StorageError:
             raise
         except (RefusedError, DragomanError) as error:
+            if isinstance(error, RefusedError) and error.kind in ("busy", "timed_out"):
+                # Other work goes first, but a file is never lost to it.
+                await to_thread.run_sync(self._store.finish_job, job.id, "queued")
+                await asyncio.sleep(error.retry_after or 1)
+                return
             message = str(error)
         except Exception:
             _log.exception("a file could not be translated")
@@ -198,7 +227,9 @@ class JobRunner:
             nonlocal place
             place = done, texts
 
-        work = asyncio.create_task(self._patiently(job, content, progress))
+        work = asyncio.create_task(
+            translate_file(self._service, job.file_name, content, _request(job), progress=progress)
+        )
         try:
             while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:
                 if not await to_thread.run_sync(partial(self._store.report_job, job.id, *place)):
@@ -207,22 +238,6 @@ class JobRunner:
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
-
-    async def _patiently(
-        self, job: DocumentJob, content: bytes, progress: Callable[[int, int], object]
-    ) -> TranslatedFile:
-        """Translate a file, whatever else the queue is full of."""
-        request = _request(job)
-        end = time.monotonic() + _RETRY_SECONDS
-        while True:
-            try:
-                return await translate_file(
-                    self._service, job.file_name, content, request, progress=progress
-                )
-            except RefusedError as error:
-                if error.kind not in ("busy", "timed_out") or time.monotonic() > end:
-                    raise
-                await asyncio.sleep(error.retry_after or 1)
 
     async def _forget_all(self) -> None:
         while True:

@@ -6,7 +6,7 @@ from itertools import product
 
 from babel import Locale, UnknownLocaleError
 
-from dragoman.text.language_codes import spelling
+from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, RefusedError, TranslationService
 
 
@@ -22,25 +22,20 @@ def language_name(code: str) -> str:
 def known_direction(service: TranslationService, source: str, target: str) -> Pairing:
     """The direction of a service that a client means, as the service writes it.
 
-    A region, such as that of ``en-GB``, is dropped if there is no such direction with it.
+    Codes are understood as :func:`~dragoman.translation.service.codes.fitting` says.
 
     Raises:
         RefusedError: ``unsupported``: there is none.
     """
-    directions = service.directions()
-    by_spelling = {(spelling(one.source), spelling(one.target)): one for one in directions}
-    for one in product(_names(source), _names(target)):
-        if one in by_spelling:
-            return by_spelling[one]
-    targets = sorted(two for one, two in by_spelling if one in _names(source))
-    there = f"from {source:.35} to {', '.join(targets)}" if targets else "from other languages"
+    directions = set(service.directions())
+    sources = fitting(source, {one.source for one in directions})
+    targets = fitting(target, {one.target for one in directions})
+    for one in map(Pairing._make, product(sources, targets)):
+        if one in directions:
+            return one
+    there = sorted({one.target for one in directions if one.source in sources})
     raise RefusedError(
         "unsupported",
-        f"this server does not translate from {source[:35]!r} to {target[:35]!r}, but {there}",
+        f"this server does not translate from {source[:35]!r} to {target[:35]!r}, but "
+        + (f"from {source:.35} to {', '.join(there)}" if there else "from other languages"),
     )
-
-
-def _names(language: str) -> tuple[str, str]:
-    """How a service may write a language: as the client does, or without script and region."""
-    name = spelling(language)
-    return name, name.partition("-")[0]

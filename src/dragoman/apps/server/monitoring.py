@@ -5,26 +5,70 @@ No label has a text, a key or an address.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from dragoman.apps.server.request_log import AnsweredRequest
+from dragoman.translation.service.service_status import ServiceStatus
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_SYSTEM = ["system"]
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+
+class _ServiceCollector(Collector):
+    """Reads the figures of a service whenever Prometheus asks."""
+
+    def __init__(self, read: Callable[[], ServiceStatus]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterator[Metric]:
+        now = self._read()
+        yield GaugeMetricFamily(
+            "dragoman_directions", "Directions, with those through a pivot.", now.directions
+        )
+        waiting = GaugeMetricFamily("dragoman_waiting_lines", "Sentences queued.", labels=_SYSTEM)
+        stale = GaugeMetricFamily(
+            "dragoman_stale", "1 if changed files of a model cannot be loaded.", labels=_SYSTEM
+        )
+        lines = CounterMetricFamily(
+            "dragoman_translated_lines", "Sentences translated.", labels=_SYSTEM
+        )
+        batches = CounterMetricFamily(
+            "dragoman_batches", "Batches of sentences translated.", labels=_SYSTEM
+        )
+        seconds = CounterMetricFamily(
+            "dragoman_translating_seconds", "Time in which models worked.", labels=_SYSTEM
+        )
+        reloads = CounterMetricFamily(
+            "dragoman_reloads", "How often changed models were loaded.", labels=_SYSTEM
+        )
+        for number, system in enumerate(now.systems):
+            label = [f"{number} {' '.join(Path(one).name for one in system.models)}"]
+            waiting.add_metric(label, system.waiting_lines)
+            stale.add_metric(label, system.problem is not None)
+            lines.add_metric(label, system.lines)
+            batches.add_metric(label, system.batches)
+            seconds.add_metric(label, system.seconds)
+            reloads.add_metric(label, system.reloads)
+        yield from (waiting, stale, lines, batches, seconds, reloads)
 
 
 class Monitoring:
     """The figures of one server.
 
     Args:
-        further: what else is read with each request for the figures, such as those of the service.
+        service: tells what the translation service is doing.
     """
 
-    def __init__(self, *further: Collector) -> None:
+    def __init__(self, service: Callable[[], ServiceStatus] | None = None) -> None:
         self.registry = CollectorRegistry()
-        for one in further:
-            self.registry.register(one)
+        if service is not None:
+            self.registry.register(_ServiceCollector(service))
         labels = ("method", "path", "status")
         self._requests = Counter(
             "dragoman_requests", "Requests answered.", labels, registry=self.registry

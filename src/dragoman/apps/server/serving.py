@@ -56,7 +56,7 @@ def check(config: ServerConfig) -> list[Pairing]:
 
 async def _serve(config: ServerConfig, store: Store, bound: socket.socket, ready: Ready) -> None:
     async with await _open_service(config, store) as service:
-        server = StoppableServer(assemble(config, service, store), config)
+        server = StoppableServer(assemble(config, service, store, service.status), config)
         ready(address_of(bound), service.directions())
         await server.serve(sockets=[bound])
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -25,7 +26,9 @@ from dragoman.translation.service.interface import (
     TranslatedText,
 )
 from dragoman.translation.service.loaded_system import LoadedSystem
+from dragoman.translation.service.reloading import Reloader, identity, keep_looking
 from dragoman.translation.service.served_system import ServedSystem
+from dragoman.translation.service.service_status import ServiceStatus, SystemStatus
 from dragoman.translation.service.text_jobs import Joiner, TextJob, Unit, joined, sizes
 from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
 
@@ -49,14 +52,21 @@ class ModelService:
 
     def __init__(
         self,
-        systems: Sequence[ServedSystem],
+        systems: Sequence[LoadedSystem],
         *,
         pivots: Sequence[str] = (),
+        batching: BatchingConfig | None = None,
         seconds: float = 60.0,
         remember: Remember | None = None,
     ) -> None:
-        self._systems, self._pivots = list(systems), tuple(pivots)
-        self._seconds, self._remember = seconds, remember
+        self._batching, self._seconds = batching or BatchingConfig(), seconds
+        self._systems = [ServedSystem(one, self._batching) for one in systems]
+        self._pivots = tuple(pivots)
+        self._remember = remember
+        self._reloaders: list[Reloader] = []
+        self._looking: asyncio.Task[None] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self._closed = False
         self._table = DirectionTable(self._systems, self._pivots)
         self._detector = self._new_detector()
 
@@ -87,20 +97,31 @@ class ModelService:
             DragomanError: the errors of :meth:`LoadedSystem.load`.
         """
         loaded: list[LoadedSystem] = []
+        files = []
         try:
             for system in systems:
+                files.append(await asyncio.to_thread(identity, system))
                 loaded.append(await asyncio.to_thread(LoadedSystem.load, system))
         except BaseException:
             for one in loaded:
                 one.translator.close()
             raise
-        served = [ServedSystem(one, batching or BatchingConfig()) for one in loaded]
-        return cls(served, pivots=pivots, seconds=seconds, remember=remember)
+        service = cls(loaded, pivots=pivots, batching=batching, seconds=seconds, remember=remember)
+        for place, (system, before) in enumerate(zip(systems, files, strict=True)):
+            exchange = partial(service._exchange, place)
+            service._reloaders.append(Reloader(system, before, exchange))
+        if reload_seconds:
+            looking = keep_looking(service.look, reload_seconds)
+            service._looking = asyncio.ensure_future(looking)
+        return service
 
     async def close(self) -> None:
         """Answer the requests that are here, and free the models."""
-        for system in self._systems:
-            await system.close()
+        self._closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        await asyncio.gather(*(system.close() for system in self._systems), *self._closing)
 
     async def __aenter__(self) -> ModelService:
         return self
@@ -112,6 +133,40 @@ class ModelService:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    async def look(self) -> None:
+        """Look for changed models now; a change counts if two looks find the same files."""
+        for reloader in self._reloaders:
+            await reloader.look()
+
+    def status(self) -> ServiceStatus:
+        """What the service is doing."""
+        reloaders: Sequence[Reloader | None] = self._reloaders or [None] * len(self._systems)
+        return ServiceStatus(
+            tuple(
+                SystemStatus(
+                    tuple(map(str, system.loaded.system.models)),
+                    tuple(sorted(system.loaded.pairs)),
+                    system.waiting_lines,
+                    system.measured.lines,
+                    system.measured.batches,
+                    system.measured.seconds,
+                    reloader.reloads if reloader else 0,
+                    reloader.problem if reloader else None,
+                )
+                for system, reloader in zip(self._systems, reloaders, strict=True)
+            ),
+            len(self._table.routes),
+        )
+
+    def _exchange(self, place: int, loaded: LoadedSystem) -> None:
+        """Serve a system in place of another, whose requests are answered before it goes."""
+        old, self._systems[place] = self._systems[place], ServedSystem(loaded, self._batching)
+        self._table = DirectionTable(self._systems, self._pivots)
+        self._detector = self._new_detector()
+        task = asyncio.ensure_future(old.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     def directions(self) -> list[Pairing]:
         """See :meth:`TranslationService.directions`."""
@@ -167,33 +222,20 @@ class ModelService:
 
     async def _planned(self, requests: Sequence[TextRequest]) -> list[TextJob]:
         """The texts divided into sentences, with the translations that are known."""
+        if self._closed:
+            raise RefusedError("busy", "the service is stopping; try again later", 5.0)
         found = await self._detected(requests)
-        jobs = []
+        jobs, table = [], self._table
         for request, detection in zip(requests, found, strict=True):
             source = request.source if detection is None else detection.language
-            pair = self._table.pair(source or "", request.target)
+            pair = table.pair(source or "", request.target)
             jobs.append(TextJob(request, pair, detection))
         if sum(len(job.request.text) for job in jobs) > _AT_ONCE:
-            await asyncio.to_thread(self._plan, jobs)
+            await asyncio.to_thread(_plan, jobs, table)
         else:
-            self._plan(jobs)
+            _plan(jobs, table)
         await self._recall(jobs)
         return jobs
-
-    def _plan(self, jobs: Sequence[TextJob]) -> None:
-        for job in jobs:
-            if job.pair.source == job.pair.target:
-                if job.request.text.strip():
-                    job.answer_whole(Rendering(job.request.text.strip()))
-                continue
-            context = self._table.routes[job.pair][0].system.loaded.translator.context
-            job.plan(0 if context is None else context.sentences)
-            if job.request.prefix and len(job.units) != 1:
-                raise RefusedError(
-                    "invalid",
-                    f"a prefix is for a text of one sentence, and this one has {len(job.units)}; "
-                    "send the sentence alone, or do not let the text be split",
-                )
 
     async def _detected(self, requests: Sequence[TextRequest]) -> list[Detection | None]:
         """The languages of those texts that come without.
@@ -249,6 +291,10 @@ class ModelService:
         with ExitStack() as opened:
             works = []
             for (pair, wishes), mine in groups.items():
+                if pair not in self._table.routes:
+                    raise RefusedError(
+                        "unsupported", f"nothing translates from {pair.source} to {pair.target} now"
+                    )
                 translator = UnitTranslator(self._table.routes[pair], wishes)
                 works.append(opened.enter_context(translator).translate(mine))
             await _together(works)
@@ -285,3 +331,20 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _plan(jobs: Sequence[TextJob], table: DirectionTable) -> None:
+    """Divide texts into sentences."""
+    for job in jobs:
+        if job.pair.source == job.pair.target:
+            if job.request.text.strip():
+                job.answer_whole(Rendering(job.request.text.strip()))
+            continue
+        context = table.routes[job.pair][0].system.loaded.translator.context
+        job.plan(0 if context is None else context.sentences)
+        if job.request.prefix and len(job.units) != 1:
+            raise RefusedError(
+                "invalid",
+                f"a prefix is for a text of one sentence, and this one has {len(job.units)}; "
+                "send the sentence alone, or do not let the text be split",
+            )

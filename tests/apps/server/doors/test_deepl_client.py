@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import deepl
 import pytest
@@ -99,6 +102,104 @@ def test_formality_falls_back_only_if_that_is_asked_for(
     assert server.service.calls[-1][0].tags == ()
     with pytest.raises(deepl.DeepLException, match="'formality' is not supported for given"):
         client.translate_text("Come in", target_lang="FR", formality="more")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ('Open <x id="7"/> now', {"tag_handling": "xml"}, 'OPEN <x id="7"/> NOWde'),
+        (
+            "Open <keep>Settings</keep>.",
+            {"tag_handling": "xml", "ignore_tags": "keep"},
+            "OPEN <keep>Settings</keep>.de",
+        ),
+        (
+            "<p>One <b>two</b> &lt;i&gt;</p>",
+            {"tag_handling": "html", "tag_handling_version": "v2"},
+            "<p>ONE <b>TWO</b> &lt;I&gt;de</p>",
+        ),
+    ],
+)
+def test_markup_stays_in_place(
+    client: deepl.DeepLClient, text: str, options: dict[str, str], expected: str
+) -> None:
+    found = client.translate_text(text, source_lang="EN", target_lang="DE", **options)  # type: ignore[arg-type]
+    assert str(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        ({}, ["One.", "Two"]),
+        ({"outline_detection": False}, ["One.Two"]),
+        ({"outline_detection": False, "splitting_tags": ["a"]}, ["One.", "Two"]),
+        ({"non_splitting_tags": "a,b"}, ["One.Two"]),
+    ],
+)
+def test_tags_split_texts_as_asked(
+    client: deepl.DeepLClient, server: DeepLServer, options: dict[str, Any], texts: list[str]
+) -> None:
+    client.translate_text(
+        "<a>One.</a><a>Two</a>",
+        source_lang="EN",
+        target_lang="DE",
+        tag_handling="xml",
+        split_sentences="nonewlines",
+        **options,
+    )
+    asked = server.service.calls[-1]
+    assert [one.text for one in asked] == texts
+    assert {one.split for one in asked} == {"flowing"}
+
+
+def test_sentences_of_pages_go_on_across_lines(
+    client: deepl.DeepLClient, server: DeepLServer
+) -> None:
+    client.translate_text("<p>One</p>", target_lang="DE", tag_handling="html")
+    assert server.service.calls[-1][0].split == "flowing"
+
+
+def test_markup_that_is_broken(client: deepl.DeepLClient) -> None:
+    with pytest.raises(deepl.DeepLException, match="mismatched tag at line 1, column 10"):
+        client.translate_text("<a>x<b></a>", target_lang="DE", tag_handling="xml")
+
+
+def test_a_document(client: deepl.DeepLClient, server: DeepLServer, tmp_path: Path) -> None:
+    source, target = tmp_path / "mine.html", tmp_path / "theirs.html"
+    source.write_text("<p>Hello <b>you</b></p>")
+    glossary = client.create_glossary("Mine", "EN", "DE", {"dog": "Hund"})
+    status = client.translate_document_from_filepath(
+        source,
+        target,
+        source_lang="EN",
+        target_lang="DE",
+        formality=deepl.Formality.LESS,
+        glossary=glossary,
+    )
+    assert status.done and status.billed_characters == len("Hello you")
+    assert target.read_text() == "<p>HELLO <b>YOUde</b></p>"
+    asked = server.service.calls[-1][0]
+    assert asked.tags == ("<informal>",)
+    assert asked.glossary is not None and asked.glossary.terms[0].targets == ("Hund",)
+
+
+def test_a_document_is_fetched_once(client: deepl.DeepLClient) -> None:
+    handle = client.translate_document_upload("Hallo", filename="größe.txt", target_lang="DE")
+    while not client.translate_document_get_status(handle).done:
+        pass
+    response = client.translate_document_download(handle)
+    assert response is not None and response.content == b"HALLOde"
+    disposition = response.headers["Content-Disposition"]
+    assert disposition == "attachment; filename*=UTF-8''gr%C3%B6%C3%9Fe.de.txt"
+    assert response.headers["Content-Type"] == "text/plain"
+    with pytest.raises(deepl.DeepLException, match="Not found"):
+        client.translate_document_download(handle)
+
+
+def test_a_document_that_cannot_be_translated(client: deepl.DeepLClient) -> None:
+    with pytest.raises(deepl.DocumentTranslationException, match="not UTF-8") as caught:
+        client.translate_document(b"Gr\xfc\xdfe", io.BytesIO(), filename="a.txt", target_lang="DE")
+    assert caught.value.document_handle is not None
 
 
 def test_languages_have_the_codes_that_the_client_knows(client: deepl.DeepLClient) -> None:

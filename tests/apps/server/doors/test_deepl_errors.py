@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from deepl_server import DeepLServer, deepl_server
+from echo_service import EchoService
 
 from dragoman.apps.server.config import LimitsConfig
 
@@ -116,6 +118,8 @@ def test_bounds(http: httpx.Client) -> None:
     assert "6 texts" in message(http.post("/v2/translate", json=asked), 413)
     asked = {**TEXT, "text": ["a" * 1001]}
     assert "1001 characters" in message(http.post("/v2/translate", json=asked), 413)
+    asked = {**TEXT, "context": "a" * 1001}
+    assert "'context' has 1001" in message(http.post("/v2/translate", json=asked), 413)
     asked = {**TEXT, "text": ["a" * 10_000]}
     assert message(http.post("/v2/translate", json=asked), 413)
 
@@ -148,6 +152,29 @@ def test_forms_and_addresses_are_read_as_json_is(http: httpx.Client, server: Dee
     http.post("/v2/translate", data=tags)
     assert server.service.calls[-1][0].tags == ("<informal>",)
     assert server.service.calls[-1][0].split == "none"
+
+
+def test_weblate_finds_what_it_asks_for(http: httpx.Client, server: DeepLServer) -> None:
+    """Its requests, as weblate.machinery.deepl makes them."""
+    listed = answer(http.get("/v2/languages", params={"type": "target"}))
+    formal = {one["language"] for one in listed if one.get("supports_formality")}
+    pairs = answer(http.get("/v2/glossary-language-pairs"))["supported_languages"]
+    assert formal == {"DE"} and {"source_lang": "en", "target_lang": "de"} in pairs
+    terms = {**GLOSSARY, "entries_format": "tsv"}
+    assert http.post("/v2/glossaries", json=terms).status_code == 201
+    found = answer(http.get("/v2/glossaries"))["glossaries"][0]
+    asked = {
+        "text": ['Delete <x id="7"></x> &amp; go', "test"],
+        "source_lang": "EN",
+        "target_lang": "DE",
+        "formality": "default",
+        "tag_handling": "xml",
+        "ignore_tags": ["x"],
+        "glossary_id": found["glossary_id"],
+    }
+    expected = ['DELETE <x id="7"></x> &amp; GOde', "TESTde"]
+    assert translations(http.post("/v2/translate", json=asked)) == expected
+    assert http.delete(f"/v2/glossaries/{found['glossary_id']}").status_code == 204
 
 
 def test_characters_are_counted_only_if_that_is_asked_for(http: httpx.Client) -> None:
@@ -259,6 +286,61 @@ def test_a_glossary_of_another_direction(http: httpx.Client) -> None:
     assert http.delete(path).status_code == 204
 
 
+@pytest.mark.parametrize(
+    ("form", "file", "said"),
+    [
+        ({}, None, "Invalid file data: send a file as 'file'"),
+        ({"file": "text"}, None, "Invalid file data: send a file as 'file'"),
+        ({}, ("a.exe", b"x"), "files of the format '.exe' are not translated"),
+        ({}, ("a.txt", b""), "the file is empty"),
+        ({"target_lang": "XX"}, ("a.txt", b"x"), "Value for 'target_lang' not supported."),
+        ({"source_lang": "DE"}, ("a.txt", b"x"), "Source and target language are equal."),
+        ({"output_format": "html"}, ("a.txt", b"x"), "Value for 'output_format' not supported."),
+        ({"filename": "a.exe"}, ("a.txt", b"x"), "files of the format '.exe' are not translated"),
+    ],
+)
+def test_documents_that_make_no_sense(
+    http: httpx.Client, form: dict[str, str], file: tuple[str, bytes] | None, said: str
+) -> None:
+    response = http.post(
+        "/v2/document",
+        data={"target_lang": "DE", **form},
+        files={"file": file} if file else {"other": b"x"},
+    )
+    assert said in message(response, 400)
+
+
+def test_documents_that_there_are_not(http: httpx.Client, server: DeepLServer) -> None:
+    upload = {"file": ("../../a.txt", b"Hello you")}
+    made = answer(http.post("/v2/document", data={"target_lang": "DE"}, files=upload))
+    path, key = f"/v2/document/{made['document_id']}", {"document_key": made["document_key"]}
+    assert "'document_key' not specified" in message(http.post(path), 400)
+    wrong = {"document_key": made["document_key"].swapcase()[::-1]}
+    assert "Document not found" in message(http.post(path, json=wrong), 404)
+    assert "Document not found" in message(http.post(f"{path}/result", json=wrong), 404)
+    assert "Document not found" in message(http.post(f"/v2/document/{'0' * 32}", json=key), 404)
+    secret = server.store.create_key("Ana")[1]
+    other = {"Authorization": f"DeepL-Auth-Key {secret}"}
+    assert "Document not found" in message(http.get(path, params=key, headers=other), 404)
+
+
+def test_a_document_that_is_not_done(tmp_path: Path) -> None:
+    service = EchoService(seconds=1000)
+    with deepl_server(tmp_path, LimitsConfig(documents=1), service=service) as server:
+        url = f"{server.address}/v2/document"
+        upload = {"file": ("a.txt", b"Hello you")}
+        made = httpx.post(url, data={"target_lang": "DE"}, files=upload).json()
+        path, key = f"{url}/{made['document_id']}", {"document_key": made["document_key"]}
+        status = httpx.post(path, data=key).json()
+        assert status["status"] in {"queued", "translating"}
+        assert not {"billed_characters", "error_message"} & set(status)
+        early = httpx.post(f"{path}/result", data=key)
+        assert "not done" in message(early, 503)
+        assert int(early.headers["Retry-After"]) >= 1
+        full = httpx.post(url, data={"target_lang": "DE"}, files=upload)
+        assert "too many files are waiting" in message(full, 503)
+
+
 def test_keys(tmp_path: Path) -> None:
     with deepl_server(tmp_path) as server:
         url = f"{server.address}/v2/translate"
@@ -277,6 +359,12 @@ def test_keys(tmp_path: Path) -> None:
         small_headers = {"Authorization": f"deepl-auth-key  {small_secret}"}
         assert "10 characters" in message(httpx.post(url, json=TEXT, headers=small_headers), 456)
         used = _used(server, small_headers, 6)
+        upload = {"file": ("a.txt", b"text too long")}
+        form = {"target_lang": "DE"}
+        sent = {"data": form, "files": upload, "headers": small_headers}
+        assert httpx.post(f"{server.address}/v2/document", **sent).status_code == 200  # type: ignore[arg-type]
+        _used(server, small_headers, 19)
+        assert "characters" in message(httpx.post(f"{server.address}/v2/document", **sent), 456)  # type: ignore[arg-type]
         assert used["character_limit"] == 10
         assert used["start_time"] < used["end_time"]
 
@@ -286,6 +374,7 @@ def test_a_server_may_demand_a_key(tmp_path: Path) -> None:
         url = f"{server.address}/v2/languages"
         assert "needs a key" in message(httpx.get(url), 403)
         assert "no such key" in message(httpx.get(url, headers=KEY), 403)
+        assert "needs a key" in message(httpx.post(f"{server.address}/v2/translate", json={}), 403)
         bearer = {"Authorization": f"Bearer {server.store.create_key('Ana')[1]}"}
         assert "needs a key" in message(httpx.get(url, headers=bearer), 403)
 
@@ -297,3 +386,4 @@ def _used(server: DeepLServer, headers: dict[str, str], expected: int) -> dict[s
         if found["character_count"] == expected:
             return found
         assert found["character_count"] < expected
+        time.sleep(0.02)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -38,6 +39,13 @@ class _WatchedService(EchoService):
 
     def __init__(self) -> None:
         super().__init__(("en", "de"), ("de", "en"), ("en", "fr"), ("de", "fr"), ("en", "pt"))
+        self.seconds: float | None = None
+
+    async def translate(
+        self, requests: Sequence[TextRequest], *, seconds: float | None = None
+    ) -> list[TranslatedText]:
+        self.seconds = seconds
+        return await super().translate(requests, seconds=seconds)
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
         if "no detection" in texts[0]:
@@ -45,6 +53,8 @@ class _WatchedService(EchoService):
         return await super().detect(texts)
 
     def _translated(self, request: TextRequest) -> TranslatedText:
+        if "in time" in request.text:
+            return replace(super()._translated(request), text=f"{self.seconds:g} seconds")
         if "broken" in request.text:
             raise ZeroDivisionError("the secret of the program")
         return super()._translated(request)
@@ -188,6 +198,10 @@ def test_alternatives_are_a_list_or_lists(http: httpx.Client) -> None:
         "alternatives": [["Ade 2"], ["Bde 2"]],
     }
     assert translated(http, q="a", alternatives=0) == {"translatedText": "Ade"}
+
+
+def test_a_translation_has_the_time_of_a_request(http: httpx.Client) -> None:
+    assert translated(http, q="in time") == {"translatedText": "60 seconds"}
 
 
 def test_line_ends_of_forms_are_unified_and_kept(http: httpx.Client) -> None:

@@ -96,6 +96,11 @@ def test_a_directory_that_does_not_exist(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
+def test_a_place_where_nothing_can_be_made() -> None:
+    with pytest.raises(StorageError, match="choose another"):
+        Store("/proc/server.sqlite")
+
+
 def test_something_else_than_a_file(tmp_path: Path) -> None:
     with pytest.raises(SavedError, match="not a file"):
         Store(str(tmp_path))

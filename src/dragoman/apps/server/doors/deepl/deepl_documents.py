@@ -26,6 +26,9 @@ from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.records import DocumentJob
 from dragoman.translation.service.interface import RefusedError
 
+_STATUS_SECONDS = 1.0
+"""How long an answer waits for the end of a translation: DeepL's client asks again after five."""
+
 
 def document_router(premises: Premises) -> APIRouter:
     """Routes of documents; while it lives, so does the runner of jobs."""
@@ -46,7 +49,11 @@ def document_router(premises: Premises) -> APIRouter:
 
     @router.api_route("/v2/document/{identifier}", methods=["GET", "POST"])
     async def status(request: Request, identifier: str) -> Response:
-        return JSONResponse(_status(await _job(premises, request, identifier)))
+        job = await _job(premises, request, identifier)
+        settled = await premises.jobs.settled(job, _STATUS_SECONDS)
+        if settled is None:
+            raise _not_found()
+        return JSONResponse(_status(settled))
 
     @router.api_route("/v2/document/{identifier}/result", methods=["GET", "POST"])
     async def result(request: Request, identifier: str) -> Response:
@@ -72,8 +79,12 @@ async def _job(premises: Premises, request: Request, identifier: str) -> Documen
     secret = parameters.required("document_key")
     job = await to_thread.run_sync(premises.store.job, identifier, secret)
     if job is None or job.key != key:
-        raise RefusedError("not_found", "Document not found.")
+        raise _not_found()
     return job
+
+
+def _not_found() -> RefusedError:
+    return RefusedError("not_found", "Document not found.")
 
 
 def _check_output(parameters: DeepLParameters, name: str) -> None:

@@ -106,12 +106,10 @@ class LibreSuggestion:
         return cls(text, translation, source_language(source), language_code(target))
 
 
-def described(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """What OpenAPI shall say of a request whose parameters are a form or JSON.
+def _described(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    """What OpenAPI says of a request whose parameters are a form or JSON.
 
-    Args:
-        required: names of parameters that must be there.
-        properties: the schema of each parameter; a file can be sent in a multipart form alone.
+    A file can be sent in a multipart form alone.
     """
     key = {"type": "string", "description": "API key"}
     schema = {
@@ -119,36 +117,45 @@ def described(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
         "required": list(required),
         "properties": {**properties, "api_key": key},
     }
-    has_file = any(one.get("format") == "binary" for one in properties.values())
-    types = () if has_file else ("application/json", "application/x-www-form-urlencoded")
+    types = (
+        () if "file" in properties else ("application/json", "application/x-www-form-urlencoded")
+    )
     content = {kind: {"schema": schema} for kind in (*types, "multipart/form-data")}
     return {"requestBody": {"required": True, "content": content}}
 
 
-TEXT: dict[str, Any] = {"type": "string", "example": "Hello world!"}
-TEXTS: dict[str, Any] = {
-    "anyOf": [TEXT, {"type": "array", "items": TEXT, "example": ["Hello world!"]}],
+_TEXT = {"type": "string", "example": "Hello world!"}
+_TEXTS = {
+    "anyOf": [_TEXT, {"type": "array", "items": _TEXT, "example": ["Hello world!"]}],
     "description": "Text(s)",
 }
-SOURCE: dict[str, Any] = {
-    "type": "string",
-    "example": "en",
-    "description": "Source language code, or `auto`",
+_PAIR = {
+    "source": {
+        "type": "string",
+        "example": "en",
+        "description": "Source language code, or `auto`",
+    },
+    "target": {"type": "string", "example": "de", "description": "Target language code"},
 }
-TARGET: dict[str, Any] = {
-    "type": "string",
-    "example": "de",
-    "description": "Target language code",
-}
-FORMAT: dict[str, Any] = {
+_FORMAT = {
     "type": "string",
     "enum": ["text", "html"],
     "default": "text",
     "description": "Format of source text: plain text, or HTML markup",
 }
-ALTERNATIVES: dict[str, Any] = {
+_ALTERNATIVES = {
     "type": "integer",
     "default": 0,
     "description": "Preferred number of alternative translations",
 }
-FILE: dict[str, Any] = {"type": "string", "format": "binary", "description": "File to translate"}
+_FILE = {"type": "string", "format": "binary", "description": "File to translate"}
+
+DESCRIBED = {
+    "/translate": _described(
+        "q", *_PAIR, q=_TEXTS, **_PAIR, format=_FORMAT, alternatives=_ALTERNATIVES
+    ),
+    "/detect": _described("q", q=_TEXTS),
+    "/translate_file": _described("file", *_PAIR, file=_FILE, **_PAIR),
+    "/suggest": _described("q", "s", *_PAIR, q=_TEXT, s=_TEXT, **_PAIR),
+}
+"""What OpenAPI says of the body of each path that has one."""

@@ -89,6 +89,7 @@ def _kind(name: str, schema: Schema) -> str:
 
 def _fields(schema: Schema) -> str:
     required = schema.get("required", [])
+    fields: Mapping[str, Schema] = schema.get("properties", {})
     return _rows(
         (
             name,
@@ -96,7 +97,7 @@ def _fields(schema: Schema) -> str:
             "required" if name in required else _default(field),
             field.get("description", ""),
         )
-        for name, field in schema.get("properties", {}).items()
+        for name, field in sorted(fields.items(), key=lambda item: item[0] not in required)
     )
 
 
@@ -130,10 +131,16 @@ def _type(schema: Schema) -> str:  # noqa: PLR0911 - one for each kind of schema
     if items := schema.get("prefixItems"):
         return f"list of {len(items)}: {', '.join(map(_type, items))}"
     if schema.get("type") == "array":
-        return f"list of {_type(schema.get('items', {}))}"
+        return f"list of {_several(_type(schema.get('items', {})))}"
     if schema.get("type") == "object" and (inner := schema.get("additionalProperties")):
-        return f"object of {_type(inner) if isinstance(inner, dict) else 'anything'}"
+        of = _type(inner) if isinstance(inner, dict) else "anything"
+        return f"object of names, each with {of}"
     return _WORDS.get(schema.get("type", ""), "anything")
+
+
+def _several(kind: str) -> str:
+    """The plural of a type, where it has one."""
+    return f"{kind}s" if kind in ("string", "number", "whole number") else kind
 
 
 def _followed(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:

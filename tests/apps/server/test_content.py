@@ -1,0 +1,269 @@
+"""Texts with markup, and files, through a service whose answers are known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from echo_service import EchoService
+
+from dragoman.apps.server.content import (
+    ContentFormat,
+    MarkupOptions,
+    TranslatedFile,
+    translate_contents,
+    translate_file,
+)
+from dragoman.text.glossary import Glossary
+from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
+
+
+def translated(
+    texts: Sequence[str],
+    kind: ContentFormat,
+    service: EchoService | None = None,
+    source: str | None = "en",
+    markup: MarkupOptions | None = None,
+) -> list[TranslatedText]:
+    requests = [TextRequest(text, "de", source) for text in texts]
+    return asyncio.run(translate_contents(service or EchoService(), requests, kind, markup))
+
+
+def file(
+    name: str, content: bytes, service: EchoService | None = None, source: str | None = "en"
+) -> TranslatedFile:
+    request = TextRequest("", "de", source)
+    return asyncio.run(translate_file(service or EchoService(), name, content, request))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("text", "Hi <b>you</b>.", "HI <B>YOU</B>.de"),
+        ("html", "<p>Hi <b>you</b>.\n Yes!</p>", "<p>HI <b>YOU</b>.de\n YES!de</p>"),
+        ("html", "<ul><li>One<li>Two</ul>", "<ul><li>ONEde<li>TWOde</ul>"),
+        ("html", "&lt;script&gt; &amp; x", "&lt;SCRIPT&gt; &amp; Xde"),
+        ("html", 'Hi <x id="7"></x>, you', 'HI <x id="7"></x>, YOUde'),
+        ("html", "<p>1, 2</p>", "<p>1, 2</p>"),
+        ("html", "Run <code>ls -l</code> now", "RUN <code>ls -l</code> NOWde"),
+        (
+            "xml",
+            "<r><a>Hi</a><b>You <i/>x &amp; y</b></r>",
+            "<r><a>HIde</a><b>YOU <i/>X &amp; Yde</b></r>",
+        ),
+        ("xml", "", ""),
+    ],
+)
+def test_markup_stays_where_it_is(kind: ContentFormat, text: str, expected: str) -> None:
+    (found,) = translated([text], kind)
+    assert found.text == expected
+    assert (found.source, found.target, found.detection) == ("en", "de", None)
+    assert kind == "text" or found.sentences == ()
+
+
+def test_all_texts_are_translated_in_one_call() -> None:
+    service = EchoService()
+    found = translated(["<p>One<p>Two <b>x</b>", "", "Three"], "html", service)
+    assert [one.text for one in found] == ["<p>ONEde<p>TWO <b>Xde</b>", "", "THREEde"]
+    (asked,) = service.calls
+    assert [one.text for one in asked] == ["One", "Two x", "", "Three"]
+    assert [one.links for one in asked] == [False, True, False, False]
+
+
+def test_a_page_has_one_language() -> None:
+    service = EchoService(("de", "fr"), ("en", "fr"))
+    requests = [TextRequest("<p>One<p>der Zwei", "fr"), TextRequest("<p>one", "fr")]
+    found = asyncio.run(translate_contents(service, requests, "html"))
+    assert [one.source for one in found] == ["de", "en"]
+    assert found[0].text == "<p>ONEfr<p>DER ZWEIfr"
+    assert found[0].detection == ("de", 0.9)
+
+
+def test_a_language_is_chosen_that_can_be_translated() -> None:
+    service = EchoService(("de", "fr"), ("en", "de"))
+    requests = [TextRequest("<p>One<p>Two", "FR-ca")]  # English, into which nothing here leads
+    (found,) = asyncio.run(translate_contents(service, requests, "html"))
+    assert (found.source, found.text) == ("de", "<p>ONEfr<p>TWOfr")
+
+
+def test_names_in_code_are_terms_and_plain_words_are_not() -> None:
+    service = EchoService()
+    given = Glossary.of({"one": "eins"})
+    requests = [
+        TextRequest(
+            "<p>one <code>ls -l</code><p>two <kbd>ok</kbd><p>three", "de", "en", glossary=given
+        ),
+        TextRequest("<code>x1</code> and y", "de", "en"),
+    ]
+    asyncio.run(translate_contents(service, requests, "html"))
+    terms = [
+        one.glossary and [term.source for term in one.glossary.terms] for one in service.calls[0]
+    ]
+    assert terms == [["one", "ls -l", "x1"], ["one", "ls -l", "x1"], ["one"], ["ls -l", "x1"]]
+
+
+def test_the_glossary_of_the_request_wins() -> None:
+    service = EchoService()
+    given = Glossary.of({"ls -l": "auflisten"})
+    request = TextRequest("a <code>LS -l</code>", "de", "en", glossary=given)
+    (found,) = asyncio.run(translate_contents(service, [request], "html"))
+    assert found.text == "A <code>LS -l</code>de"
+
+
+def test_markup_options_are_passed_on() -> None:
+    options = MarkupOptions(ignored_tags=("k",), splitting_tags=("s",))
+    (found,) = translated(["a <k>b</k> <s>c</s>"], "xml", markup=options)
+    assert found.text == "A <k>b</k>de <s>Cde</s>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "refusal"),
+    [("xml", "<a>", "invalid"), ("html", "<p>busy", "busy"), ("text", "busy", "busy")],
+)
+def test_refusals_are_told(kind: ContentFormat, text: str, refusal: str) -> None:
+    with pytest.raises(RefusedError) as error:
+        translated([text], kind)
+    assert error.value.kind == refusal
+
+
+def test_lost_placeholders_of_plain_text_come_back() -> None:
+    class Careless(EchoService):
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            return [
+                TranslatedText(
+                    one.text.replace("[X7X] ", ""),
+                    found.source,
+                    found.target,
+                    None,
+                    tuple(
+                        type(part)(
+                            part.source,
+                            part.start,
+                            tuple(
+                                type(rendering)(rendering.text.replace("[X7X] ", ""))
+                                for rendering in part.renderings
+                            ),
+                            part.target_start,
+                        )
+                        for part in found.sentences
+                    ),
+                )
+                for one, found in zip(requests, await super().translate(requests), strict=True)
+            ]
+
+    (found,) = translated(["Hi [X7X] you"], "text", Careless())
+    assert found.text == "HI [X7X] YOUde"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected_name", "expected"),
+    [
+        (
+            "a.txt",
+            b"\xef\xbb\xbfOne.\r\n\r\n  Two\n12\n",
+            "a.de.txt",
+            b"\xef\xbb\xbfONE.de\r\n\r\n  TWOde\n12\n",
+        ),
+        (
+            "b.TXT",
+            "\ufeffOne\n".encode("utf-16-le"),
+            "b.de.TXT",
+            "\ufeffONEde\n".encode("utf-16-le"),
+        ),
+        (
+            "c.html",
+            "<meta charset=latin1><p>é".encode("latin1"),
+            "c.de.html",
+            b"<meta charset=latin1><p>\xc9de",
+        ),
+        (r"..\x/d.htm", b"<p>A</p>\r\n", "d.de.htm", b"<p>Ade</p>\r\n"),
+    ],
+)
+def test_a_file_keeps_its_encoding_and_line_ends(
+    name: str, content: bytes, expected_name: str, expected: bytes
+) -> None:
+    found = file(name, content)
+    assert (found.name, found.content, found.source) == (expected_name, expected, "en")
+    assert found.media_type == ("text/plain" if name.lower().endswith("txt") else "text/html")
+
+
+def test_what_an_encoding_lacks_is_written_as_a_reference() -> None:
+    content = "<meta charset=koi8-r><p>да &eacute;".encode("koi8-r")
+    assert file("a.html", content).content.endswith("ДА ".encode("koi8-r") + b"&#201;de")
+
+
+def test_a_long_file_tells_how_far_it_is() -> None:
+    done: list[tuple[int, int]] = []
+    service = EchoService()
+    found = asyncio.run(
+        translate_file(
+            service,
+            "a.txt",
+            b"line\n" * 150,
+            TextRequest("", "de", "en"),
+            progress=lambda *one: done.append(one),
+        )
+    )
+    assert done == [(64, 150), (128, 150), (150, 150)]
+    assert found.content == b"LINEde\n" * 150
+    assert found.characters == 600
+
+
+def test_the_language_of_a_file_is_that_of_all_of_it() -> None:
+    service = EchoService(("de", "fr"), ("en", "fr"))
+    request = TextRequest("", "fr")
+    content = b"one\n" * 100 + b"der\n"
+    found = asyncio.run(translate_file(service, "a.txt", content, request))
+    assert found.source == "de"
+
+
+def test_a_part_of_a_file_waits_for_room_in_the_queue() -> None:
+    class Full(EchoService):
+        refused = 0
+
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            if self.refused < 2:
+                self.refused += 1
+                raise RefusedError("busy", "full", 0.001)
+            return await super().translate(requests, seconds=seconds)
+
+    service = Full()
+    assert file("a.txt", b"one", service).content == b"ONEde"
+    assert service.refused == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.pdf", b"x", "'a.pdf'"),
+        ("/etc/passwd", b"x", "'passwd'"),
+        ("", b"x", "ends in .txt, .html, .htm"),
+        ("a.txt", b"", "no text"),
+        ("a.txt", b"12\n\n", "no text"),
+        ("a.html", b"<p></p><script>x</script>", "no text"),
+        ("a.txt", b"\xff", "not UTF-8 at byte 1"),
+        ("a.html", b"<meta charset=utf-7>x", "'utf-7'"),
+    ],
+)
+def test_bad_files_are_refused(name: str, content: bytes, message: str) -> None:
+    with pytest.raises(RefusedError, match=message) as error:
+        file(name, content)
+    assert error.value.kind == "invalid"
+
+
+def test_a_file_that_takes_too_long_is_refused() -> None:
+    class Full(EchoService):
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            assert seconds is not None and 0 < seconds <= 5
+            raise RefusedError("busy", "full", 10)
+
+    request = TextRequest("", "de", "en")
+    with pytest.raises(RefusedError, match="full"):
+        asyncio.run(translate_file(Full(), "a.txt", b"one", request, seconds=5))
