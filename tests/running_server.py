@@ -13,11 +13,11 @@ from fastapi import FastAPI
 
 
 @contextmanager
-def running(app: FastAPI) -> Iterator[str]:
+def running(app: FastAPI, server: uvicorn.Server | None = None) -> Iterator[str]:
     """Serve an application on a free port of this machine; gives its address without a slash."""
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(app, log_level="warning", lifespan="on", loop="asyncio", ws="none")
-    server = uvicorn.Server(config)
+    server = server or uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:

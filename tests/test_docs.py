@@ -15,6 +15,7 @@ from tiny_model import save_tiny_model
 import dragoman
 from dragoman.apps.cli.main import commands
 from dragoman.apps.reference import anchor
+from dragoman.apps.server.config import ServerConfig
 from dragoman.core.config import override, parse, to_yaml
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem
@@ -102,6 +103,11 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
         values.pop("base", None)  # what is laid over another file
         if set(values) <= set(CorpusPart.model_fields):
             parse(CorpusPart, values, page)
+        elif "systems" in values:
+            systems = [
+                {"models": [one]} if isinstance(one, str) else one for one in values["systems"]
+            ]
+            parse(ServerConfig, {**values, "systems": systems}, page)
         elif "models" in values:
             parse(TranslationSystem, values, page)
         elif "sections" in values:
@@ -113,7 +119,11 @@ def test_yaml_is_a_configuration_or_a_part_of_one(page: Path) -> None:
 @every_page
 def test_settings_of_commands_are_valid(page: Path) -> None:
     for paragraph in page.read_text(encoding="utf-8").split("\n\n"):  # a command may have several
-        parse(ExperimentConfig, override(MINIMAL, SETTING.findall(paragraph)), page)
+        settings = SETTING.findall(paragraph)
+        if settings and {key.partition(".")[0] for key in settings} <= {*ServerConfig.model_fields}:
+            parse(ServerConfig, override({"systems": [{"models": ["x"]}]}, settings), page)
+        else:
+            parse(ExperimentConfig, override(MINIMAL, settings), page)
 
 
 @every_page

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dragoman import errors
     from dragoman.api import TrainedRun, evaluate, load, load_classifier, read_recipe, train
+    from dragoman.apps.client.asynchronous import Client
     from dragoman.translation.classification import Classifier, Labelled
     from dragoman.translation.domains import DomainRouter
     from dragoman.translation.outputs import Translation
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Classifier",
+    "Client",
     "DomainRouter",
     "Labelled",
     "Router",
@@ -42,6 +44,7 @@ __all__ = [
 
 _HOMES = {
     "Classifier": "dragoman.translation.classification",
+    "Client": "dragoman.apps.client.asynchronous",
     "DomainRouter": "dragoman.translation.domains",
     "Labelled": "dragoman.translation.classification",
     "Router": "dragoman.translation.routing",

@@ -23,7 +23,7 @@ def load(*paths: Path | str, **options: Any) -> Translator:
     """Open a model or run directory; several make an ensemble.
 
     Args:
-        paths: directories of models, runs or checkpoints.
+        paths: directories of models, runs or checkpoints, or names of installed models.
         options: ``device``, ``precision`` and ``workers``, see ``Translator.load``.
 
     Raises:

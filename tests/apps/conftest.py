@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from http.server import ThreadingHTTPServer
+from threading import Thread
+from typing import Any
 
 import pytest
+from corpora_web import Handler, Web
 
+from dragoman.apps import download
 from dragoman.models.cost import cost
 
 
@@ -18,3 +23,18 @@ def counted_once() -> Iterator[None]:
         for module in ("models.cost", "apps.doctor.machine", "apps.compare.plan"):
             patch.setattr(f"dragoman.{module}.cost", remembered)
         yield
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
+    for proxy in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(proxy, raising=False)
+    monkeypatch.setattr(download, "_PAUSE", 0.0)
+    handler: Any = type("Answers", (Handler,), {})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        web = handler.web = Web(f"http://127.0.0.1:{server.server_port}")
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield web
+        server.shutdown()
+        thread.join()

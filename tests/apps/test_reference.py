@@ -130,3 +130,14 @@ def test_types_ranges_and_defaults_in_words(name: str, words: str, default: str)
 )
 def test_anchors_are_those_of_github(title: str, expected: str) -> None:
     assert page.anchor(title) == expected
+
+
+def test_the_committed_page_of_a_server_is_up_to_date() -> None:
+    committed = COMMITTED.with_name("server-configuration.md").read_text(encoding="utf-8")
+    command = "python -m dragoman.apps.reference server > docs/server-configuration.md"
+    assert committed == page.server_reference(), f"it does not match the code; run: {command}"
+
+
+def test_the_page_of_a_server_has_all_of_its_sections_and_no_others() -> None:
+    headings = re.findall("^## (.+)$", page.server_reference(), re.MULTILINE)
+    assert headings == ["Top level", "`batching`", "`limits`", "`store`"]

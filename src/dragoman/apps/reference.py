@@ -1,6 +1,7 @@
 """The configuration reference, written from the configuration classes themselves.
 
     python -m dragoman.apps.reference > docs/configuration.md
+    python -m dragoman.apps.reference server > docs/server-configuration.md
 
 Keys, types, ranges, defaults and meanings are defined beside the classes that they configure; this
 module only lays them out, so the page always agrees with the code.
@@ -21,6 +22,7 @@ from pydantic.fields import FieldInfo
 from dragoman.core.config import Config
 from dragoman.core.sections import choice_in, choice_of, keys_of, members
 from dragoman.recipe import ExperimentConfig
+from dragoman.saved.system import TranslationSystem
 from dragoman.text.corpus import CorpusPart
 from dragoman.training.objectives import ObjectiveConfig
 
@@ -44,6 +46,17 @@ another `family`, `data.dev`, `data.test`, `training.objective` and lists replac
 everything else is merged key by key. `--set training.max_steps=500` overrides a value for one
 command. The configuration that ran is written to `config.yaml` in the run directory, with all
 defaults filled in.
+"""
+
+_SERVER_HEAD = """\
+# Configuration of a server
+
+Generated from the code with `python -m dragoman.apps.reference server >
+docs/server-configuration.md`; change the docstring beside a field, not this page.
+
+`dragoman serve --config FILE` reads one YAML file, which only needs the keys that differ from their
+defaults; [running a server](server.md) has an example. An unknown key or a value of the wrong type
+is an error that names the key. Relative paths of models are relative to the file's own folder.
 """
 
 EXAMPLE = """\
@@ -90,6 +103,13 @@ evaluation:
 
 _NAMES: dict[type[Config], str] = {CorpusPart: "Part of the corpus"}
 """Names of sections whose keys do not end alike."""
+
+
+_TOLD: dict[Any, str] = {
+    TranslationSystem: "path of a model directory or of the YAML file of a system, or the keys of "
+    "such a file, as `dragoman translate --write-system` writes it"
+}
+"""What is described elsewhere, in words."""
 
 
 @dataclass(frozen=True)
@@ -148,14 +168,25 @@ def _told_apart(kind: type[Config]) -> str:
 
 def reference() -> str:
     """The page, as Markdown."""
-    sections = _sections()
+    example = f"## Example\n\n```yaml\n{EXAMPLE}```\n"
+    return "\n".join([_HEAD, *_body(ExperimentConfig, example)])
+
+
+def server_reference() -> str:
+    """The page of the configuration of a server, as Markdown."""
+    from dragoman.apps.server.config import ServerConfig
+
+    return "\n".join([_SERVER_HEAD, *_body(ServerConfig)])
+
+
+def _body(root: type[Config], *between: str) -> list[str]:
+    """Contents and sections of a page, with something between them."""
+    sections = _sections(root)
     contents = "\n".join(
         f"{'  ' * (section.level - 2)}- [{section.title}](#{anchor(section.title)})"
         for section in sections
     )
-    example = f"## Example\n\n```yaml\n{EXAMPLE}```\n"
-    pages = [_HEAD, contents + "\n", example, *(_render(section, sections) for section in sections)]
-    return "\n".join(pages)
+    return [contents + "\n", *between, *(_render(section, sections) for section in sections)]
 
 
 def anchor(title: str) -> str:
@@ -163,10 +194,10 @@ def anchor(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def _sections() -> list[_Section]:
+def _sections(root: type[Config]) -> list[_Section]:
     """Every class once, in the order of the file, with all keys that hold it."""
     found: dict[type[Config], _Section] = {}
-    for key, kind in _walk(ExperimentConfig, ""):
+    for key, kind in _walk(root, ""):
         section = found.setdefault(kind, _Section(kind, []))
         if key not in section.keys:  # two model families may share a part
             section.keys.append(key)
@@ -180,6 +211,8 @@ def _walk(kind: type[Config], key: str) -> Iterator[tuple[str, type[Config]]]:
         if choice is not None and choice.told:
             continue
         for part in members(field, Config):
+            if part in _TOLD:
+                continue
             yield from _walk(part, f"{key}.{name}" if key else name)
 
 
@@ -252,8 +285,8 @@ def _type(annotation: Any, links: dict[type[Config], str]) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if isinstance(annotation, type) and annotation in links:
         return links[annotation]
-    if annotation in _PLAIN:
-        return _PLAIN[annotation]
+    if (told := _TOLD.get(annotation) or _PLAIN.get(annotation)) is not None:
+        return told
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in arguments)
     if origin in {tuple, list}:
@@ -270,4 +303,4 @@ def _type(annotation: Any, links: dict[type[Config], str]) -> str:
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-    sys.stdout.write(reference())
+    sys.stdout.write(server_reference() if sys.argv[1:] == ["server"] else reference())

@@ -108,9 +108,31 @@ class DeadlineError(DragomanError):
 
 
 class DownloadError(DragomanError):
-    """A public corpus cannot be downloaded: no network, no such file, or another content."""
+    """A public corpus or a model cannot be downloaded: no network, no such file, or another content."""
 
     exit_code = 9
+
+
+class ServiceError(DragomanError):
+    """A server does not answer a request of :class:`dragoman.Client`.  No command ends with it.
+
+    Args:
+        message: its text.
+        kind: why, for programs, as docs/calling.md lists.
+        status: of HTTP, if there was an answer.
+        retry_after: seconds after which the same request may succeed, if the server says so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        kind: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.status, self.retry_after = kind, status, retry_after
 
 
 class InterruptedRunError(DragomanError):

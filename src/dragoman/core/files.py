@@ -184,6 +184,17 @@ def absolute(name: str, folder: Path) -> Path:
     return (folder / os.path.expanduser(name)).absolute()
 
 
+def user_data_folder() -> Path:
+    """Where this user's data is, absolute, whether it exists or not: ``~/.local/share/dragoman``.
+
+    ``XDG_DATA_HOME`` names another parent (XDG Base Directory Specification).
+    """
+    data = os.environ.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(data):  # which the specification says to ignore
+        data = os.path.expanduser("~/.local/share")
+    return Path(data) / "dragoman"
+
+
 def content_digest(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal digits.
 

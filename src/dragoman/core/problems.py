@@ -27,15 +27,21 @@ _KINDS = {
 }
 
 
-def explain(kind: type[BaseModel], values: dict[str, Any], error: ValidationError) -> str:
+def explain(
+    kind: type[BaseModel],
+    values: dict[str, Any],
+    error: ValidationError,
+    manual: str = "docs/configuration.md",
+) -> str:
     """One line that names every problem; several are numbered.
 
     Args:
         kind: the configuration class that ``values`` do not fit.
         values: nested plain values, as YAML gives them.
         error: what pydantic reported about them.
+        manual: where the keys are described.
     """
-    return listed(list(dict.fromkeys(_each(kind, values, error))))
+    return listed(list(dict.fromkeys(_each(kind, values, error, manual))))
 
 
 def listed(problems: Sequence[str]) -> str:
@@ -46,7 +52,9 @@ def listed(problems: Sequence[str]) -> str:
     return f"{len(problems)} problems: {numbered}"
 
 
-def _each(kind: type[BaseModel], values: dict[str, Any], error: ValidationError) -> Iterator[str]:
+def _each(
+    kind: type[BaseModel], values: dict[str, Any], error: ValidationError, manual: str
+) -> Iterator[str]:
     problems = [
         (_place(values, problem["loc"], missing=problem["type"] == "missing"), problem)
         for problem in error.errors(include_url=False)
@@ -66,7 +74,7 @@ def _each(kind: type[BaseModel], values: dict[str, Any], error: ValidationError)
         if place in misspelt:
             meant = misspelt[place]
             if meant in families or place[:-1] not in astray:
-                yield f"unknown key {'.'.join(place)!r}; {_hint(place, meant)}"
+                yield f"unknown key {'.'.join(place)!r}; {_hint(place, meant, manual)}"
         elif any(place[: len(section)] == section for section in astray):
             continue
         elif problem["type"] != "missing" or place not in misspelt.values():
@@ -139,9 +147,9 @@ def _meant(kind: type[BaseModel], place: Place, values: Any) -> Place | None:
     return None
 
 
-def _hint(place: Place, meant: Place | None) -> str:
+def _hint(place: Place, meant: Place | None, manual: str) -> str:
     if meant is None:
-        return "remove it or look it up in docs/configuration.md"
+        return f"remove it or look it up in {manual}"
     return f"did you mean {meant[-1] if meant[:-1] == place[:-1] else '.'.join(meant)!r}?"
 
 

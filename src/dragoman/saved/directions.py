@@ -58,6 +58,50 @@ def tags_for(
     return tuple(tag for tag in order if tag in own or tag in tags)
 
 
+def language_pairs(config: SavedConfig) -> list[tuple[str, str]]:
+    """The source and target languages that a model was trained to translate between, each once.
+
+    A language without a name is called ``source`` or ``target``.  Copies do not count.
+    """
+    found = [(one.source_language, one.target_language) for one in config.directions]
+    found = found or [(config.source_language, config.target_language)]
+    return list(dict.fromkeys(pair for pair in found if pair[0] != pair[1]))
+
+
+def tags_between(
+    config: SavedConfig,
+    vocabulary: Vocabulary,
+    source: str,
+    target: str,
+    tags: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Tags in front of each source to translate in one direction, in the order of training.
+
+    Those of :func:`tags_for`, and whatever all training parts of just this direction had, such as
+    a tag for the source language.
+
+    Args:
+        config: configuration of the model.
+        vocabulary: vocabulary of its sources.
+        source: source language, as the model calls it.
+        target: target language, as the model calls it.
+        tags: further tags, such as ``<ui>``.
+
+    Raises:
+        ConfigError: as for :func:`tags_for`.
+    """
+    wanted = tags_for(config, vocabulary, target, tags)
+    trained = [
+        one.tags
+        for one in config.directions
+        if (one.source_language, one.target_language) == (source, target)
+    ]
+    common = [tag for tag in (trained or [()])[0] if all(tag in one for one in trained)]
+    joint = tuple(dict.fromkeys((*common, *wanted)))
+    order = next((one for one in trained if set(joint) <= set(one)), joint)
+    return tuple(tag for tag in order if tag in joint)
+
+
 def check_source(config: SavedConfig, language: str) -> None:
     """Check that a model has learned to translate from a language, into any other.
 

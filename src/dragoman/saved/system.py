@@ -411,8 +411,12 @@ def read_values(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: the file is missing or no YAML mapping.
     """
-    folder = Path(os.path.realpath(path)).parent
-    return _with_paths(read_yaml(path), lambda name: str(absolute(name, folder)))
+    return on_folder(read_yaml(path), Path(os.path.realpath(path)).parent)
+
+
+def on_folder(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The values of a description, whose relative paths are relative to a folder, made absolute."""
+    return _with_paths(values, lambda name: str(absolute(name, folder)))
 
 
 def write_system(path: Path, system: TranslationSystem) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dragoman.core.files import absolute
+from dragoman.core.files import absolute, user_data_folder
 
 SETTING = "DRAGOMAN_CORPORA"
 """The environment variable that names the folder of public corpora."""
@@ -20,16 +20,12 @@ _PREFIX = "corpora"
 def corpora_folder() -> Path:
     """The folder of public corpora, absolute, whether it exists or not.
 
-    ``DRAGOMAN_CORPORA`` names it; otherwise it is ``dragoman/corpora`` in the user's data directory
-    (XDG Base Directory Specification).
+    ``DRAGOMAN_CORPORA`` names it; otherwise it is ``corpora`` in :func:`user_data_folder`.
     """
     if named := os.environ.get(SETTING):
         # Unlike pathlib's, this keeps the ~ of an unknown user, for opening the file to fail.
         return Path(os.path.abspath(os.path.expanduser(named)))
-    data = os.environ.get("XDG_DATA_HOME", "")
-    if not os.path.isabs(data):  # which the specification says to ignore
-        data = os.path.expanduser("~/.local/share")
-    return Path(data) / "dragoman" / "corpora"
+    return user_data_folder() / "corpora"
 
 
 def located(name: str, folder: Path) -> Path:

@@ -17,13 +17,14 @@ from dragoman.core.problems import shown
 from dragoman.text.glossary import Glossary, unmet
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import TAG
-from dragoman.text.word_edges import is_whole, longest_apart
+from dragoman.text.word_edges import Span, is_whole, longest_apart
 
 ProtectedKind = Literal["placeholders", "tags", "urls", "numbers"]
 
 _PATTERNS: dict[ProtectedKind, str] = {
     "placeholders": r"""
         %(?:\d+\$|\(\w+\))?[-+0\#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]  # printf
+            (?<!\d%[a-z](?=\p{L}))       # but no percentage, as in 20%ige
         | %[A-Z][A-Z0-9_]+%?              # %PRODUCTNAME, %APPDATA%
         | \{\{[^{}]*\}\} | \{[^{}\s]*\}   # {{ name }}, {name}, {0:.2f}, {}
         | \$\{[^{}]+\} | \$\[[^\[\]]+\] | \$\(\w+\) | \$[A-Za-z_]\w*
@@ -139,6 +140,15 @@ class Terminology:
                 constraint = LexicalConstraint(term.spellings(), copied=term.do_not_translate)
                 found.append((start, end, constraint))
         return tuple(found[index][2] for index in longest_apart((s, e) for s, e, _ in found))
+
+    def protected(self, text: str) -> list[Span]:
+        """Where a normalised text has what is copied by patterns, in its order.
+
+        Raises:
+            DataError: a pattern takes too long.
+        """
+        found = [one[:2] for pattern in self._patterns for one in pattern.spans(text)]
+        return [found[index] for index in longest_apart(found)]
 
 
 def missing(

@@ -24,6 +24,7 @@ def attention_links(
     lines: Sequence[tuple[str, str]],
     words: Sequence[tuple[Sequence[Span], Sequence[Span]]],
     *,
+    read: Sequence[str] | None = None,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Iterator[Aligned]:
     """The links of each pair: words that attend to each other most, in both directions.
@@ -32,6 +33,8 @@ def attention_links(
         translator: its models have attention.
         lines: sources and targets, as :func:`~dragoman.text.piece_spans.as_split` returns them.
         words: places of the words of each.
+        read: the sources as the models read them, with whatever is in front; by default, behind
+            the tags of the translator.
         progress: called with the number of pairs done so far.
 
     Raises:
@@ -39,22 +42,25 @@ def attention_links(
         DataError: a line is too long for the models.
     """
     check_attention(translator.models)
-    pairs = iter(zip(lines, words, strict=True))
+    sources = (source for source, _ in lines) if read is None else iter(read)
+    tags = translator.tags if read is None else ()
+    pairs = iter(zip(lines, words, sources, strict=True))
     done = 0
     while chunk := list(islice(pairs, _CHUNK_LINES)):
-        yield from _of_chunk(translator, chunk, done)
+        yield from _of_chunk(translator, chunk, with_tags(tags, [one for *_, one in chunk]), done)
         done += len(chunk)
         progress(done)
 
 
-_Pair = tuple[tuple[str, str], tuple[Sequence[Span], Sequence[Span]]]
+_Pair = tuple[tuple[str, str], tuple[Sequence[Span], Sequence[Span]], str]
 
 
-def _of_chunk(translator: Translator, pairs: Sequence[_Pair], done: int) -> Iterator[Aligned]:
+def _of_chunk(
+    translator: Translator, pairs: Sequence[_Pair], sources: Sequence[str], done: int
+) -> Iterator[Aligned]:
     vocabularies = translator.vocabularies
-    sources = with_tags(translator.tags, [source for (source, _), _ in pairs])
     source_ids = vocabularies.source.encode_batch(sources)
-    target_ids = vocabularies.target.encode_batch([target for (_, target), _ in pairs])
+    target_ids = vocabularies.target.encode_batch([target for (_, target), *_ in pairs])
     for number, (one, other) in enumerate(zip(source_ids, target_ids, strict=True), done + 1):
         longest = max(len(one), len(other))
         if reason := translator.search.refusal(longest, translator.position_limit):
@@ -62,7 +68,7 @@ def _of_chunk(translator: Translator, pairs: Sequence[_Pair], done: int) -> Iter
     found: list[Aligned] = [Aligned(frozenset(), frozenset())] * len(pairs)
     engine, size = translator.local_engine, translator.search.batch_tokens
     for number, weights in mean_attention(engine, source_ids, target_ids, size):
-        (source, target), (source_words, target_words) = pairs[number]
+        (source, target), (source_words, target_words), _ = pairs[number]
         below = _words(vocabularies.source, sources[number], source, source_words)
         beside = _words(vocabularies.target, target, target, target_words)
         found[number] = linked(weights, below, beside, len(source_words), len(target_words))

@@ -25,6 +25,7 @@ from dragoman.core.arguments import check_lines
 from dragoman.core.config import Config
 from dragoman.core.errors import BusyError, DataError, DeadlineError, UsageError, WorkerError
 from dragoman.search import SearchConfig
+from dragoman.text.glossary import Glossary
 from dragoman.translation.outputs import Translation
 
 
@@ -67,6 +68,7 @@ class _Request:
     """The lines of one caller."""
 
     config: SearchConfig
+    glossary: Glossary | None
     lines: list[str]
     prefixes: list[str] | None
     arrived: float
@@ -76,9 +78,9 @@ class _Request:
     found: dict[int, list[Translation]] = field(default_factory=dict)
 
     @property
-    def kind(self) -> tuple[SearchConfig, bool]:
+    def kind(self) -> tuple[SearchConfig, bool, Glossary | None]:
         """Requests of the same kind can share a call."""
-        return self.config, self.prefixes is None
+        return self.config, self.prefixes is None, self.glossary
 
 
 class _Part(NamedTuple):
@@ -110,6 +112,7 @@ class RequestBatcher:
         executor: Executor | None = None,
     ) -> None:
         self._translator, self._config = translator, config or BatchingConfig()
+        self._in_context = translator.in_context if isinstance(translator, ReadsContext) else None
         self._own = None if executor else ThreadPoolExecutor(self._config.batches_at_once)
         self._executor = executor or self._own
         self._queue: dict[_Request, None] = {}  # in the order of their turns
@@ -131,6 +134,7 @@ class RequestBatcher:
         *,
         deadline: float | None = None,
         prefix: str | Iterable[str] | None = None,
+        glossary: Glossary | None = None,
         **options: Any,
     ) -> list[str]:
         """The best translation of each line.
@@ -140,7 +144,9 @@ class RequestBatcher:
             DragomanError: the errors of :meth:`translate_nbest`.
         """
         given: dict[str, Any] = {**options, "nbest": 1}
-        found = await self.translate_nbest(lines, deadline=deadline, prefix=prefix, **given)
+        found = await self.translate_nbest(
+            lines, deadline=deadline, prefix=prefix, glossary=glossary, **given
+        )
         for best, *_ in found:
             if best.refused is not None:
                 raise DataError(best.refused)
@@ -152,6 +158,7 @@ class RequestBatcher:
         *,
         deadline: float | None = None,
         prefix: str | Iterable[str] | None = None,
+        glossary: Glossary | None = None,
         **options: Any,
     ) -> list[list[Translation]]:
         """The best translations of each line, as ``Translator.translate_nbest`` gives them.
@@ -163,6 +170,7 @@ class RequestBatcher:
             deadline: when the answer becomes useless, on the clock of the event loop
                 (``asyncio.get_running_loop().time()``); None: never.
             prefix: as in ``Translator.stream_nbest``.
+            glossary: the same; requests with the same one can share a call.
             options: values of :class:`~dragoman.search.SearchConfig`.
 
         Raises:
@@ -175,7 +183,7 @@ class RequestBatcher:
                 StopIteration.
         """
         loop = asyncio.get_running_loop()
-        request = self._request(lines, prefix, options, loop)
+        request = self._request(lines, prefix, glossary, options, loop)
         if deadline is not None and deadline <= loop.time():
             raise DeadlineError("the deadline had passed before the request arrived")
         if not request.lines:
@@ -213,12 +221,13 @@ class RequestBatcher:
         self,
         lines: Iterable[str],
         prefix: str | Iterable[str] | None,
+        glossary: Glossary | None,
         options: dict[str, Any],
         loop: asyncio.AbstractEventLoop,
     ) -> _Request:
         texts = list(check_lines(lines))
-        if isinstance(self._translator, ReadsContext):  # a request may be served in parts
-            texts = self._translator.in_context(texts)
+        if self._in_context is not None:  # a request may be served in parts
+            texts = self._in_context(texts)
         config = self._translator.configure(**options)
         if prefix is None:
             prefixes = None
@@ -230,7 +239,7 @@ class RequestBatcher:
                 raise DataError(
                     f"{len(texts)} lines and {len(prefixes)} prefixes: give one prefix per line"
                 )
-        return _Request(config, texts, prefixes, loop.time(), loop.create_future())
+        return _Request(config, glossary, texts, prefixes, loop.time(), loop.create_future())
 
     def _admit(self, request: _Request) -> None:
         """Put a request at the end of the queue, if there is room."""
@@ -345,12 +354,14 @@ class RequestBatcher:
 
     async def _call(self, parts: list[_Part]) -> list[list[Translation]]:
         """Call the translator in a thread."""
-        config, without_prefix = parts[0].request.kind
+        config, without_prefix, glossary = parts[0].request.kind
         options: dict[str, Any] = config.model_dump()
         if not without_prefix:
             options["prefix"] = [
                 (part.request.prefixes or [])[n] for part in parts for n in part.places
             ]
+        if glossary is not None:
+            options["glossary"] = glossary
         options["numbers"] = [n for part in parts for n in part.places]
         lines = [part.request.lines[n] for part in parts for n in part.places]
         call = partial(_translated, self._translator, lines, options)

@@ -19,6 +19,7 @@ from dragoman.core.config import parse
 from dragoman.core.device import find_device
 from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.models.interface import TranslationModel
+from dragoman.saved.installed_models import found_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
@@ -123,8 +124,8 @@ class Translator:
         """Open a model or run directory; several paths make an ensemble.
 
         Args:
-            paths: directories of models, runs or checkpoints.  The first one's search settings
-                apply to all.
+            paths: directories of models, runs or checkpoints, or names of installed models.  The
+                first one's search settings apply to all.
             device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
             options: other values of :class:`~dragoman.saved.system.TranslationSystem`, such as
                 ``workers=2``, ``precision="auto"``, ``weights=[0.7, 0.3]``,
@@ -140,7 +141,7 @@ class Translator:
         """
         if not paths:
             raise ConfigError("name at least one model or run directory to load")
-        models = tuple(check_path(path) for path in paths)
+        models = tuple(found_model(check_path(path)) for path in paths)
         if "models" in options:
             raise ConfigError("load options: models: give them one by one: load('one', 'two')")
         where = None if device is None else str(find_device(device))

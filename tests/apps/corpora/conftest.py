@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 import yaml
-from corpora_web import ENGLISH, GERMAN, Handler, Web, segments, sha256, tar_of, text_facts
+from corpora_web import ENGLISH, GERMAN, Web, segments, sha256, tar_of, text_facts
 
-from dragoman.apps.corpora import download, manifest
-
-
-@pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
-    for proxy in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(proxy, raising=False)
-    monkeypatch.setattr(download, "_PAUSE", 0.0)
-    handler: Any = type("Answers", (Handler,), {})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        web = handler.web = Web(f"http://127.0.0.1:{server.server_port}")
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield web
-        server.shutdown()
-        thread.join()
+from dragoman.apps.corpora import manifest
 
 
 @pytest.fixture

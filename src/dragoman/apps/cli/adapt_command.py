@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.apps.cli.options import (
+    MODEL,
     PATH,
     Number,
     json_option,
@@ -26,7 +27,7 @@ _RECIPES = {".yaml", ".yml"}
 
 
 @click.command()
-@click.argument("model", metavar="MODEL", type=PATH)
+@click.argument("model", metavar="MODEL", type=MODEL)
 @click.argument("files", metavar="CONFIG|FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
 @click.option(

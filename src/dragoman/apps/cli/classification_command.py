@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, device_option, input_option, json_option, output_option
+from dragoman.apps.cli.options import (
+    MODEL,
+    device_option,
+    input_option,
+    json_option,
+    output_option,
+)
 from dragoman.apps.cli.translated_lines import Remembered, write_lines
 from dragoman.apps.cli.translation_commands import lines_of, shown_progress
 from dragoman.apps.results import to_json
@@ -22,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @click.command()
-@click.argument("models", metavar="[MODEL]...", type=PATH, nargs=-1)
+@click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
 @click.option(
     "--py3langid",
     "languages",

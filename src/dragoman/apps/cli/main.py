@@ -26,13 +26,17 @@ from dragoman.apps.cli.classification_command import classify
 from dragoman.apps.cli.comparison_commands import compare
 from dragoman.apps.cli.convert_command import convert
 from dragoman.apps.cli.corpora_command import corpora
+from dragoman.apps.cli.corrections_command import corrections
 from dragoman.apps.cli.distill_command import distill
 from dragoman.apps.cli.embed_command import embed
 from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
+from dragoman.apps.cli.install_command import install, pack
+from dragoman.apps.cli.keys_command import keys
 from dragoman.apps.cli.parsing_command import parse
 from dragoman.apps.cli.segments_command import segments
+from dragoman.apps.cli.serve_command import serve
 from dragoman.apps.cli.show_commands import show
 from dragoman.apps.cli.streams import BROKEN_PIPE, discard, guarded_streams, open_closed_streams
 from dragoman.apps.cli.terms_command import terms
@@ -105,6 +109,8 @@ for _command in (
     *(score, tune, calibrate, average, adapt, merge, distill, backtranslate, embed, compare),
     *(terms, segments, show, cost),
     *(recipes, corpora),
+    *(serve, keys, corrections),
+    *(install, pack),
 ):
     commands.add_command(_command)
 

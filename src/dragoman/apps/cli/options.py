@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.recipe_library import found_recipe
+from dragoman.saved.installed_models import found_model
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
@@ -84,10 +85,20 @@ class _Recipe(_Path):
         return found_recipe(super().convert(value, param, ctx))
 
 
+class _Model(_Path):
+    """A model or run directory, or the name of an installed model."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Read the text of an argument."""
+        return found_model(super().convert(value, param, ctx))
+
+
 PATH = _Path(path_type=Path)
 """A path to read or write; whatever opens it reports whether it exists."""
 RECIPE = _Recipe(path_type=Path)
 """A path to a configuration, or the name of a bundled recipe."""
+MODEL = _Model(path_type=Path)
+"""A path to a model or run, or the name of an installed model."""
 
 config_argument = click.argument("config", type=RECIPE)
 run_option = click.option(
@@ -111,6 +122,13 @@ dev_set_option = click.option(
     "--dev-set",
     metavar="NAME",
     help="Which dev set of the run to use.  [default: the only one, or that of --to]",
+)
+database_option = click.option(
+    "--database",
+    metavar="FILE|URL",
+    envvar="DRAGOMAN_DATABASE",
+    help="Database of the server: an SQLite file, or a URL such as postgresql://user@host/name.  "
+    "[default: $DRAGOMAN_DATABASE, or server.sqlite in ~/.local/share/dragoman]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 

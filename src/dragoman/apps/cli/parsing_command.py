@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, device_option, json_option
+from dragoman.apps.cli.options import MODEL, PATH, device_option, json_option
 from dragoman.apps.cli.translated_lines import write_lines
 from dragoman.apps.progress import counting
 from dragoman.apps.results import to_json
@@ -27,7 +27,7 @@ _MOST_DRAWN = 1000  # trees: all of them are in memory until they are drawn
 
 
 @click.command()
-@click.argument("model", type=PATH)
+@click.argument("model", type=MODEL)
 @click.argument("file", type=PATH, required=False)
 @click.option("--tokenize", is_flag=True, help="Split ordinary English text into words first.")
 @click.option("--beam", type=click.IntRange(min=1), help="Beam size; 1 is greedy search.")

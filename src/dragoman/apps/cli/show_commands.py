@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dragoman.apps.cli.options import PATH, device_option, json_option
+from dragoman.apps.cli.options import MODEL, PATH, device_option, json_option
 from dragoman.core.errors import DataError
 
 
@@ -28,7 +28,7 @@ def show(context: click.Context) -> None:
 
 
 @show.command()
-@click.argument("model", type=PATH)
+@click.argument("model", type=MODEL)
 @click.argument("text", required=False)
 @click.option(
     "--target",

@@ -8,6 +8,7 @@ import click
 
 from dragoman.apps.cli.in_processes import in_processes
 from dragoman.apps.cli.options import (
+    MODEL,
     PATH,
     config_argument,
     default_run,
@@ -147,7 +148,7 @@ def average(paths: tuple[Path, ...], last: int, output: Path, as_json: bool) -> 
 
 
 @click.command()
-@click.argument("model", metavar="MODEL", type=PATH)
+@click.argument("model", metavar="MODEL", type=MODEL)
 @click.option(
     "--adapter",
     metavar="FILE",

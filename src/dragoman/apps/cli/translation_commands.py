@@ -18,6 +18,7 @@ from dragoman.apps.cli.filter_options import (
     refuse_filter_options,
 )
 from dragoman.apps.cli.options import (
+    MODEL,
     PATH,
     Number,
     device_option,
@@ -48,7 +49,7 @@ STANDARD_INPUT = "standard input"
 
 
 @click.command()
-@click.argument("models", metavar="[MODEL]...", type=PATH, nargs=-1)
+@click.argument("models", metavar="[MODEL]...", type=MODEL, nargs=-1)
 @input_option
 @output_option
 @search_options

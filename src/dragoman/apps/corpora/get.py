@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.apps.corpora.archives import Joined
-from dragoman.apps.corpora.download import download, is_file_of
 from dragoman.apps.corpora.homeassistant import derive
 from dragoman.apps.corpora.manifest import Corpus, CorpusFile, corpora, corpus
 from dragoman.apps.corpora.storage import (
@@ -23,6 +22,7 @@ from dragoman.apps.corpora.storage import (
     verify,
     write_text,
 )
+from dragoman.apps.download import download, is_file_of
 from dragoman.apps.progress import counting
 from dragoman.core.errors import DataError, DownloadError, StorageError
 from dragoman.core.files import make_directory, storage_errors

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
+from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.premises import Door
+from dragoman.apps.server.request_bounds import RequestBounds
+from dragoman.apps.server.request_log import RequestLog
 from dragoman.translation.service.interface import RefusalKind, RefusedError
 
 STATUS: dict[RefusalKind, int] = {
@@ -22,32 +29,81 @@ STATUS: dict[RefusalKind, int] = {
     "quota_exceeded": 429,
     "busy": 503,
     "timed_out": 503,
+    "internal": 500,
 }
 """What HTTP has for each kind of refusal."""
 
+_PREFLIGHT_SECONDS = 3600
+_UNBOUNDED = ("/health", "/v1/health", "/ready", "/metrics")  # asked however busy the server is
 
-def create_app(doors: Sequence[Door]) -> FastAPI:
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+def create_app(
+    doors: Sequence[Door],
+    limits: LimitsConfig | None = None,
+    *,
+    allowed_origins: Sequence[str] = ("*",),
+    operations: APIRouter | None = None,
+    monitoring: Monitoring | None = None,
+    lifespan: Lifespan | None = None,
+) -> FastAPI:
     """The application behind which a server stands.
 
     Args:
         doors: protocols; the first one words errors on paths that are nobody's.
+        limits: bounds of each request.
+        allowed_origins: of web pages that may call it.
+        operations: routes about the server itself.
+        monitoring: counts requests.
+        lifespan: what is opened before the first request, and closed after the last one.
     """
-    app = FastAPI(title="Dragoman", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Dragoman", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan
+    )
+    if operations is not None:
+        app.include_router(operations)
     for door in doors:
         app.include_router(door.router)
+    refuse = _wording(doors)
+    _word_errors(app, refuse)
+    # The last one added is the first to see a request.
+    app.add_middleware(
+        RequestBounds, limits=limits or LimitsConfig(), refuse=refuse, unbounded=_UNBOUNDED
+    )
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=list(allowed_origins),
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["X-Request-ID", "Retry-After"],
+        max_age=_PREFLIGHT_SECONDS,
+    )
+    monitoring = monitoring or Monitoring()
+    app.add_middleware(RequestLog, record=monitoring.record, begin=monitoring.begin)
+    return app
 
-    def door_of(path: str) -> Door:
+
+def _wording(doors: Sequence[Door]) -> Callable[[str, RefusedError, int], Response]:
+    """What words a refusal: the door with the longest prefix of the path."""
+
+    def refuse(path: str, error: RefusedError, status: int) -> Response:
         def length(door: Door) -> int:
             return max((len(one) for one in door.prefixes if path.startswith(one)), default=0)
 
-        return max(doors, key=length)
+        response = max(doors, key=length).refuse(error, status)
+        if error.retry_after is not None:
+            response.headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+        return response
+
+    return refuse
+
+
+def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Response]) -> None:
+    """Word the errors of the application by the door of their path."""
 
     async def refused(request: Request, error: RefusedError) -> Response:
-        status = STATUS[error.kind]
-        response = door_of(request.url.path).refuse(error, status)
-        if error.retry_after is not None:
-            response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
-        return response
+        return refuse(request.url.path, error, STATUS[error.kind])
 
     async def unfit(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
@@ -57,13 +113,11 @@ def create_app(doors: Sequence[Door]) -> FastAPI:
 
     async def http(request: Request, error: HTTPException) -> Response:
         kind: RefusalKind = "not_found" if error.status_code == 404 else "invalid"
-        response = door_of(request.url.path).refuse(
-            RefusedError(kind, str(error.detail)), error.status_code
-        )
+        text = str(error.detail)
+        response = refuse(request.url.path, RefusedError(kind, text), error.status_code)
         response.headers.update(error.headers or {})
         return response
 
     app.add_exception_handler(RefusedError, refused)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, unfit)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, http)  # type: ignore[arg-type]
-    return app

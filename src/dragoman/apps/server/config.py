@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
 from pydantic import Field
 
-from dragoman.core.config import Config
-from dragoman.saved.system import TranslationSystem
+from dragoman.apps.server.store.bounds import StoreLimits
+from dragoman.core.config import Config, override, parse, read_yaml
+from dragoman.core.files import absolute
+from dragoman.saved.system import TranslationSystem, on_folder, read_values
 from dragoman.translation.batching import BatchingConfig
 
 
@@ -22,11 +29,17 @@ class LimitsConfig(Config):
     """Maximum number of alternatives of a translation."""
     seconds: float = Field(60, gt=0)
     """How long a request may take; afterwards it is answered with an error."""
+    upload_seconds: float = Field(30, gt=0)
+    """How long a client may take to send the body of a request."""
+    idle_seconds: float = Field(75, gt=0)
+    """How long a connection may be idle between requests; longer than a proxy keeps it."""
     connections: int = Field(1000, ge=1)
     """Maximum number of requests at work or waiting; further ones are refused at once."""
     requests_per_minute: int | None = Field(None, ge=1)
     """Maximum requests per minute of a client without a key, by its address, and of a key that has
     no limit of its own; by default, none."""
+    patience_seconds: float = Field(5, ge=0)
+    """How long a request above this rate waits for its turn; it is refused if that takes longer."""
     characters_per_month: int | None = Field(None, ge=1)
     """Maximum characters per calendar month (UTC) of a key that has no limit of its own; by
     default, none."""
@@ -36,6 +49,13 @@ class LimitsConfig(Config):
     """How many files are translated at the same time."""
     document_hours: float = Field(24, gt=0)
     """How long files and their translations are kept, unless they are fetched before."""
+
+
+class ServerBatchingConfig(BatchingConfig):
+    """How requests are gathered, and how many of their sentences may wait."""
+
+    queue_lines: int = Field(65_536, ge=1)
+    """Maximum lines in the queue; further requests are refused."""
 
 
 class ServerConfig(Config):
@@ -49,11 +69,15 @@ class ServerConfig(Config):
     """What translates. A model of several languages serves all of its pairs."""
     pivots: tuple[str, ...] = ("en",)
     """Languages to translate through, in order of preference, where nothing translates directly."""
-    batching: BatchingConfig = BatchingConfig()
+    batching: ServerBatchingConfig = ServerBatchingConfig()
+    """How requests share batches."""
     limits: LimitsConfig = LimitsConfig()
+    """Bounds of what clients may ask for."""
     database: str | None = None
-    """URL of the database, such as `postgresql+psycopg://user@host/name`; by default, an SQLite
-    file in the user's data directory."""
+    """Path of an SQLite file, or URL of a database such as `postgresql://user@host/name`; by
+    default, `server.sqlite` in the user's data directory."""
+    store: StoreLimits = StoreLimits()
+    """How much is kept for clients."""
     require_key: bool = False
     """Whether requests without a key are refused."""
     reload_seconds: float = Field(5, ge=0)
@@ -64,3 +88,54 @@ class ServerConfig(Config):
     """Origins of web pages that may call the server (CORS)."""
     web: bool = True
     """Whether there is a web page at `/`."""
+    metrics_token: str | None = Field(None, min_length=1)
+    """What `/metrics` must be asked with, as `Authorization: Bearer TOKEN`; by default, anybody may
+    read it."""
+    log_format: Literal["plain", "json"] = "plain"
+    """How each request is logged on standard error: a line to read, or a JSON object."""
+    shutdown_seconds: float = Field(30, gt=0)
+    """How long requests at work may go on after the server was told to stop."""
+
+
+def read_server(
+    path: Path | None, changes: Mapping[str, Any], settings: Sequence[str] = ()
+) -> ServerConfig:
+    """The configuration of a server.
+
+    In a file, relative paths are relative to its folder, and a system may be just the path of a
+    model directory, or of the YAML file of a system.
+
+    Args:
+        path: a YAML file; None: there is none.
+        changes: values that replace those of the file, such as ``{"port": 80}``.
+        settings: further ones, as ``limits.seconds=20``.
+
+    Raises:
+        ConfigError: a file is missing or not YAML, or values make no sense.
+    """
+    if path is None:
+        values: dict[str, Any] = {}
+    else:
+        values = read_yaml(path)
+        folder = Path(os.path.realpath(path)).parent
+        if isinstance(systems := values.get("systems"), list):
+            values["systems"] = [_system(one, folder) for one in systems]
+    whole = override({**values, **changes}, tuple(settings))
+    return parse(ServerConfig, whole, "serve" if path is None else path)
+
+
+def system_at(path: Path) -> dict[str, Any]:
+    """The description of a system: that in a YAML file, or a model directory alone.
+
+    Raises:
+        ConfigError: the file is not YAML.
+    """
+    if path.suffix in {".yaml", ".yml"} and not path.is_dir():
+        return read_values(path)
+    return {"models": [str(path)]}
+
+
+def _system(value: Any, folder: Path) -> Any:
+    if isinstance(value, str):
+        return system_at(absolute(value, folder))
+    return on_folder(value, folder) if isinstance(value, dict) else value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -22,7 +22,7 @@ from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.content import FILE_FORMATS, TranslatedFile, translate_file
 from dragoman.apps.server.store.records import DocumentJob
 from dragoman.apps.server.store.store import Store
-from dragoman.core.errors import DragomanError
+from dragoman.core.errors import DragomanError, StorageError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
 
@@ -31,9 +31,13 @@ _log = logging.getLogger(__name__)
 _LOOK_SECONDS = 5.0  # between looks for the jobs of servers that have died
 _SILENT_SECONDS = 60.0  # after which a server has died
 _REPORT_SECONDS = 1.0
+_MOST_DEATHS = 3  # of servers while they translated a file, which may be what killed them
+_FIRST_LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5  # at a job somebody waits for
 _FORGET_SECONDS = 600.0
-_RETRY_SECONDS = 600.0  # for which a job waits for a place in the queue of texts
 _LONGEST_NAME = 200  # characters
+
+UNEXPECTED = "the server could not translate the file; its log says why"
+"""The message of a job that failed for no fault of its client."""
 
 
 class JobRunner:
@@ -43,13 +47,21 @@ class JobRunner:
         service: translates.
         store: keeps the jobs.
         limits: how many, and for how long.
+        charge: told of the key and the characters of each file that is translated.
     """
 
-    def __init__(self, service: TranslationService, store: Store, limits: LimitsConfig) -> None:
+    def __init__(
+        self,
+        service: TranslationService,
+        store: Store,
+        limits: LimitsConfig,
+        charge: Callable[[int | None, int], object] = lambda key, characters: None,
+    ) -> None:
         self._service, self._store, self._limits = service, store, limits
+        self._charge = charge
         self._users = 0
         self._tasks: list[asyncio.Task[None]] = []
-        self._at_work: set[str] = set()
+        self._at_work: set[str] = set()  # jobs that are given back if they are cancelled
         self._news: asyncio.Event | None = None
 
     async def submit(
@@ -96,6 +108,24 @@ class JobRunner:
             self._news.set()
         return job
 
+    async def settled(self, job: DocumentJob, seconds: float) -> DocumentJob | None:
+        """The job once it is done or has failed, or as it is after some time; None if forgotten.
+
+        Args:
+            job: as it was.
+            seconds: how long to wait at most.
+        """
+        end, pause = time.monotonic() + seconds, _FIRST_LOOK_SECONDS
+        found: DocumentJob | None = job
+        while found is not None and found.state in ("queued", "translating"):
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            await asyncio.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            found = await to_thread.run_sync(self._store.job, job.id)
+        return found
+
     @asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:
         """Translate what waits; at the end, give back what is at work.
@@ -139,34 +169,45 @@ class JobRunner:
                 silent_since = _now() - timedelta(seconds=_SILENT_SECONDS)
                 job = await to_thread.run_sync(self._store.claim_job, silent_since)
                 if job is not None:
+                    self._at_work.add(job.id)
                     await self._finish(job)
+                    self._at_work.discard(job.id)
             except Exception:
                 # Such as a database that is away for a while: the job is found again later.
-                _log.exception("a file could not be translated, or the store is away")
+                _log.exception("the store cannot be read or written")
+                if job is not None:
+                    self._at_work.discard(job.id)
                 await asyncio.sleep(_LOOK_SECONDS)
             if job is None:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
 
     async def _finish(self, job: DocumentJob) -> None:
-        self._at_work.add(job.id)
+        if job.abandoned >= _MOST_DEATHS:
+            message = "the server ended several times while it translated the file"
+            failed = partial(self._store.finish_job, job.id, "error", message=message)
+            await to_thread.run_sync(failed)
+            return
         try:
             file = await self._translated(job)
+            if file is not None:
+                await to_thread.run_sync(partial(self._keep, job, file))
+                self._charge(job.key, file.characters)
+            return
+        except StorageError:
+            raise
         except (RefusedError, DragomanError) as error:
-            await to_thread.run_sync(
-                partial(self._store.finish_job, job.id, "error", message=str(error))
-            )
+            if isinstance(error, RefusedError) and error.kind in ("busy", "timed_out"):
+                # Other work goes first, but a file is never lost to it.
+                await to_thread.run_sync(self._store.finish_job, job.id, "queued")
+                await asyncio.sleep(error.retry_after or 1)
+                return
+            message = str(error)
         except Exception:
             _log.exception("a file could not be translated")
             message = "the server could not translate the file; its log says why"
-            await to_thread.run_sync(
-                partial(self._store.finish_job, job.id, "error", message=message)
-            )
-        else:
-            if file is not None:
-                await to_thread.run_sync(partial(self._keep, job, file))
-        # Not if cancelled: the job is then given back.
-        self._at_work.discard(job.id)
+        failed = partial(self._store.finish_job, job.id, "error", message=message)
+        await to_thread.run_sync(failed)
 
     def _keep(self, job: DocumentJob, file: TranslatedFile) -> None:
         self._store.finish_job(
@@ -176,39 +217,27 @@ class JobRunner:
             result_name=file.name,
             characters=file.characters,
         )
-        self._store.charge(job.key, file.characters)
 
     async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
         """The file; None if nobody wants it any more."""
         content = await to_thread.run_sync(self._store.job_content, job.id)
-        place = [0, 0]
+        place = (0, 0)
 
         def progress(done: int, texts: int) -> None:
-            place[:] = done, texts
+            nonlocal place
+            place = done, texts
 
-        work = asyncio.create_task(self._patiently(job, content, progress))
+        work = asyncio.create_task(
+            translate_file(self._service, job.file_name, content, _request(job), progress=progress)
+        )
         try:
             while not (await asyncio.wait({work}, timeout=_REPORT_SECONDS))[0]:
-                if not await to_thread.run_sync(self._store.report_job, job.id, *place):
+                if not await to_thread.run_sync(partial(self._store.report_job, job.id, *place)):
                     return None
             return await work
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
-
-    async def _patiently(self, job: DocumentJob, content: bytes, progress: Any) -> TranslatedFile:
-        """Translate a file, whatever else the queue is full of."""
-        request = _request(job)
-        end = time.monotonic() + _RETRY_SECONDS
-        while True:
-            try:
-                return await translate_file(
-                    self._service, job.file_name, content, request, progress=progress
-                )
-            except RefusedError as error:
-                if error.kind not in ("busy", "timed_out") or time.monotonic() > end:
-                    raise
-                await asyncio.sleep(error.retry_after or 1)
 
     async def _forget_all(self) -> None:
         while True:

@@ -1,8 +1,13 @@
-"""Names of languages."""
+"""Languages as clients name them."""
 
 from __future__ import annotations
 
+from itertools import product
+
 from babel import Locale, UnknownLocaleError
+
+from dragoman.translation.service.codes import fitting
+from dragoman.translation.service.interface import Pairing, RefusedError, TranslationService
 
 
 def language_name(code: str) -> str:
@@ -12,3 +17,25 @@ def language_name(code: str) -> str:
     except (UnknownLocaleError, ValueError):
         return code
     return str(name) if name else code
+
+
+def known_direction(service: TranslationService, source: str, target: str) -> Pairing:
+    """The direction of a service that a client means, as the service writes it.
+
+    Codes are understood as :func:`~dragoman.translation.service.codes.fitting` says.
+
+    Raises:
+        RefusedError: ``unsupported``: there is none.
+    """
+    directions = set(service.directions())
+    sources = fitting(source, {one.source for one in directions})
+    targets = fitting(target, {one.target for one in directions})
+    for one in map(Pairing._make, product(sources, targets)):
+        if one in directions:
+            return one
+    there = sorted({one.target for one in directions if one.source in sources})
+    raise RefusedError(
+        "unsupported",
+        f"this server does not translate from {source[:35]!r} to {target[:35]!r}, but "
+        + (f"from {source:.35} to {', '.join(there)}" if there else "from other languages"),
+    )

@@ -14,6 +14,7 @@ from dragoman.apps.server.config import ServerConfig
 from dragoman.apps.server.jobs import JobRunner
 from dragoman.apps.server.store.records import ApiKey
 from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.terms import ReadGlossaries
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 
@@ -21,7 +22,7 @@ class Admits(Protocol):
     """Decides who may ask for how much."""
 
     async def admit(
-        self, secret: str | None, address: str, texts: Sequence[str] = ()
+        self, secret: str | None, address: str, texts: Sequence[str] = (), *, files: bool = False
     ) -> ApiKey | None:
         """Admit a request, and count it and its characters.
 
@@ -29,6 +30,7 @@ class Admits(Protocol):
             secret: the key that the request brings, if any.
             address: where the client is.
             texts: what it wants to have translated, or detected.
+            files: whether it brings files, whose characters are charged when they are known.
 
         Returns:
             The key, if there is one.
@@ -36,6 +38,9 @@ class Admits(Protocol):
         Raises:
             RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or ``quota_exceeded``.
         """
+
+    def charge(self, key: int | None, characters: int) -> None:
+        """Count characters that became known after the request, such as those of a file."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,12 @@ class Premises:
     @cached_property
     def jobs(self) -> JobRunner:
         """Translates files; doors that take any run it in their router's lifespan."""
-        return JobRunner(self.service, self.store, self.config.limits)
+        return JobRunner(self.service, self.store, self.config.limits, self.guard.charge)
+
+    @cached_property
+    def glossaries(self) -> ReadGlossaries:
+        """Kept glossaries as translators read them, by the revisions of their dictionaries."""
+        return ReadGlossaries()
 
 
 @dataclass(frozen=True)

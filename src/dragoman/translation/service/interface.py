@@ -24,10 +24,12 @@ RefusalKind = Literal[
     "quota_exceeded",
     "busy",
     "timed_out",
+    "internal",
 ]
 """Why a request is not answered: what it asks for makes no sense; there is no such language or
 direction; the key is missing or wrong; there is no such thing; it is longer than the bounds; the
-key has made too many requests, or used up its characters; the queue is full; its time is up."""
+key has made too many requests, or used up its characters; the queue is full; its time is up; the
+server has a fault, which its log describes."""
 
 
 class RefusedError(Exception):

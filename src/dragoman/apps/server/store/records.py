@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from dragoman.text.language_codes import spelling
+
 CorrectionState = Literal["pending", "accepted", "rejected"]
 JobState = Literal["queued", "translating", "done", "error"]
+
+Entries = tuple[tuple[str, str], ...]
+"""Terms of a glossary, each with its translation."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,16 @@ class ApiKey:
     """None: as for all."""
     characters_per_month: int | None = None
     """None: as for all."""
+    prefix: str = ""
+    """How its secret begins, to recognise it by."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was asked for in a calendar month (UTC)."""
+
+    characters: int = 0
+    requests: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,19 +53,39 @@ class Correction:
     created: datetime
     key: int | None = None
     """Whose it is, if a key came with it."""
+    reviewed: datetime | None = None
+    """When it was accepted or rejected."""
+
+
+@dataclass(frozen=True)
+class KeptDictionary:
+    """One direction of a glossary; its entries are fetched apart, as they may be many."""
+
+    source_language: str
+    target_language: str
+    entry_count: int
+    revision: int
+    """Another number, never used before, whenever its entries change."""
 
 
 @dataclass(frozen=True)
 class KeptGlossary:
-    """Terms for one direction, which their owner calls by ``id``."""
+    """Terms for one direction or several, which their owner calls by ``id``."""
 
     id: str
     name: str
-    source_language: str
-    target_language: str
-    entries: tuple[tuple[str, str], ...]
+    dictionaries: tuple[KeptDictionary, ...]
+    """Sorted by direction; no direction has two."""
     created: datetime
     key: int | None = None
+
+    def dictionary(self, source_language: str, target_language: str) -> KeptDictionary | None:
+        """That of one direction."""
+        wanted = spelling(source_language), spelling(target_language)
+        for one in self.dictionaries:
+            if (one.source_language, one.target_language) == wanted:
+                return one
+        return None
 
 
 @dataclass(frozen=True)
@@ -79,3 +114,5 @@ class DocumentJob:
     texts_done: int = 0
     texts: int = 0
     """How many texts it has; 0: not known yet."""
+    abandoned: int = 0
+    """How often its translator fell silent, such as a server that was killed."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from corpora_web import Web, sha256
 
-from dragoman.apps.corpora.download import download
+from dragoman.apps.download import download
 from dragoman.core.errors import DownloadError, SavedError, StorageError
 from dragoman.core.locks import lock
 

@@ -12,7 +12,7 @@ import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import dragoman
 from dragoman.core.errors import DownloadError, SavedError
@@ -33,6 +33,14 @@ _PAUSE = 2.0  # seconds
 _KEPT = "downloaded data is kept; repeat the command to resume"
 
 
+class _Origin(NamedTuple):
+    """Where a file is from."""
+
+    url: str
+    otherwise: str
+    """What to do with a file that was got elsewhere."""
+
+
 class _CutError(Exception):
     """A connection ended before the end of the file."""
 
@@ -45,6 +53,7 @@ def download(
     limit: int,
     size: int | None = None,
     sha256: str = "",
+    otherwise: str = "use --from",
 ) -> None:
     """Download ``url`` to the file ``target``; an unfinished earlier download is resumed.
 
@@ -55,6 +64,7 @@ def download(
         limit: maximum bytes to accept.
         size: its size in bytes, if known.
         sha256: its digest, if known.
+        otherwise: what to do with a file that was got elsewhere, for messages.
 
     Raises:
         DownloadError: there is no connection, no such file, or its content is not as expected.
@@ -70,14 +80,14 @@ def download(
             raise SavedError(f"{part}: another process is downloading it; wait for it") from error
         advance(stream.tell())
         if size is None or stream.tell() < size:
-            _complete(url, stream, advance, size or limit)
+            _complete(_Origin(url, otherwise), stream, advance, size or limit)
         stream.flush()
         os.fsync(stream.fileno())
-        _verify(url, part, size, sha256)
+        _verify(_Origin(url, otherwise), part, size, sha256)
         os.replace(part, target)
 
 
-def _verify(url: str, part: Path, size: int | None, sha256: str) -> None:
+def _verify(origin: _Origin, part: Path, size: int | None, sha256: str) -> None:
     """Check a complete download; a wrong one is removed, as it cannot be resumed."""
     found = part.stat().st_size
     problem = ""
@@ -88,33 +98,35 @@ def _verify(url: str, part: Path, size: int | None, sha256: str) -> None:
     if problem:
         part.unlink()
         raise DownloadError(
-            f"{url}: {problem}; it changed there or in transit and was removed: try again, "
-            "or get it elsewhere and use --from"
+            f"{origin.url}: {problem}; it changed there or in transit and was removed: try again, "
+            f"or get it elsewhere and {origin.otherwise}"
         )
 
 
-def _complete(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
+def _complete(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) -> None:
     """Append what is missing, over as many connections as necessary."""
     failures = 0
     while True:
         before = stream.tell()
         try:
-            _append(url, stream, advance, limit)
+            _append(origin, stream, advance, limit)
             return
         except _CutError as error:
             failures = 0 if stream.tell() > before else failures + 1
             if failures == _ATTEMPTS:
-                raise DownloadError(f"{url}: the connection broke ({error}); {_KEPT}") from error
+                raise DownloadError(
+                    f"{origin.url}: the connection broke ({error}); {_KEPT}"
+                ) from error
             time.sleep(_PAUSE)
 
 
-def _append(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
+def _append(origin: _Origin, stream: IO[bytes], advance: Advance, limit: int) -> None:
     """Append what one connection delivers.
 
     Raises:
         _CutError: there is more to come.
     """
-    with _opened(url, stream.tell()) as response:
+    with _opened(origin, stream.tell()) as response:
         if response is None:  # the server reports the end
             return
         if response.status != http.HTTPStatus.PARTIAL_CONTENT and stream.tell():
@@ -124,10 +136,12 @@ def _append(url: str, stream: IO[bytes], advance: Advance, limit: int) -> None:
         length = response.headers.get("Content-Length", "")
         expected = stream.tell() + int(length) if length.isdecimal() else None
         if (expected or 0) > limit:
-            raise DownloadError(f"{url}: has {expected:,} bytes; at most {limit:,} were expected")
+            raise DownloadError(
+                f"{origin.url}: has {expected:,} bytes; at most {limit:,} were expected"
+            )
         while chunk := _read(response):
             if stream.tell() + len(chunk) > limit:
-                raise DownloadError(f"{url}: has more than the expected {limit:,} bytes")
+                raise DownloadError(f"{origin.url}: has more than the expected {limit:,} bytes")
             stream.write(chunk)
             advance(len(chunk))
     if expected is not None and stream.tell() < expected:
@@ -142,11 +156,12 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 
 
 @contextmanager
-def _opened(url: str, start: int) -> Iterator[http.client.HTTPResponse | None]:
+def _opened(origin: _Origin, start: int) -> Iterator[http.client.HTTPResponse | None]:
     """The response to a request for a file from byte ``start`` on; None if that is its end."""
     headers = {"User-Agent": f"dragoman/{dragoman.__version__}", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
+    url = origin.url
     request = urllib.request.Request(url, headers=headers)
     try:
         response = urllib.request.urlopen(request, timeout=_TIMEOUT)
@@ -155,7 +170,7 @@ def _opened(url: str, start: int) -> Iterator[http.client.HTTPResponse | None]:
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and _ends_at(error, start):
             yield None
             return
-        raise DownloadError(f"{url}: {_refusal(error)}") from error
+        raise DownloadError(f"{url}: {_refusal(error, origin)}") from error
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         host = urllib.parse.urlsplit(url).hostname
@@ -174,10 +189,10 @@ def _ends_at(error: urllib.error.HTTPError, start: int) -> bool:
     return bool(re.fullmatch(rf"bytes \*/{start}", error.headers.get("Content-Range", "")))
 
 
-def _refusal(error: urllib.error.HTTPError) -> str:
+def _refusal(error: urllib.error.HTTPError, origin: _Origin) -> str:
     said = f"the server answers {error.code} {error.reason}"
     if error.code in {http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE}:
-        return f"{said}; the file is no longer there: get it elsewhere and use --from"
+        return f"{said}; the file is no longer there: get it elsewhere and {origin.otherwise}"
     if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         return f"{said}; the partial download is of another file: remove it and repeat the command"
     return f"{said}; try again later; {_KEPT}"

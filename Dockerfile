@@ -1,0 +1,43 @@
+# A server of translations: docker build -t dragoman . ; see docs/server.md.
+# With a GPU: --build-arg TORCH=https://download.pytorch.org/whl/cu126, and docker run --gpus all.
+ARG PYTHON=3.13
+
+FROM python:${PYTHON}-slim AS build
+ARG TORCH=https://download.pytorch.org/whl/cpu
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+WORKDIR /build
+RUN python -m venv /opt/dragoman
+ENV PATH=/opt/dragoman/bin:$PATH
+COPY constraints.txt ./
+RUN pip install --only-binary :all: --constraint constraints.txt setuptools wheel \
+    && pip install --only-binary :all: --constraint constraints.txt --no-deps --index-url ${TORCH} \
+        torch
+COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE ./
+COPY src ./src
+COPY recipes ./recipes
+RUN pip install --only-binary :all: --constraint constraints.txt --no-build-isolation \
+    '.[server,postgresql,ctranslate2]'
+
+FROM python:${PYTHON}-slim
+# libgomp is PyTorch's and CTranslate2's.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends libgomp1 \
+    && rm -rf /var/lib/apt/lists/* \
+    && groupadd --gid 10001 dragoman \
+    && useradd --uid 10001 --gid 10001 --create-home --home-dir /var/lib/dragoman dragoman \
+    && mkdir /models
+COPY --from=build /opt/dragoman /opt/dragoman
+ENV PATH=/opt/dragoman/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    DRAGOMAN_DATABASE=/var/lib/dragoman/server.sqlite
+USER 10001:10001
+WORKDIR /models
+# Models are only read, so mount /models read-only; the database is in /var/lib/dragoman.
+VOLUME ["/models", "/var/lib/dragoman"]
+EXPOSE 5000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s CMD ["python", "-c", \
+    "import urllib.request; urllib.request.urlopen('http://127.0.0.1:5000/ready', timeout=4)"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["dragoman"]
+CMD ["serve", "--config", "/models/server.yaml", "--host", "0.0.0.0"]

@@ -1,0 +1,176 @@
+"""Requests over HTTP that are repeated while there is time, and errors of one kind."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import dragoman
+from dragoman.core.errors import ConfigError, MissingExtraError, ServiceError
+
+if TYPE_CHECKING:
+    import httpx
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0  # seconds; doubled from try to try
+_LATER = (429, 502, 503, 504)  # a later try may succeed
+
+
+class Sending(NamedTuple):
+    """A request."""
+
+    method: str
+    path: str
+    content: Mapping[str, Any] = {}
+    """Arguments of httpx: ``json``, ``data``, ``files``, ``headers``."""
+    repeatable: bool = True
+    """Whether it does no harm twice."""
+
+
+class Connection:
+    """Sends requests to one server.
+
+    Args:
+        url: address of the server.
+        key: a key of the server, if it demands one.
+        timeout: seconds that a request may take, with all its repetitions.
+
+    Raises:
+        ConfigError: the address is none of http or https, or the time is not positive.
+        MissingExtraError: httpx is not installed.
+    """
+
+    def __init__(self, url: str, key: str | None, timeout: float) -> None:
+        try:
+            import httpx
+        except ImportError as error:
+            raise MissingExtraError.of("httpx", "httpx>=0.27") from error
+        if not timeout > 0:
+            raise ConfigError(f"timeout: expected a number of seconds above 0, found {timeout!r}")
+        try:
+            address = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ConfigError(f"{url!r:.200}: no address ({error})") from error
+        if address.scheme not in ("http", "https") or not address.host:
+            raise ConfigError(f"{url!r:.200}: expected an address such as http://localhost:5000")
+        headers = {"User-Agent": f"dragoman/{dragoman.__version__}"}
+        if key:
+            if not (key.isascii() and key.isprintable()):
+                raise ConfigError("key: it has characters that no key has; copy it again")
+            headers["Authorization"] = f"Bearer {key.strip()}"
+        self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
+        self.url, self._timeout = url.rstrip("/"), timeout
+        self._slow, self._broken = httpx.TimeoutException, httpx.TransportError
+        self._unsent = httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    async def send(self, sending: Sending) -> httpx.Response:
+        """The answer to a request, which is repeated while the server asks for it, in time.
+
+        Raises:
+            ServiceError: there is none that is not an error.
+        """
+        async with self._answered(sending) as response:
+            return response
+
+    @asynccontextmanager
+    async def lines(self, sending: Sending) -> AsyncIterator[AsyncIterator[str]]:
+        """The lines of an answer, as they come.
+
+        Raises:
+            ServiceError: as for :meth:`send`; also while lines are read.
+        """
+        async with self._answered(sending, streamed=True) as response:
+            yield self._read_lines(response)
+
+    async def _read_lines(self, response: httpx.Response) -> AsyncIterator[str]:
+        try:
+            async for line in response.aiter_lines():
+                yield line
+        except self._broken as error:
+            raise self._failure(error) from error
+
+    @asynccontextmanager
+    async def _answered(
+        self, sending: Sending, *, streamed: bool = False
+    ) -> AsyncIterator[httpx.Response]:
+        end = time.monotonic() + self._timeout
+        pause, before = _FIRST_PAUSE, None
+        while True:
+            response, failure, may_repeat = await self._attempt(sending, end, streamed=streamed)
+            if failure is None:
+                assert response is not None
+                break
+            wait = max(failure.retry_after or 0, pause * random.uniform(0.75, 1.25))
+            if failure.kind == "timed_out" and before is not None:
+                raise before  # it says what the time was spent on
+            if not may_repeat or time.monotonic() + wait >= end:
+                raise failure
+            before = failure
+            await asyncio.sleep(wait)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def _attempt(
+        self, sending: Sending, end: float, *, streamed: bool
+    ) -> tuple[httpx.Response | None, ServiceError | None, bool]:
+        """An answer, or an error and whether to try again."""
+        request = self._http.build_request(
+            sending.method, f"{self.url}{sending.path}", **sending.content
+        )
+        left = max(0.001, end - time.monotonic())
+        try:
+            response = await asyncio.wait_for(self._http.send(request, stream=streamed), left)
+            if response.is_success:
+                return response, None, False
+            await asyncio.wait_for(response.aread(), left)
+        except asyncio.TimeoutError as error:
+            return None, self._failure(error), False
+        except self._broken as error:
+            return None, self._failure(error), sending.repeatable or isinstance(error, self._unsent)
+        return None, _refusal(response, self.url), response.status_code in _LATER
+
+    def _failure(self, error: Exception) -> ServiceError:
+        if isinstance(error, (asyncio.TimeoutError, self._slow)):
+            return ServiceError(
+                f"{self.url}: no answer within {self._timeout:g} seconds; give it more time with "
+                "timeout, or less to translate",
+                "timed_out",
+            )
+        reason = str(error) or type(error).__name__
+        return ServiceError(
+            f"{self.url}: no connection ({reason}); check the address, and that the server runs",
+            "unreachable",
+        )
+
+
+def _refusal(response: httpx.Response, url: str) -> ServiceError:
+    """What a server answered instead."""
+    status = response.status_code
+    try:
+        problem = response.json()["error"]
+        kind, message = str(problem["kind"]), str(problem["message"])
+    except (ValueError, LookupError, TypeError):  # of something in between, such as a proxy
+        kind = "busy" if status in _LATER else "foreign"
+        message = f"{url}: the server answers {status} {response.reason_phrase}"
+    header = response.headers.get("Retry-After", "")
+    retry_after = float(header) if header.isascii() and header.isdecimal() else None
+    return ServiceError(message, kind, status=status, retry_after=retry_after)
+
+
+def foreign_answer(url: str, error: Exception) -> ServiceError:
+    """The error for an answer that is none of Dragoman's."""
+    return ServiceError(
+        f"{url}: this is no server of Dragoman, or one of another version ({type(error).__name__}: "
+        f"{error}); check the address",
+        "foreign",
+    )

@@ -1,0 +1,1 @@
+"""Models that travel: packed into archives, and installed from these."""

@@ -1,0 +1,119 @@
+"""``/v2/document``: files, translated in the background and fetched once."""
+
+from __future__ import annotations
+
+import mimetypes
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+from anyio import to_thread
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from dragoman.apps.server.doors.deepl.deepl_access import admitted
+from dragoman.apps.server.doors.deepl.deepl_languages import same_language
+from dragoman.apps.server.doors.deepl.deepl_parameters import (
+    DeepLParameters,
+    check_text,
+    invalid,
+)
+from dragoman.apps.server.doors.deepl.deepl_requests import common_request
+from dragoman.apps.server.jobs import seconds_remaining
+from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.store.records import DocumentJob
+from dragoman.translation.service.interface import RefusedError
+
+_STATUS_SECONDS = 1.0
+"""How long an answer waits for the end of a translation: DeepL's client asks again after five."""
+
+
+def document_router(premises: Premises) -> APIRouter:
+    """Routes of documents; while it lives, so does the runner of jobs."""
+    router = APIRouter(lifespan=premises.jobs.running)
+
+    @router.post("/v2/document")
+    async def upload(request: Request) -> Response:
+        parameters = await DeepLParameters.of(premises, request)
+        key = await admitted(premises, request, parameters, files=True)
+        file = parameters.upload("file")
+        common = await common_request(premises, parameters, key)
+        if common.source is not None and same_language(common.source, common.target):
+            raise invalid("Source and target language are equal.")
+        name = check_text("filename", parameters.text("filename") or file.name)
+        _check_output(parameters, name)
+        job = await premises.jobs.submit(name, file.content, common, key)
+        return JSONResponse({"document_id": job.id, "document_key": job.secret})
+
+    @router.api_route("/v2/document/{identifier}", methods=["GET", "POST"])
+    async def status(request: Request, identifier: str) -> Response:
+        job = await _job(premises, request, identifier)
+        settled = await premises.jobs.settled(job, _STATUS_SECONDS)
+        if settled is None:
+            raise _not_found()
+        return JSONResponse(_status(settled))
+
+    @router.api_route("/v2/document/{identifier}/result", methods=["GET", "POST"])
+    async def result(request: Request, identifier: str) -> Response:
+        job = await _job(premises, request, identifier)
+        if job.state == "error":
+            raise invalid(f"The document was not translated: {job.message}.")
+        if job.state != "done":
+            raise RefusedError(
+                "busy", "Document translation is not done.", seconds_remaining(job) or 1
+            )
+        take = partial(premises.store.take_result, delete=True)
+        content = await to_thread.run_sync(take, job.id)
+        if content is None:
+            raise RefusedError("not_found", "Document not found: it was fetched already.")
+        return _download(job, content)
+
+    return router
+
+
+async def _job(premises: Premises, request: Request, identifier: str) -> DocumentJob:
+    parameters = await DeepLParameters.of(premises, request)
+    key = await admitted(premises, request, parameters)
+    secret = parameters.required("document_key")
+    job = await to_thread.run_sync(premises.store.job, identifier, secret)
+    if job is None or job.key != key:
+        raise _not_found()
+    return job
+
+
+def _not_found() -> RefusedError:
+    return RefusedError("not_found", "Document not found.")
+
+
+def _check_output(parameters: DeepLParameters, name: str) -> None:
+    suffix = PurePosixPath(name).suffix.lower()
+    wanted = parameters.text("output_format")
+    if wanted is not None and f".{wanted.lower().removeprefix('.')}" != suffix:
+        raise invalid(
+            f"Value for 'output_format' not supported. The translation of a {suffix} file is one, "
+            "too."
+        )
+
+
+def _status(job: DocumentJob) -> dict[str, Any]:
+    answer: dict[str, Any] = {"document_id": job.id, "status": job.state}
+    if job.state == "translating":
+        remaining = seconds_remaining(job)
+        if remaining is not None:
+            answer["seconds_remaining"] = remaining
+    elif job.state == "done":
+        answer.update(seconds_remaining=0, billed_characters=job.characters)
+    elif job.state == "error":
+        # Older clients read the second.
+        answer.update(error_message=job.message, message=job.message)
+    return answer
+
+
+def _download(job: DocumentJob, content: bytes) -> Response:
+    name = job.result_name or job.file_name
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    # The file says its encoding itself, or is in that of its source.
+    return Response(content, headers={**headers, "Content-Type": kind})

@@ -1,0 +1,147 @@
+"""Parameters of DeepL's API, in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.requests import Request
+
+from dragoman.apps.server.parameters import Upload, read_parameters
+from dragoman.apps.server.premises import Premises
+from dragoman.translation.service.interface import RefusedError
+
+_TRUE = (True, 1, "1", "true", "True")
+_FALSE = (False, 0, "0", "false", "False")
+
+
+def invalid(message: str) -> RefusedError:
+    """A request that asks for something that makes no sense."""
+    return RefusedError("invalid", message)
+
+
+def unsupported_value(name: str, explanation: str = "") -> RefusedError:
+    """A parameter whose value is none of those that there are, in DeepL's words."""
+    return invalid(
+        f"Value for '{name}' not supported." + (f" {explanation}" if explanation else "")
+    )
+
+
+class DeepLParameters:
+    """What a request asks for, by name.
+
+    Args:
+        values: what came; a list if a parameter came several times.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    @classmethod
+    async def of(cls, premises: Premises, request: Request) -> DeepLParameters:
+        """Those of the body and the address, whether JSON or a form.
+
+        Raises:
+            RefusedError: ``invalid``, if the body cannot be read.
+        """
+        bound = premises.config.limits.body_bytes
+        return cls((await read_parameters(request, part_bytes=bound)).values)
+
+    def has(self, name: str) -> bool:
+        """Whether a parameter has a value other than null and nothing."""
+        return self._values.get(name) not in (None, "", [])
+
+    def raw(self, name: str) -> Any:
+        """A value as it came; None if there is none."""
+        return self._values.get(name)
+
+    def text(self, name: str) -> str | None:
+        """A string; None if it did not come, or is empty."""
+        value = self._last(name)
+        if value is None or value == "":
+            return None
+        return _checked(name, value)
+
+    def required(self, name: str) -> str:
+        """A string that must come, and not empty."""
+        value = self.text(name)
+        if value is None:
+            raise _missing(name)
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        """A list of strings that must come; a single string is a list of one."""
+        value = self._values.get(name)
+        if value is None or value == []:
+            raise _missing(name)
+        values = value if isinstance(value, list) else [value]
+        return [_checked(name, one) for one in values]
+
+    def upload(self, name: str) -> Upload:
+        """A file that must come."""
+        value = self._last(name)
+        if not isinstance(value, Upload):
+            raise invalid(f"Invalid file data: send a file as '{name}' of multipart/form-data.")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """A truth value: true, false, "1" or "0"."""
+        value = self._last(name)
+        if value is None or value == "":
+            return default
+        if isinstance(value, (bool, int, str)):
+            if value in _TRUE:
+                return True
+            if value in _FALSE:
+                return False
+        raise unsupported_value(name, "It is true or false, or 1 or 0 in a form.")
+
+    def choice(self, name: str, choices: Sequence[str]) -> str | None:
+        """One of several values; None if none came."""
+        value = self._last(name)
+        if value is None or value == "":
+            return None
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)  # split_sentences, which some clients send as a number
+        if value not in choices:
+            raise unsupported_value(name, f"It is one of {', '.join(choices)}.")
+        return str(value)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """A list of names, or one string in which they are separated by commas."""
+        value = self._values.get(name)
+        if value is None:
+            return ()
+        values = value if isinstance(value, list) else [value]
+        parts = [part.strip() for one in values for part in _checked(name, one).split(",")]
+        return tuple(dict.fromkeys(part for part in parts if part))
+
+    def _last(self, name: str) -> Any:
+        """The value of a parameter that has only one; the last, if it came several times."""
+        value = self._values.get(name)
+        return value[-1] if isinstance(value, list) and value else value
+
+
+def check_text(name: str, value: str) -> str:
+    """A string that can be written as UTF-8.
+
+    Raises:
+        RefusedError: ``invalid``, if it has half of a surrogate pair, as JSON may have.
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise unsupported_value(
+            name, f"Character {error.start + 1} is half of a surrogate pair, not a character."
+        ) from None
+    return value
+
+
+def _checked(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise unsupported_value(name, "It is a string.")
+    return check_text(name, value)
+
+
+def _missing(name: str) -> RefusedError:
+    return invalid(f"Parameter '{name}' not specified.")

@@ -1,0 +1,99 @@
+"""Files of LibreTranslate clients: translated behind the scenes, fetched from an address."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dragoman.apps.server.content import FILE_FORMATS
+from dragoman.apps.server.doors.libretranslate.libre_answers import LibreFile
+from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
+from dragoman.apps.server.doors.libretranslate.libre_requests import LibreFileTask
+from dragoman.apps.server.jobs import UNEXPECTED
+from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.store.records import DocumentJob
+from dragoman.translation.service.interface import RefusedError, TextRequest
+
+_KEPT = timedelta(minutes=30)
+"""How long a translated file can be fetched, as from LibreTranslate."""
+
+_PATIENCE = 0.5
+"""The part of the time of a request for which it waits for a file."""
+
+
+class LibreFiles:
+    """Translates files, and gives them out."""
+
+    def __init__(self, premises: Premises, reception: LibreReception) -> None:
+        self._premises, self._reception = premises, reception
+
+    async def translate(self, request: Request) -> LibreFile:
+        """Translate file from a language to another.
+
+        The address of a file that takes long is given before it is done; who fetches it then waits
+        for it.
+        """
+        read = partial(LibreFileTask.read, suffixes=FILE_FORMATS)
+        task, key = await self._reception.admit(request, read, files=True)
+        target = self._reception.known(task.target)
+        source = None if task.source is None else self._reception.known(task.source)
+        job = await self._premises.jobs.submit(
+            task.file.name,
+            task.file.content,
+            TextRequest("", target=target, source=source),
+            key.id if key else None,
+        )
+        found = await self._done(job)
+        if found is not None and found.state == "error":
+            raise _failure(found)
+        suffix = PurePosixPath(job.file_name).suffix.lower()
+        name = f"{job.id}.{job.secret}{suffix}"
+        return LibreFile(
+            translated_file_url=str(request.url_for("libretranslate/download_file", file=name))
+        )
+
+    async def download(self, file: str) -> Response:
+        """Download a translated file."""
+        store = self._premises.store
+        identifier, _, rest = file.partition(".")
+        secret = rest.partition(".")[0]
+        job = await to_thread.run_sync(store.job, identifier, secret) if secret else None
+        if job is None or datetime.now(timezone.utc) - job.created > _KEPT:
+            raise RefusedError("not_found", "there is no such file, or it was deleted since")
+        job = await self._done(job)
+        if job is None:
+            raise RefusedError("busy", "the file is not translated yet; try again later", 5)
+        content = None
+        if job.state == "done":
+            content = await to_thread.run_sync(partial(store.take_result, job.id, delete=False))
+        if content is None:
+            raise _failure(job)
+        name = quote(job.result_name or job.file_name, safe="")
+        return Response(
+            content,
+            media_type="application/octet-stream",
+            headers={
+                "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
+                "X-Content-Type-Options": "nosniff",
+                "Cache-Control": "private, no-store",
+            },
+        )
+
+    async def _done(self, job: DocumentJob) -> DocumentJob | None:
+        """A job that is done or has failed; None if it is neither in due time."""
+        patience = _PATIENCE * self._premises.config.limits.seconds
+        found = await self._premises.jobs.settled(job, patience)
+        if found is None:
+            raise RefusedError("not_found", "there is no such file, or it was deleted since")
+        return found if found.state in {"done", "error"} else None
+
+
+def _failure(job: DocumentJob) -> RefusedError:
+    message = job.message or UNEXPECTED
+    return RefusedError("internal" if message == UNEXPECTED else "invalid", message)

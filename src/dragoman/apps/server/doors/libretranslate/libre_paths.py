@@ -1,0 +1,157 @@
+"""What LibreTranslate's paths do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from anyio import to_thread
+from babel import negotiate_locale
+from fastapi import Request
+
+from dragoman.apps.server.content import FILE_FORMATS, translate_contents
+from dragoman.apps.server.doors.libretranslate.libre_answers import (
+    LibreChoice,
+    LibreChoices,
+    LibreDetection,
+    LibreHealth,
+    LibreLanguage,
+    LibreSettings,
+    LibreSuccess,
+    LibreTranslation,
+)
+from dragoman.apps.server.doors.libretranslate.libre_files import LibreFiles
+from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception, address_of
+from dragoman.apps.server.doors.libretranslate.libre_requests import LibreSuggestion, LibreTask
+from dragoman.apps.server.languages import language_name
+from dragoman.apps.server.parameters import RequestParameters
+from dragoman.apps.server.premises import Premises
+from dragoman.translation.service.interface import (
+    Detection,
+    Pairing,
+    TextRequest,
+    TranslatedText,
+)
+
+_TYPING_MILLISECONDS = 500
+_UNKNOWN = Detection("en", 0.0)  # as LibreTranslate calls a text in which nothing can be detected
+
+
+class LibrePaths:
+    """What happens on each path."""
+
+    def __init__(self, premises: Premises) -> None:
+        self._premises = premises
+        self._reception = LibreReception(premises)
+        self._files = LibreFiles(premises, self._reception)
+        self.translate_file = self._files.translate
+        self.download_file = self._files.download
+
+    async def translate(self, request: Request) -> LibreTranslation:
+        """Translate text from a language to another."""
+        limits = self._premises.config.limits
+        task, _ = await self._reception.admit(
+            request, partial(LibreTask.read, limits=limits), lambda one: one.texts
+        )
+        texts = [
+            TextRequest(text, task.target, task.source, nbest=task.alternatives + 1)
+            for text in task.texts
+        ]
+        with self._reception.wording(task.source, task.target):
+            found = await translate_contents(
+                self._premises.service,
+                texts,
+                "html" if task.is_html else "text",
+                seconds=limits.seconds,
+            )
+        return _answer(task, found)
+
+    async def detect(self, request: Request) -> list[LibreDetection]:
+        """Detect the language of a text, or of several together."""
+        text, _ = await self._reception.admit(request, _text_to_detect, lambda one: [one])
+        return [_detection(one) for one in await self._detected(text)]
+
+    async def suggest(self, request: Request) -> LibreSuccess:
+        """Submit a suggestion to improve a translation."""
+        suggestion, key = await self._reception.admit(request, LibreSuggestion.read)
+        source = suggestion.source or (await self._detected(suggestion.text))[0].language
+        add = partial(
+            self._premises.store.add_correction,
+            suggestion.text,
+            suggestion.translation,
+            self._reception.known(source),
+            self._reception.known(suggestion.target),
+            key.id if key else None,
+            address=address_of(request),
+        )
+        await to_thread.run_sync(add)
+        return LibreSuccess(success=True)
+
+    async def languages(self) -> list[LibreLanguage]:
+        """Retrieve list of supported languages."""
+        targets: dict[str, set[str]] = {}
+        for source, target in self._premises.service.directions():
+            targets.setdefault(source, {source}).add(target)
+            targets.setdefault(target, {target})  # a text that is in it already is left as it is
+        found = [
+            LibreLanguage(code=code, name=language_name(code), targets=sorted(into))
+            for code, into in targets.items()
+        ]
+        return sorted(found, key=lambda one: (one.code != "en", one.name, one.code))
+
+    async def settings(self, request: Request) -> LibreSettings:
+        """Retrieve frontend specific settings."""
+        config = self._premises.config
+        has_keys = await to_thread.run_sync(self._premises.store.has_keys)
+        target = _first_target(request, self._premises.service.directions())
+        return LibreSettings(
+            char_limit=config.limits.characters,
+            frontend_timeout=_TYPING_MILLISECONDS,
+            api_keys=has_keys or config.require_key,
+            key_required=config.require_key,
+            suggestions=True,
+            files_translation=True,
+            supported_files_format=list(FILE_FORMATS),
+            language=LibreChoices(
+                source=LibreChoice(code="auto", name="Auto Detect"),
+                target=LibreChoice(code=target, name=language_name(target)),
+            ),
+        )
+
+    async def health(self) -> LibreHealth:
+        """Whether the server is up."""
+        return LibreHealth(status="ok")
+
+    async def _detected(self, text: str) -> list[Detection]:
+        [found] = await self._premises.service.detect([text])
+        return found or [_UNKNOWN]
+
+
+def _text_to_detect(given: RequestParameters) -> str:
+    texts = given.texts("q")
+    return texts if isinstance(texts, str) else "\n".join(texts)
+
+
+def _answer(task: LibreTask, found: Sequence[TranslatedText]) -> LibreTranslation:
+    texts = [one.text for one in found]
+    detected = [_detection(one.detection or Detection(one.source, 0.0)) for one in found]
+    others = [one.alternatives for one in found]
+    return LibreTranslation(
+        translated_text=texts if task.is_list else texts[0],
+        detected_language=None if task.source else detected if task.is_list else detected[0],
+        alternatives=None if not task.alternatives else others if task.is_list else others[0],
+    )
+
+
+def _detection(found: Detection) -> LibreDetection:
+    return LibreDetection(confidence=round(100 * found.probability), language=found.language)
+
+
+def _first_target(request: Request, directions: Sequence[Pairing]) -> str:
+    """A target language that the reader's browser prefers, or any."""
+    targets = sorted({one.target for one in directions})
+    accepted = request.headers.get("accept-language", "").split(",")
+    preferred = [one.partition(";")[0].strip() for one in accepted]
+    found = negotiate_locale(preferred, targets, sep="-")
+    others = [one for one in targets if one != "en"]
+    return str(found) if found else [*others, *targets, "en"][0]

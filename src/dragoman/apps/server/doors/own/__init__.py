@@ -1,0 +1,115 @@
+"""The interface of our own, ``/v1``: everything that the service can tell, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Security
+from fastapi.openapi.utils import get_openapi
+from fastapi.security import HTTPBearer
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+import dragoman
+from dragoman.apps.server.doors.own.answered import ErrorAnswer, HealthAnswer, Problem
+from dragoman.apps.server.doors.own.document_routes import DocumentRoutes
+from dragoman.apps.server.doors.own.kept_routes import KeptRoutes
+from dragoman.apps.server.doors.own.manual import STYLE, manual_page
+from dragoman.apps.server.doors.own.strict_route import StrictRoute
+from dragoman.apps.server.doors.own.text_routes import TextRoutes, as_json
+from dragoman.apps.server.premises import Door, Premises
+from dragoman.translation.service.interface import RefusedError
+
+PREFIX = "/v1"
+
+_REFUSALS: dict[int | str, str] = {
+    400: "The request makes no sense, or there is no such language or direction.",
+    403: "The key is missing or wrong.",
+    404: "There is no such thing.",
+    413: "The request is longer than the bounds of the server.",
+    429: "Too many requests, or no characters left in this month; `Retry-After` says when to "
+    "try again.",
+    503: "Too much is waiting, or the time is up; `Retry-After` says when to try again.",
+}
+
+_PATHS = {405: "this path has other methods; see /v1/docs"}
+
+_ABOUT = """\
+Everything is JSON in UTF-8. A server that demands a key gets it as `Authorization: Bearer KEY`.
+
+A request that is refused is answered with an `error`, whose `kind` is for programs and whose \
+`message` is for people. Requests refused with 429 or 503 may be repeated after the seconds of \
+`Retry-After`.
+"""
+
+
+def own_door(premises: Premises) -> Door:
+    """``/v1``."""
+    router = APIRouter(
+        prefix=PREFIX,
+        route_class=StrictRoute,
+        lifespan=premises.jobs.running,
+        dependencies=[Security(HTTPBearer(auto_error=False, description="A key of this server."))],
+        responses={
+            code: {"model": ErrorAnswer, "description": text} for code, text in _REFUSALS.items()
+        },
+    )
+    TextRoutes(premises).add_to(router)
+    KeptRoutes(premises).add_to(router)
+    DocumentRoutes(premises).add_to(router)
+    _add_health(router, premises)
+    _add_manual(router)
+    return Door("own", (PREFIX,), router, _refused)
+
+
+def _refused(error: RefusedError, status: int) -> Response:
+    if status in _PATHS:
+        error = RefusedError(error.kind, _PATHS[status])
+    response = as_json(ErrorAnswer(error=Problem.of(error)))
+    response.status_code = status
+    return response
+
+
+def _add_health(router: APIRouter, premises: Premises) -> None:
+    async def health() -> HealthAnswer:
+        """Say that the server works; needs no key."""
+        directions = len(premises.service.directions())
+        return HealthAnswer(status="ok", version=dragoman.__version__, directions=directions)
+
+    router.get("/health", response_model=HealthAnswer)(health)
+
+
+def _add_manual(router: APIRouter) -> None:
+    """Add the description of all routes, for programs and for people."""
+    known: dict[str, Any] = {}
+
+    def spec() -> dict[str, Any]:
+        if not known:
+            known.update(_spec(router))
+        return known
+
+    def add(path: str, answer: Callable[[Request], Response]) -> None:
+        async def route(request: Request) -> Response:
+            return answer(request)
+
+        router.get(path, include_in_schema=False)(route)
+
+    add("/openapi.json", lambda request: JSONResponse(spec()))
+    add("/docs", lambda request: HTMLResponse(manual_page(spec(), str(request.base_url))))
+    add("/docs.css", lambda request: Response(STYLE, media_type="text/css"))
+
+
+def _spec(router: APIRouter) -> dict[str, Any]:
+    """The description after OpenAPI, without the answer 422, which is never given."""
+    found = get_openapi(
+        title="Dragoman",
+        version=dragoman.__version__,
+        description=_ABOUT,
+        routes=router.routes,
+    )
+    for operations in found["paths"].values():
+        for operation in operations.values():
+            operation["responses"].pop("422", None)
+    for name in ("HTTPValidationError", "ValidationError"):
+        found["components"]["schemas"].pop(name, None)
+    return found

@@ -1,0 +1,69 @@
+"""Routes whose requests are checked as configurations are: every problem is named, with a hint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from dragoman.core.problems import explain, shown
+from dragoman.translation.service.interface import RefusedError
+
+MANUAL = "/v1/docs"
+
+
+class StrictRoute(APIRoute):
+    """Words what is wrong with the body of a request with all problems and "did you mean"."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, in whose errors FastAPI's are replaced."""
+        handle = super().get_route_handler()
+
+        async def checked(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                kind = None if self.body_field is None else self.body_field.field_info.annotation
+                raise RefusedError("invalid", _worded(error, kind)) from error
+
+        return checked
+
+
+def _worded(error: RequestValidationError, kind: object) -> str:
+    """What is wrong, in one line."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        problem = first.get("ctx", {}).get("error", "it cannot be parsed")
+        return f"the body is not JSON: {problem} at character {first['loc'][-1]}"
+    if first["loc"][0] == "body" and isinstance(kind, type) and issubclass(kind, BaseModel):
+        return _of_body(kind, error.body)
+    place = ".".join(str(part) for part in first["loc"][1:])
+    return f"{place}: {first['msg']}, found {shown(first.get('input'))}"
+
+
+def _of_body(kind: type[BaseModel], body: object) -> str:
+    if isinstance(body, FormData):
+        body = dict(body)
+    if not isinstance(body, dict):
+        found = "nothing" if body is None else shown(body)
+        if isinstance(body, bytes):  # FastAPI reads JSON only where it is announced
+            found = "something else; send the header Content-Type: application/json"
+        return f"the body must be a JSON object such as {_example(kind)}, found {found}"
+    try:
+        kind.model_validate(body)
+    except ValidationError as error:
+        return explain(kind, body, error, MANUAL).replace("configuration: ", "")
+    raise AssertionError("FastAPI refused a body that pydantic accepts")
+
+
+def _example(kind: type[BaseModel]) -> str:
+    """An object with the required keys, to show what is meant."""
+    required = [name for name, field in kind.model_fields.items() if field.is_required()]
+    return json.dumps(dict.fromkeys(sorted(required, key="target".__eq__), "..."))

@@ -1,0 +1,165 @@
+"""The routes for texts: translate, stream, detect, languages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response, StreamingResponse
+
+from dragoman.apps.server.content import translate_contents
+from dragoman.apps.server.doors.own.answered import (
+    DetectAnswer,
+    DetectedLanguage,
+    LanguageAnswer,
+    LanguagesAnswer,
+    Problem,
+    SentenceAnswer,
+    StreamEvent,
+    TextAnswer,
+    TranslateAnswer,
+)
+from dragoman.apps.server.doors.own.asked import DetectBody, StreamBody, TranslateBody
+from dragoman.apps.server.doors.own.caller import admitted, requests_of
+from dragoman.apps.server.languages import language_name
+from dragoman.apps.server.premises import Premises
+from dragoman.core.config import Config
+from dragoman.translation.service.interface import (
+    Detection,
+    Pairing,
+    RefusedError,
+    TextRequest,
+    TranslatedSentence,
+)
+
+STREAM_TYPE = "application/x-ndjson"
+
+
+class TextRoutes:
+    """What answers requests about texts."""
+
+    def __init__(self, premises: Premises) -> None:
+        self._premises = premises
+
+    def add_to(self, router: APIRouter) -> None:
+        """Add the routes."""
+        router.post("/translate", response_model=TranslateAnswer)(self.translate)
+        router.post(
+            "/stream",
+            response_class=StreamingResponse,
+            responses={200: {"model": StreamEvent, "content": {STREAM_TYPE: {}}}},
+        )(self.stream)
+        router.post("/detect", response_model=DetectAnswer)(self.detect)
+        router.get("/languages", response_model=LanguagesAnswer)(self.languages)
+
+    async def translate(self, request: Request, body: TranslateBody) -> Response:
+        """Translate a text, or a list of texts.
+
+        A list is translated together, which is much faster than one text after another.
+        """
+        key = await admitted(self._premises, request, body.text)
+        wanted = await requests_of(self._premises, body, body.text, key)
+        found = await translate_contents(
+            self._premises.service,
+            wanted,
+            body.format,
+            seconds=self._premises.config.limits.seconds,
+        )
+        answers = tuple(map(TextAnswer.of, found))
+        return as_json(TranslateAnswer.model_construct(translations=answers))
+
+    async def stream(self, request: Request, body: StreamBody) -> Response:
+        """Translate a text, and get each sentence as soon as it is translated.
+
+        The answer is JSON objects, one in a line (NDJSON): first `start`, then a `sentence` for
+        each, then `end`; or an `error` in place of what is missing.
+        """
+        key = await admitted(self._premises, request, [body.text])
+        (wanted,) = await requests_of(self._premises, body, [body.text], key)
+        events = self._events(wanted)
+        first = await anext(events)  # what is refused at once has a status of its own
+        return StreamingResponse(_lines(first, events), media_type=STREAM_TYPE)
+
+    async def detect(self, request: Request, body: DetectBody) -> Response:
+        """Say which languages a text may be in."""
+        await admitted(self._premises, request, body.text)
+        return as_json(DetectAnswer.of(await self._premises.service.detect(list(body.text))))
+
+    async def languages(self, request: Request) -> Response:
+        """List the languages, and what each is translated into."""
+        await admitted(self._premises, request)
+        service = self._premises.service
+        by_source: dict[str, list[Pairing]] = defaultdict(list)
+        for pair in service.directions():
+            by_source[pair.source].append(pair)
+        found = [
+            LanguageAnswer(
+                code=code,
+                name=language_name(code),
+                targets=tuple(pair.target for pair in pairs),
+                tags={pair.target: tags for pair in pairs if (tags := service.tags(pair))},
+            )
+            for code, pairs in sorted(by_source.items())
+        ]
+        return as_json(LanguagesAnswer(languages=tuple(found)))
+
+    async def _events(self, wanted: TextRequest) -> AsyncGenerator[StreamEvent, None]:
+        """What a stream tells; the first one raises what refuses the whole text."""
+        wanted, detection = await self._with_source(wanted)
+        sentences = self._premises.service.stream(
+            wanted, seconds=self._premises.config.limits.seconds
+        )
+        try:
+            first = await anext(sentences, None)
+            yield StreamEvent(
+                kind="start",
+                source=wanted.source,
+                target=wanted.target,
+                detection=DetectedLanguage.of(detection),
+            )
+            if first is not None:
+                yield _of(first)
+            async for sentence in sentences:
+                yield _of(sentence)
+            yield StreamEvent(kind="end")
+        finally:
+            if isinstance(sentences, AsyncGenerator):
+                await sentences.aclose()  # so that what nobody reads leaves the queue
+
+    async def _with_source(self, wanted: TextRequest) -> tuple[TextRequest, Detection | None]:
+        """The request with its source language, which is detected if none is given."""
+        if wanted.source is not None:
+            return wanted, None
+        (found,) = await self._premises.service.detect([wanted.text])
+        if not found:  # an empty text
+            return wanted, None
+        return replace(wanted, source=found[0].language), found[0]
+
+
+def as_json(answer: Config) -> Response:
+    """An answer that needs no further validation."""
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+def _of(sentence: TranslatedSentence) -> StreamEvent:
+    return StreamEvent(kind="sentence", sentence=SentenceAnswer.of(sentence))
+
+
+async def _lines(
+    first: StreamEvent, events: AsyncGenerator[StreamEvent, None]
+) -> AsyncGenerator[str, None]:
+    """The lines of a stream; what goes wrong in the middle is the last of them."""
+    async with aclosing(events):
+        yield _line(first)
+        try:
+            async for event in events:
+                yield _line(event)
+        except RefusedError as error:
+            yield _line(StreamEvent(kind="error", error=Problem.of(error)))
+
+
+def _line(event: StreamEvent) -> str:
+    return event.model_dump_json(exclude_unset=True) + "\n"

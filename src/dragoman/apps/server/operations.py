@@ -1,0 +1,45 @@
+"""What machines ask about the server itself: whether it can translate yet, and how much it does.
+
+``/health`` and ``/v1/health`` belong to the doors whose protocols have them.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from fastapi import APIRouter, Request
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import JSONResponse, Response
+
+from dragoman.apps.server.monitoring import Monitoring
+from dragoman.translation.service.interface import RefusedError, TranslationService
+
+
+def operations_router(
+    service: TranslationService, monitoring: Monitoring, metrics_token: str | None = None
+) -> APIRouter:
+    """The routes ``/ready`` and ``/metrics``.
+
+    Args:
+        service: is ready once it translates anything.
+        monitoring: has the figures.
+        metrics_token: what the figures must be asked with; None: nothing.
+    """
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/ready")
+    async def ready() -> Response:
+        if not service.directions():
+            return JSONResponse({"status": "no models are loaded"}, 503)
+        return JSONResponse({"status": "ok"})
+
+    @router.get("/metrics")
+    async def metrics(request: Request) -> Response:
+        if metrics_token is not None:
+            given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+            expected = f"Bearer {metrics_token}".encode()
+            if not secrets.compare_digest(given, expected):
+                raise RefusedError("forbidden", "metrics need a token: Authorization: Bearer TOKEN")
+        return Response(monitoring.text(), media_type=CONTENT_TYPE_LATEST)
+
+    return router

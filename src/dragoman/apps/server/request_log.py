@@ -1,0 +1,161 @@
+"""What is said about each request: its number, a line in the log, and its place in the metrics.
+
+Neither texts nor keys are logged: of an address only the path, not what follows a question mark.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Literal
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+ACCESS = "dragoman.access"
+"""The logger of requests."""
+CLIENT_GONE = 499
+"""In the log and the metrics: the client left before it was answered."""
+
+request_number: ContextVar[str] = ContextVar("request_number", default="")
+"""The number of the request that is answered, as ``X-Request-ID`` tells the client."""
+
+_GIVEN_NUMBER = re.compile(r"[\w.:-]{1,64}", re.ASCII)
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+"""Sent with every response that does not say otherwise."""
+
+
+@dataclass(frozen=True)
+class AnsweredRequest:
+    """A request that is over."""
+
+    method: str
+    path: str
+    template: str | None
+    """The path of the route that answered, such as ``/v2/document/{id}``; None if none did."""
+    status: int
+    seconds: float
+    client: str
+
+
+class RequestLog:
+    """Numbers requests, logs each once it is over, and adds headers that every response has.
+
+    Args:
+        app: what answers.
+        record: told of each request that is over.
+        begin: called when a request arrives.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        record: Callable[[AnsweredRequest], object] = lambda request: None,
+        begin: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._app, self._record, self._begin = app, record, begin
+        self._log = logging.getLogger(ACCESS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        number = _number(scope)
+        token = request_number.set(number)
+        method, path = scope["method"], scope["path"]
+        if method == "HEAD":  # the server leaves out the body
+            scope = {**scope, "method": "GET"}
+        status, begin = CLIENT_GONE, time.perf_counter()
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = number
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        self._begin()
+        try:
+            await self._app(scope, receive, send_with_headers)
+        finally:
+            template = getattr(scope.get("route"), "path", None)
+            client = (scope.get("client") or ("",))[0]
+            seconds = time.perf_counter() - begin
+            answered = AnsweredRequest(method, path, template, status, seconds, client)
+            self._record(answered)
+            self._log.info(
+                "%s %s %d %.0f ms %s",
+                *(method, _printable(path), status, 1000 * seconds, client),
+                extra={"request": answered},
+            )
+            request_number.reset(token)
+
+
+def _number(scope: Scope) -> str:
+    """The number that a proxy gave a request, if it is one; or a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _GIVEN_NUMBER.fullmatch(given := value.decode("latin-1")):
+            return str(given)
+    return secrets.token_hex(8)
+
+
+def _printable(path: str) -> str:
+    """A path that cannot write lines of its own into a log."""
+    return ascii(path[:200])[1:-1]
+
+
+class _Plain(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        number = request_number.get()
+        self._style._fmt = "dragoman: %(asctime)s %(levelname)s %(message)s" + (
+            f" [{number}]" if number else ""
+        )
+        return super().format(record)
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, timezone.utc).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if number := request_number.get():
+            line["request_id"] = number
+        if isinstance(request := getattr(record, "request", None), AnsweredRequest):
+            line |= {
+                "method": request.method,
+                "path": request.path,
+                "status": request.status,
+                "milliseconds": round(1000 * request.seconds, 1),
+                "client": request.client,
+            }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def log_to_standard_error(form: Literal["plain", "json"], level: int = logging.INFO) -> None:
+    """Write all log messages of this process to standard error: lines to read, or JSON objects."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if form == "json" else _Plain())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("dragoman").setLevel(level)

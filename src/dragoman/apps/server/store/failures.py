@@ -1,0 +1,91 @@
+"""What a database reports when it cannot do its work, as errors for people."""
+
+from __future__ import annotations
+
+import re
+
+from sqlalchemy.exc import (
+    DataError as SqlDataError,
+)
+from sqlalchemy.exc import (
+    DBAPIError,
+    IntegrityError,
+    NotSupportedError,
+    SQLAlchemyError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from dragoman.core.errors import DragomanError, SavedError, StorageError
+
+_FULL = "the disk is full; free some space and repeat this"
+_READ_ONLY = "it is read-only; change its permissions or choose another database"
+_BUSY = "others have been writing for {seconds:g} seconds; repeat this later"
+
+# By what SQLite says: Python 3.10 has no codes of its errors.
+_SQLITE = {
+    "is locked": _BUSY,
+    "is full": _FULL,
+    "readonly database": _READ_ONLY,
+    "unable to open": "it cannot be opened; check its path, and who may read and write there",
+    "disk I/O error": "the disk reports an error; choose another disk",
+}
+_DAMAGED = re.compile("not a database|malformed|unsupported file format")
+
+# By SQLSTATE, appendix A of the manual of PostgreSQL.
+_POSTGRESQL = {
+    "53100": _FULL,
+    "25006": _READ_ONLY,
+    "42501": "permission denied; give its user the right to make and change tables",
+    "55P03": _BUSY,
+    "57014": _BUSY,
+}
+
+
+def unopened(name: str, reason: str) -> StorageError:
+    """The error of a database that cannot be opened."""
+    return StorageError(f"cannot open {name}: {reason}, or choose another database")
+
+
+def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> DragomanError | None:
+    """The error for people; None if it is a mistake of this program.
+
+    Args:
+        error: what SQLAlchemy has raised.
+        name: of the database.
+        busy_seconds: how long it has waited, if it has.
+    """
+    if isinstance(error, PoolTimeoutError):
+        return StorageError(f"{name}: all connections are in use; repeat this later")
+    if not isinstance(error, DBAPIError) or isinstance(
+        error, (IntegrityError, SqlDataError, NotSupportedError)
+    ):
+        return None
+    said = " ".join(str(error.orig).split())
+    state = getattr(error.orig, "sqlstate", None)
+    if state is not None:
+        reason = _POSTGRESQL.get(state)
+    elif _DAMAGED.search(said):
+        return SavedError(
+            f"{name}: damaged, or not an SQLite database; restore it from a backup, or choose "
+            "another file"
+        )
+    else:
+        reason = next((reason for part, reason in _SQLITE.items() if part in said), None)
+    if reason is not None:
+        return StorageError(f"{name}: {reason.format(seconds=busy_seconds)}")
+    if type(error.orig).__module__.startswith("psycopg") and _is_unreachable(error, state):
+        return StorageError(
+            f"{name}: cannot be reached: {said}; check that the server runs, and the URL"
+        )
+    return None
+
+
+def _is_unreachable(error: DBAPIError, state: str | None) -> bool:
+    """Whether there is no connection: none was made, it was refused, or it was lost."""
+    # 08: connection exceptions, 28: invalid authorisation, 3D: no such database, 53: too many
+    # connections or no memory, 57P: the server is shutting down.
+    known = ("08", "28", "3D", "53", "57P")
+    operational = type(error.orig).__name__ == "OperationalError"
+    return error.connection_invalidated or (
+        operational if state is None else state.startswith(known)
+    )

@@ -1,0 +1,69 @@
+"""Glossaries that clients keep on a server, as a translator reads them."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from dragoman.core.errors import DataError
+from dragoman.text.glossary import Glossary, Term
+from dragoman.text.normalization import normalize
+from dragoman.text.word_edges import fold
+from dragoman.translation.service.interface import RefusedError
+
+
+def glossary_of(entries: Iterable[tuple[str, str | Sequence[str]]]) -> Glossary:
+    """A glossary of terms, each with its translation, or several of which any will do.
+
+    Case counts for terms that differ in it alone, such as "Polish" and "polish".
+
+    Raises:
+        RefusedError: ``invalid``, if a side is empty, or two terms contradict each other.
+    """
+    pairs = list(entries)
+    spellings = Counter(fold(normalize(source)) for source, _ in pairs)
+    try:
+        return Glossary(
+            (
+                Term(
+                    source,
+                    (target,) if isinstance(target, str) else tuple(target),
+                    case_sensitive=spellings[fold(normalize(source))] > 1,
+                    line=number,
+                )
+                for number, (source, target) in enumerate(pairs, 1)
+            ),
+            unit="entry",
+        )
+    except DataError as error:
+        raise RefusedError("invalid", str(error)) from None
+
+
+class ReadGlossaries:
+    """Glossaries by whatever tells them apart, so that large ones are not read each time.
+
+    Args:
+        most: how many are held.
+    """
+
+    def __init__(self, most: int = 16) -> None:
+        self._most = most
+        self._held: OrderedDict[Hashable, Glossary] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, identity: Hashable, entries: Callable[[], Sequence[tuple[str, str]]]) -> Glossary:
+        """A glossary; its entries are asked for if it is not held.
+
+        Threads may call this at the same time; at worst, two read the same one.
+        """
+        with self._lock:
+            found = self._held.get(identity)
+        if found is None:
+            found = glossary_of(entries())
+        with self._lock:
+            self._held[identity] = found
+            self._held.move_to_end(identity)
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+        return found

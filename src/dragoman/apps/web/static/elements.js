@@ -1,0 +1,53 @@
+// Small parts of the page that several modules make.
+
+export const byId = (id) => document.getElementById(id);
+
+/** An element with attributes or properties, and what is in it. */
+export function make(name, attributes = {}, ...content) {
+  const element = Object.assign(document.createElement(name), attributes);
+  element.append(...content);
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `${new URL("icons.svg", import.meta.url)}#${name}`);
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(use);
+  return svg;
+}
+
+export function iconButton(name, label, onClick) {
+  const button = make("button", { type: "button", className: "icon", ariaLabel: label, title: label }, icon(name));
+  button.addEventListener("click", onClick);
+  return button;
+}
+
+/** Let the buttons of a dialog without an effect of their own, and clicks beside it, close it. */
+export function closable(dialog) {
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.value === "cancel") dialog.close();
+  });
+  return dialog;
+}
+
+/** Put text on the clipboard; false if the browser does not let us. */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Pages without TLS have no clipboard; the old way may still work.
+    const field = make("textarea", { value: text, className: "unseen" });
+    const focused = document.activeElement;
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    focused?.focus();
+    return done;
+  }
+}

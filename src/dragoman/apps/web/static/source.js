@@ -1,0 +1,88 @@
+// The field for the source text.  A mirror behind it has the same text in the same place: it gives the
+// field its height, and marks words in it.
+
+import { countCharacters } from "./text.js";
+
+const numbers = new Intl.NumberFormat("en");
+
+export class Source {
+  #field = document.getElementById("source");
+  #mirror = document.getElementById("mirror");
+  #count = document.getElementById("count");
+  #clear = document.getElementById("clear");
+  #limit = Number(document.documentElement.dataset.characters);
+
+  /** @param {(pasted: boolean) => void} onChange Called when the text has changed. */
+  constructor(onChange) {
+    this.#field.addEventListener("input", (event) => {
+      this.#update();
+      onChange(event.inputType?.startsWith("insertFrom"));
+    });
+    this.#clear.addEventListener("click", () => {
+      this.text = "";
+      this.#field.focus();
+      onChange(true);
+    });
+    this.#update();
+  }
+
+  get text() {
+    return this.#field.value;
+  }
+
+  set text(value) {
+    this.#field.value = value;
+    this.#update();
+  }
+
+  get isBlank() {
+    return !this.text.trim();
+  }
+
+  /** By how many characters the text is longer than the server allows. */
+  get excess() {
+    return countCharacters(this.text) - this.#limit;
+  }
+
+  get limit() {
+    return numbers.format(this.#limit);
+  }
+
+  focus() {
+    this.#field.focus();
+  }
+
+  /** Say which language the text is in. */
+  set language(code) {
+    this.#field.lang = code;
+  }
+
+  set direction(value) {
+    this.#field.dir = value;
+    this.#mirror.dir = value;
+  }
+
+  /** Mark parts of the text, sorted, in UTF-16 units. */
+  mark(ranges) {
+    const parts = [];
+    let end = 0;
+    for (const [from, to] of ranges) {
+      if (from < end) continue;
+      const mark = document.createElement("mark");
+      mark.textContent = this.text.slice(from, to);
+      parts.push(this.text.slice(end, from), mark);
+      end = to;
+    }
+    this.#mirror.replaceChildren(...parts, `${this.text.slice(end)}\n`);
+  }
+
+  #update() {
+    this.mark([]);
+    const count = countCharacters(this.text);
+    this.#count.textContent = `${numbers.format(count)} / ${this.limit}`;
+    this.#count.classList.toggle("over", count > this.#limit);
+    this.#clear.hidden = !this.text;
+    const size = count > 600 ? "long" : count > 160 ? "medium" : "short";
+    document.getElementById("text-panel").dataset.size = size;
+  }
+}

@@ -1,0 +1,98 @@
+"""Which systems translate in which directions, directly or one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from dragoman.core.problems import shown
+from dragoman.translation.service.codes import fitting
+from dragoman.translation.service.interface import Pairing, RefusedError
+from dragoman.translation.service.served_system import ServedSystem
+
+
+class Leg(NamedTuple):
+    """A step from one language to another."""
+
+    system: ServedSystem
+    pair: Pairing
+
+
+class DirectionTable:
+    """All directions, with what translates in each.
+
+    A direction that several systems have is the first one's.  One that none has goes through the
+    first pivot for which there are two systems, or one that has both directions.
+
+    Args:
+        systems: in order of preference.
+        pivots: languages to translate through, in order of preference.
+    """
+
+    def __init__(self, systems: Iterable[ServedSystem], pivots: Sequence[str] = ()) -> None:
+        self.routes: dict[Pairing, tuple[Leg, ...]] = {}
+        for system in systems:
+            for pair in system.loaded.pairs:
+                self.routes.setdefault(pair, (Leg(system, pair),))
+        direct = dict(self.routes)
+        sources, targets = {one.source for one in direct}, {one.target for one in direct}
+        for pivot in pivots:
+            for middle in fitting(pivot, sources & targets)[:1]:
+                for source, target in ((a, b) for a in sources for b in targets if a != b):
+                    first = direct.get(Pairing(source, middle))
+                    second = direct.get(Pairing(middle, target))
+                    if first and second:
+                        self.routes.setdefault(Pairing(source, target), (*first, *second))
+
+    @property
+    def sources(self) -> list[str]:
+        """The languages that are read, sorted."""
+        return sorted({one.source for one in self.routes})
+
+    @property
+    def targets(self) -> list[str]:
+        """The languages that are written, sorted."""
+        return sorted({one.target for one in self.routes})
+
+    def sources_into(self, code: str) -> list[str]:
+        """The languages that a text may be in which is to be in this one, that itself first.
+
+        Raises:
+            RefusedError: ``unsupported``, if nothing translates into it.
+        """
+        target, *_ = self._meant(code, self.targets, "into")
+        return [target, *(one for one in self.sources if Pairing(one, target) in self.routes)]
+
+    def pair(self, source: str, target: str) -> Pairing:
+        """The direction that is meant by two codes; from a language to itself, nothing is done.
+
+        Raises:
+            RefusedError: ``unsupported``, if there is no such language or direction.
+        """
+        known = sorted({*self.sources, *self.targets})
+        into = self._meant(target, known, "into")
+        origins = self._meant(source, known, "from")
+        pairs = [Pairing(one, other) for one in origins for other in into]
+        if origins[0] == into[0]:
+            return pairs[0]
+        for pair in pairs:
+            if pair in self.routes:
+                return pair
+        if origins[0] in into:  # "pt" to "pt-BR" where no more than "pt" is known
+            return Pairing(origins[0], origins[0])
+        others = [one.target for one in sorted(self.routes) if one.source == origins[0]]
+        raise RefusedError(
+            "unsupported",
+            f"nothing here translates from {origins[0]} into {into[0]}; from {origins[0]}, there "
+            f"is {', '.join(others) or 'nothing'}",
+        )
+
+    @staticmethod
+    def _meant(code: str, known: Sequence[str], way: str) -> list[str]:
+        found = fitting(code, known)
+        if not found:
+            raise RefusedError(
+                "unsupported",
+                f"nothing here translates {way} {shown(code)}; languages: {', '.join(known)}",
+            )
+        return found

@@ -1,0 +1,98 @@
+"""Which words of a sentence and its translation translate each other, in characters of both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.piece_spans import Span, as_split
+from dragoman.text.tokens import words_of
+from dragoman.text.vocabulary import Vocabulary
+from dragoman.translation.aligning import attention_links
+from dragoman.translation.service.interface import Link
+from dragoman.translation.translator import Translator
+
+_TOKEN = re.compile(r"\S+")
+
+
+def word_links(
+    translator: Translator, read: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> list[tuple[Link, ...]]:
+    """The links of translated sentences, by attention; none if the model has none, or cannot read.
+
+    Args:
+        translator: has translated them.
+        read: the sources with whatever was in front of them.
+        pairs: sources and targets.
+    """
+    vocabularies = translator.vocabularies
+    lines = [
+        (as_split(vocabularies.source, source), as_split(vocabularies.target, target))
+        for source, target in pairs
+    ]
+    words = [(_words(source), _words(target)) for source, target in lines]
+    try:
+        found = list(attention_links(translator, lines, words, read=read))
+    except (ConfigError, DataError):  # a family without attention, or too long to be read at once
+        return [()] * len(pairs)
+    links = []
+    for (source, target), (source_words, target_words), aligned in zip(
+        pairs, words, found, strict=True
+    ):
+        below = origins(vocabularies.source, source)
+        beside = origins(vocabularies.target, target)
+        places = sorted((j, i) for i, j in aligned.all)
+        links.append(
+            tuple(
+                Link(
+                    *(below(place) for place in source_words[i]),
+                    *(beside(place) for place in target_words[j]),
+                )
+                for j, i in places
+            )
+        )
+    return links
+
+
+def through(first: Sequence[Link], second: Sequence[Link]) -> tuple[Link, ...]:
+    """Links over a third language: from a source to words that translate its translations.
+
+    Args:
+        first: from the source into the pivot language.
+        second: from there into the target language.
+    """
+    found = {
+        Link(one.source_start, one.source_end, two.target_start, two.target_end)
+        for one in first
+        for two in second
+        if one.target_start < two.source_end and two.source_start < one.target_end
+    }
+    return tuple(sorted(found, key=lambda link: (link.target_start, link.source_start)))
+
+
+def origins(vocabulary: Vocabulary, text: str) -> Callable[[int], int]:
+    """From places in a text as its vocabulary reads it to places in the text itself.
+
+    Where normalisation changes the length of a word, places within it are in proportion.
+    """
+    read = as_split(vocabulary, text)
+    if read == text:
+        return lambda place: place
+    ours = [found.span() for found in _TOKEN.finditer(text)]
+    theirs = [found.span() for found in _TOKEN.finditer(read)]
+    if len(ours) != len(theirs):
+        ours, theirs = [(0, len(text))], [(0, len(read))]
+
+    def origin(place: int) -> int:
+        for (start, end), (begin, stop) in zip(ours, theirs, strict=True):
+            if place <= stop:
+                inside = max(0, place - begin)
+                return start + round(inside * (end - start) / max(1, stop - begin))
+        return len(text)
+
+    return origin
+
+
+def _words(line: str) -> list[Span]:
+    return [(word.start, word.end) for word in words_of(line)]

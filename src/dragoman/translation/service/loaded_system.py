@@ -1,0 +1,227 @@
+"""A description of a system with its models in memory, and the directions that it translates in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import ConfigError, DragomanError
+from dragoman.saved.directions import language_pairs, tags_between
+from dragoman.saved.model import (
+    CONFIDENCE_FILE,
+    CONFIG_FILE,
+    SavedConfig,
+    home_of,
+    model_directory,
+    read_config,
+)
+from dragoman.saved.system import TermsConfig, TranslationSystem
+from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
+from dragoman.translation.service.interface import Pairing
+from dragoman.translation.service.placeholders import PATTERNS, PROTECTED_KINDS
+from dragoman.translation.translator import Translator
+
+log = logging.getLogger(__name__)
+
+_NAMELESS = ("source", "target")
+"""What a model calls its languages if its recipe does not name them."""
+
+
+@dataclass(frozen=True)
+class LoadedSystem:
+    """A system whose models are in memory, whatever language it is to translate into."""
+
+    system: TranslationSystem
+    """The description, as it was given."""
+    translator: Translator
+    config: SavedConfig
+    """Of the model that writes the translations."""
+    pairs: Mapping[Pairing, tuple[str, str]]
+    """The directions that it translates in, with what the model calls their languages."""
+
+    @classmethod
+    def load(cls, system: TranslationSystem) -> LoadedSystem:
+        """Load the models of a system.
+
+        Raises:
+            DragomanError: the errors of :meth:`Translator.of`.
+            ConfigError: it does not translate, its languages have no names, or each line chooses
+                what translates it.
+        """
+        path = system.models[0]
+        if system.chooses_route or system.chooses_adapter:
+            name = "adapters" if system.chooses_adapter else "routes"
+            raise ConfigError(
+                f"{path}: {name}: a server chooses by the languages that a request names; give "
+                "each of these systems by itself"
+            )
+        legs = system.legs()
+        first, last = (_config(leg.models[0]) for leg in (legs[0], legs[-1]))
+        for config in (first, last):
+            if not config.model.reads_source:
+                raise ConfigError(
+                    f"{path}: a language model, which does not translate; name one that does"
+                )
+        pairs = dict(_pairs(system, first, last))
+        translator = _opened(system, last, len(pairs))
+        loaded = cls(system, translator, last, pairs)
+        try:
+            return loaded._checked()
+        except BaseException:
+            translator.close()
+            raise
+
+    def tags(self, pair: Pairing, styles: Sequence[str] = ()) -> tuple[str, ...]:
+        """What must be in front of a line to translate it in a direction.
+
+        Args:
+            pair: the direction.
+            styles: further tags.
+
+        Raises:
+            ConfigError: the model has no such style, or nothing asks for this direction.
+        """
+        if self.system.pivot is not None:
+            if styles:
+                raise ConfigError(
+                    f"tags: {' '.join(styles)}: a system with a pivot of its own takes none"
+                )
+            return ()
+        wanted = tags_between(
+            self.config,
+            self.translator.vocabularies.source,
+            *self.pairs[pair],
+            (*self.system.tags, *styles),
+        )
+        return tuple(tag for tag in wanted if tag not in self.translator.tags)
+
+    def styles(self, pair: Pairing) -> list[str]:
+        """Tags that may be asked for beside those of a direction, sorted."""
+        if self.system.pivot is not None:
+            return []
+        own = {*self.tags(pair), *self.translator.tags}
+        if (context := self.translator.context) is not None:
+            own.add(context.separator)
+        return sorted(
+            tag for tag in self._known_tags() if tag not in own and not LANGUAGE_TAG.fullmatch(tag)
+        )
+
+    def line(self, text: str, tags: Sequence[str], before: Sequence[str] = ()) -> str:
+        """A sentence as this translator reads it.
+
+        What looks like a tag of the model in the sentence itself is text, and no instruction.
+
+        Args:
+            text: the sentence, normalised.
+            tags: in front of it.
+            before: the sentences before it, the nearest last; only models with context read them.
+        """
+        plain = self._as_text(text)
+        if (context := self.translator.context) is not None:
+            near = [self._as_text(one) for one in before][-context.sentences :]
+            plain = context.joined(near, plain)
+        return tagged(tags, plain)
+
+    def _as_text(self, text: str) -> str:
+        if "<" not in text or self.translator.search.allow_tags:
+            return text
+        known = self._known_tags()
+
+        def apart(found: Any) -> str:
+            tag = str(found[0])
+            return f"< {tag[1:]}" if tag in known or LANGUAGE_TAG.fullmatch(tag) else tag
+
+        return TAG.sub(apart, text)
+
+    def _known_tags(self) -> set[str]:
+        vocabulary = self.translator.vocabularies.source
+        return set(vocabulary.pieces(vocabulary.tags))
+
+    def _checked(self) -> LoadedSystem:
+        """This without the directions that no tag asks for."""
+        pairs, problem = {}, ""
+        for pair, names in self.pairs.items():
+            try:
+                self.tags(pair)
+            except ConfigError as error:
+                problem = f"{self.system.models[0]}: {pair.source} to {pair.target}: {error}"
+                log.warning("%s; this direction is left out", problem)
+            else:
+                pairs[pair] = names
+        if not pairs:
+            raise ConfigError(problem)
+        return LoadedSystem(self.system, self.translator, self.config, pairs)
+
+
+def _config(path: Path) -> SavedConfig:
+    return read_config(home_of(model_directory(path)) / CONFIG_FILE)
+
+
+def _pairs(
+    system: TranslationSystem, first: SavedConfig, last: SavedConfig
+) -> Iterator[tuple[Pairing, tuple[str, str]]]:
+    """The directions of a system, with what its models call the languages.
+
+    Raises:
+        ConfigError: there is none, or a language has no name.
+    """
+    path, pairs = system.models[0], language_pairs(last)
+    if system.pivot is not None:
+        middle = system.pivot.language
+        sources = {one for one, into in language_pairs(first) if into in {middle, "target"}}
+        targets = {into for one, into in pairs if one in {middle, "source"}}
+        pairs = [(one, into) for one in sorted(sources) for into in sorted(targets) if one != into]
+    found = []
+    for names in pairs:
+        given = system.source_language, system.target_language
+        called = []
+        for name, other, nameless in zip(names, given, _NAMELESS, strict=True):
+            if name == nameless and other is None:
+                raise ConfigError(
+                    f"{path}: the model does not say what its {nameless} language is; name it by "
+                    f"{nameless}_language in the description of the system, such as "
+                    f"{{models: [{path}], {nameless}_language: de}}"
+                )
+            called.append(name if other is None or name not in {nameless, other} else other)
+        wanted = all(one is None or one == name for one, name in zip(given, called, strict=True))
+        if wanted and called[0] != called[1]:
+            found.append((Pairing(*called), names))
+    if not found:
+        raise ConfigError(
+            f"{path}: no direction of the model fits source_language {system.source_language}, "
+            f"target_language {system.target_language}; it has "
+            f"{', '.join('-'.join(pair) for pair in pairs) or 'none'}"
+        )
+    yield from found
+
+
+def _opened(system: TranslationSystem, config: SavedConfig, pairs: int) -> Translator:
+    """The translator of a system, which reads the language that it is to translate into.
+
+    Marks are protected where search can do so, and confidence is given where it is calibrated.
+    """
+    changes: dict[str, Any] = {}
+    if {one for _, one in language_pairs(config)} == {"target"}:
+        changes["target_language"] = None  # the model knows no name
+    search = {**config.search, **system.search}
+    draws = search.get("sampling") or search.get("mbr") or search.get("grammar", "any") != "any"
+    protects = system.engine == "pytorch" and config.context is None and not draws
+    if protects and system.terms is None:
+        changes["terms"] = TermsConfig(protect=PROTECTED_KINDS, keep_patterns=PATTERNS)
+    neutral = system.model_copy(update=changes)
+    if _is_calibrated(system, pairs) and not draws:
+        try:
+            return Translator.of(neutral.model_copy(update={"confidence": True}))
+        except DragomanError as error:
+            log.warning("%s; translations have no confidence", error)
+    return Translator.of(neutral)
+
+
+def _is_calibrated(system: TranslationSystem, pairs: int) -> bool:
+    """Whether a system that asks for no confidence can have it all the same."""
+    if system.confidence or system.pivot is not None or len(system.models) > 1 or pairs > 1:
+        return False
+    return (model_directory(system.models[0]) / CONFIDENCE_FILE).is_file()

@@ -1,0 +1,350 @@
+"""A translation service over models in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from types import TracebackType
+from typing import Any, TypeVar
+
+from dragoman.core.errors import BusyError, ConfigError, DataError, DeadlineError
+from dragoman.saved.system import TranslationSystem
+from dragoman.translation.batching import BatchingConfig
+from dragoman.translation.service.codes import fitting
+from dragoman.translation.service.detecting import LanguageDetector
+from dragoman.translation.service.direction_table import DirectionTable
+from dragoman.translation.service.interface import (
+    Detection,
+    Pairing,
+    RefusedError,
+    Rendering,
+    TextRequest,
+    TranslatedSentence,
+    TranslatedText,
+)
+from dragoman.translation.service.loaded_system import LoadedSystem
+from dragoman.translation.service.reloading import Reloader, identity, keep_looking
+from dragoman.translation.service.served_system import ServedSystem
+from dragoman.translation.service.service_status import ServiceStatus, SystemStatus
+from dragoman.translation.service.text_jobs import Joiner, TextJob, Unit, joined, sizes
+from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+Remember = Callable[[Sequence[str], str, str], Mapping[str, str]]
+"""From texts, their language and another one to those translations that are known."""
+
+_AT_ONCE = 2000
+"""Characters that are divided into sentences without leaving the event loop."""
+_FIRST, _MOST = 2, 64
+"""Sentences that are translated together where they are wanted one by one: at first, at most."""
+
+
+class ModelService:
+    """Translates with systems that are in memory; made by :meth:`open`.
+
+    An ``async with`` block closes it at its end.
+    """
+
+    def __init__(
+        self,
+        systems: Sequence[LoadedSystem],
+        *,
+        pivots: Sequence[str] = (),
+        batching: BatchingConfig | None = None,
+        seconds: float = 60.0,
+        remember: Remember | None = None,
+    ) -> None:
+        self._batching, self._seconds = batching or BatchingConfig(), seconds
+        self._systems = [ServedSystem(one, self._batching) for one in systems]
+        self._pivots = tuple(pivots)
+        self._remember = remember
+        self._reloaders: list[Reloader] = []
+        self._looking: asyncio.Task[None] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self._closed = False
+        self._table = DirectionTable(self._systems, self._pivots)
+        self._detector = self._new_detector()
+
+    @classmethod
+    async def open(
+        cls,
+        systems: Sequence[TranslationSystem],
+        *,
+        pivots: Sequence[str] = ("en",),
+        batching: BatchingConfig | None = None,
+        seconds: float = 60.0,
+        reload_seconds: float = 5.0,
+        remember: Remember | None = None,
+    ) -> ModelService:
+        """Load systems, and serve them in the event loop that runs now.
+
+        Args:
+            systems: descriptions, in order of preference where they have the same direction.
+            pivots: languages to translate through where nothing translates directly, in order of
+                preference.
+            batching: how the lines of requests are gathered.
+            seconds: how long a request may take that does not say so itself.
+            reload_seconds: how often to look for changed models; 0: never.
+            remember: known translations of texts, which are given instead of new ones.  It is
+                called in a thread, once for each direction of a request.
+
+        Raises:
+            DragomanError: the errors of :meth:`LoadedSystem.load`.
+        """
+        loaded: list[LoadedSystem] = []
+        files = []
+        try:
+            for system in systems:
+                files.append(await asyncio.to_thread(identity, system))
+                loaded.append(await asyncio.to_thread(LoadedSystem.load, system))
+        except BaseException:
+            for one in loaded:
+                one.translator.close()
+            raise
+        service = cls(loaded, pivots=pivots, batching=batching, seconds=seconds, remember=remember)
+        for place, (system, before) in enumerate(zip(systems, files, strict=True)):
+            exchange = partial(service._exchange, place)
+            service._reloaders.append(Reloader(system, before, exchange))
+        if reload_seconds:
+            looking = keep_looking(service.look, reload_seconds)
+            service._looking = asyncio.ensure_future(looking)
+        return service
+
+    async def close(self) -> None:
+        """Answer the requests that are here, and free the models."""
+        self._closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        await asyncio.gather(*(system.close() for system in self._systems), *self._closing)
+
+    async def __aenter__(self) -> ModelService:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def look(self) -> None:
+        """Look for changed models now; a change counts if two looks find the same files."""
+        for reloader in self._reloaders:
+            await reloader.look()
+
+    def status(self) -> ServiceStatus:
+        """What the service is doing."""
+        reloaders: Sequence[Reloader | None] = self._reloaders or [None] * len(self._systems)
+        return ServiceStatus(
+            tuple(
+                SystemStatus(
+                    tuple(map(str, system.loaded.system.models)),
+                    tuple(sorted(system.loaded.pairs)),
+                    system.waiting_lines,
+                    system.measured.lines,
+                    system.measured.batches,
+                    system.measured.seconds,
+                    reloader.reloads if reloader else 0,
+                    reloader.problem if reloader else None,
+                )
+                for system, reloader in zip(self._systems, reloaders, strict=True)
+            ),
+            len(self._table.routes),
+        )
+
+    def _exchange(self, place: int, loaded: LoadedSystem) -> None:
+        """Serve a system in place of another, whose requests are answered before it goes."""
+        old, self._systems[place] = self._systems[place], ServedSystem(loaded, self._batching)
+        self._table = DirectionTable(self._systems, self._pivots)
+        self._detector = self._new_detector()
+        task = asyncio.ensure_future(old.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def directions(self) -> list[Pairing]:
+        """See :meth:`TranslationService.directions`."""
+        return sorted(self._table.routes)
+
+    def tags(self, direction: Pairing) -> tuple[str, ...]:
+        """See :meth:`TranslationService.tags`.
+
+        Raises:
+            RefusedError: ``unsupported``, if there is no such direction.
+        """
+        pair = self._table.pair(*direction)
+        if pair.source == pair.target:
+            return ()
+        leg = self._table.routes[pair][-1]
+        return tuple(leg.system.loaded.styles(leg.pair))
+
+    async def translate(
+        self, requests: Sequence[TextRequest], *, seconds: float | None = None
+    ) -> list[TranslatedText]:
+        """See :meth:`TranslationService.translate`."""
+        return await self._in_time(self._translated(requests), seconds)
+
+    async def stream(
+        self, request: TextRequest, *, seconds: float | None = None
+    ) -> AsyncIterator[TranslatedSentence]:
+        """See :meth:`TranslationService.stream`."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + (self._seconds if seconds is None else seconds)
+        (job,) = await self._in_time(self._planned([request]), end - loop.time())
+        joiner = Joiner(job)
+        for part in sizes(len(job.units), _FIRST, _MOST):
+            units = job.units[part.start : part.stop]
+            await self._in_time(self._answer([(job, units)]), end - loop.time())
+            for unit in units:
+                for sentence in joiner.add(unit):
+                    yield sentence
+
+    async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
+        """See :meth:`TranslationService.detect`."""
+        return await asyncio.to_thread(self._detector.detect, list(texts))
+
+    async def _translated(self, requests: Sequence[TextRequest]) -> list[TranslatedText]:
+        jobs = await self._planned(requests)
+        await self._answer([(job, job.units) for job in jobs])
+        return [joined(job) for job in jobs]
+
+    def _new_detector(self) -> LanguageDetector:
+        """A detector of the languages that are read; pivots are the likeliest without evidence."""
+        sources = self._table.sources
+        preferred = [one for pivot in self._pivots for one in fitting(pivot, sources)]
+        return LanguageDetector(list(dict.fromkeys([*preferred, *sources])))
+
+    async def _planned(self, requests: Sequence[TextRequest]) -> list[TextJob]:
+        """The texts divided into sentences, with the translations that are known."""
+        if self._closed:
+            raise RefusedError("busy", "the service is stopping; try again later", 5.0)
+        found = await self._detected(requests)
+        jobs, table = [], self._table
+        for request, detection in zip(requests, found, strict=True):
+            source = request.source if detection is None else detection.language
+            pair = table.pair(source or "", request.target)
+            jobs.append(TextJob(request, pair, detection))
+        if sum(len(job.request.text) for job in jobs) > _AT_ONCE:
+            await asyncio.to_thread(_plan, jobs, table)
+        else:
+            _plan(jobs, table)
+        await self._recall(jobs)
+        return jobs
+
+    async def _detected(self, requests: Sequence[TextRequest]) -> list[Detection | None]:
+        """The languages of those texts that come without.
+
+        A text of few letters is judged together with all others of its target language.
+        """
+        found: list[Detection | None] = [None] * len(requests)
+        places: dict[str, list[int]] = {}
+        for place, request in enumerate(requests):
+            if request.source is None:
+                places.setdefault(request.target, []).append(place)
+        for target, mine in places.items():
+            among = self._table.sources_into(target)
+            texts = [requests[place].text for place in mine]
+            judged = await asyncio.to_thread(self._detector.judge, texts, among)
+            for place, one in zip(mine, judged, strict=True):
+                found[place] = one
+        return found
+
+    async def _recall(self, jobs: Sequence[TextJob]) -> None:
+        """Give texts and sentences the translations that are known for them."""
+        if self._remember is None:
+            return
+        by_pair: dict[Pairing, list[TextJob]] = {}
+        for job in jobs:
+            request = job.request
+            if request.memory and not request.prefix and job.pair.source != job.pair.target:
+                by_pair.setdefault(job.pair, []).append(job)
+        for pair, mine in by_pair.items():
+            wholes = [job.request.text.strip() for job in mine]
+            texts = [*wholes, *(unit.source for job in mine for unit in job.units)]
+            asked = [text for text in dict.fromkeys(texts) if text]
+            known = await asyncio.to_thread(self._remember, asked, *pair)
+            for job, whole in zip(mine, wholes, strict=True):
+                if whole in known:
+                    job.answer_whole(Rendering(known[whole], from_memory=True))
+                    continue
+                for unit in job.units:
+                    if unit.source in known:
+                        unit.renderings = (Rendering(known[unit.source], from_memory=True),)
+
+    async def _answer(self, given: Sequence[tuple[TextJob, Sequence[Unit]]]) -> None:
+        """Translate sentences of some texts, all at once."""
+        groups: dict[tuple[Pairing, Wishes], list[tuple[str, Unit]]] = {}
+        for job, units in given:
+            request = job.request
+            wishes = Wishes(
+                request.nbest, request.prefix, request.tags, request.glossary, request.links
+            )
+            waiting = [(request.text, unit) for unit in units if not unit.renderings]
+            if waiting:
+                groups.setdefault((job.pair, wishes), []).extend(waiting)
+        with ExitStack() as opened:
+            works = []
+            for (pair, wishes), mine in groups.items():
+                if pair not in self._table.routes:
+                    raise RefusedError(
+                        "unsupported", f"nothing translates from {pair.source} to {pair.target} now"
+                    )
+                translator = UnitTranslator(self._table.routes[pair], wishes)
+                works.append(opened.enter_context(translator).translate(mine))
+            await _together(works)
+
+    async def _in_time(self, work: Coroutine[Any, Any, Result], seconds: float | None) -> Result:
+        """The result of some work, or why there is none in words for clients."""
+        seconds = self._seconds if seconds is None else seconds
+        try:
+            return await asyncio.wait_for(work, seconds)
+        except (asyncio.TimeoutError, DeadlineError) as error:
+            raise RefusedError(
+                "timed_out", f"the translation was not ready after {seconds:.3g} s; send less text"
+            ) from error
+        except BusyError as error:
+            patience = max(system.patience for system in self._systems)
+            raise RefusedError(
+                "busy", "too many sentences are waiting to be translated; try again later", patience
+            ) from error
+        except DataError as error:
+            raise RefusedError("invalid", str(error)) from error
+        except ConfigError as error:
+            raise RefusedError("unsupported", str(error)) from error
+
+
+async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all; if one fails, the others are cancelled."""
+    if len(works) == 1:
+        await works[0]
+        return
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _plan(jobs: Sequence[TextJob], table: DirectionTable) -> None:
+    """Divide texts into sentences."""
+    for job in jobs:
+        if job.pair.source == job.pair.target:
+            if job.request.text.strip():
+                job.answer_whole(Rendering(job.request.text.strip()))
+            continue
+        context = table.routes[job.pair][0].system.loaded.translator.context
+        job.plan(0 if context is None else context.sentences)
+        if job.request.prefix and len(job.units) != 1:
+            raise RefusedError(
+                "invalid",
+                f"a prefix is for a text of one sentence, and this one has {len(job.units)}; "
+                "send the sentence alone, or do not let the text be split",
+            )

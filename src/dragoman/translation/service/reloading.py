@@ -1,0 +1,117 @@
+"""Models that change on disk while they are served."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+from dragoman.core.errors import SavedError
+from dragoman.saved.model import CONVERTED_DIRECTORY, MODEL_FILES, home_of, model_directory
+from dragoman.saved.system import TranslationSystem
+from dragoman.translation.service.loaded_system import LoadedSystem
+
+log = logging.getLogger(__name__)
+
+FileIdentity = tuple[str, int, int, int]
+"""Name, inode, time of the last change in nanoseconds, and bytes."""
+
+
+def identity(system: TranslationSystem) -> tuple[FileIdentity, ...]:
+    """What tells the files of a system from those that take their place; none if one is missing."""
+    found = []
+    try:
+        for path in _files(system):
+            status = os.stat(path)
+            found.append((str(path), status.st_ino, status.st_mtime_ns, status.st_size))
+    except (OSError, SavedError):  # a copy in progress, or gone
+        return ()
+    return tuple(found)
+
+
+class Reloader:
+    """Looks for changes of one system's files, and loads it again.
+
+    A change counts if two looks in a row find the same files, so that no copy in progress is read.
+
+    Args:
+        system: the description.
+        before: its files when it was loaded.
+        exchange: takes the system as it is now.
+    """
+
+    def __init__(
+        self,
+        system: TranslationSystem,
+        before: tuple[FileIdentity, ...],
+        exchange: Callable[[LoadedSystem], None],
+    ) -> None:
+        self._system, self._served, self._exchange = system, before, exchange
+        self._seen = before
+        self._failed: tuple[FileIdentity, ...] = ()
+        self.reloads = 0
+        """How often it was loaded again."""
+        self.problem: str | None = None
+        """Why the files that are there now are not served; None if they are."""
+
+    async def look(self) -> None:
+        """Look once, and load the system if its files have changed."""
+        now = await asyncio.to_thread(identity, self._system)
+        seen, self._seen = self._seen, now
+        if not now or now != seen or now in {self._served, self._failed}:
+            return
+        path = self._system.models[0]
+        try:
+            loaded = await asyncio.to_thread(LoadedSystem.load, self._system)
+        except Exception as error:  # whatever is wrong with it, the old one goes on
+            self._failed, self.problem = now, str(error)
+            log.error(
+                "%s has changed and cannot be loaded, so the old one is kept: %s", path, error
+            )
+            return
+        if await asyncio.to_thread(identity, self._system) != now:
+            loaded.translator.close()  # changed again meanwhile: perhaps some files of either
+            return
+        self._served, self.problem = now, None
+        self.reloads += 1
+        log.info("%s has changed and was loaded again", path)
+        self._exchange(loaded)
+
+
+async def keep_looking(looks: Callable[[], Awaitable[None]], seconds: float) -> None:
+    """Look for changes for ever.
+
+    Args:
+        looks: looks once.
+        seconds: between two looks.
+    """
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await looks()
+        except Exception:
+            log.exception("looking for changed models failed; it is tried again")
+
+
+def _files(system: TranslationSystem) -> Iterator[Path]:
+    """The files that a system is made of.
+
+    Raises:
+        SavedError: a model is missing.
+        OSError: a directory cannot be read.
+    """
+    for path in system.directories():
+        directory = model_directory(path)
+        for folder in dict.fromkeys((directory, home_of(directory))):
+            for name in sorted(os.listdir(folder)):
+                if name in MODEL_FILES and name != CONVERTED_DIRECTORY:
+                    yield folder / name
+    terms = system.terms
+    others = [system.adapter, *((terms.glossary, *terms.keep) if terms else ())]
+    if isinstance(system.confidence, Path):
+        others.append(system.confidence)
+    for one in others:
+        if one is not None:
+            yield from sorted(one.rglob("*.safetensors")) if one.is_dir() else [one]

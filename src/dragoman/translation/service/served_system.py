@@ -1,0 +1,172 @@
+"""A system in memory with the queue in front of it.
+
+A model of several languages is loaded once: lines into different languages differ in their tags,
+and are part of the same batches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+
+from dragoman.core.errors import BusyError
+from dragoman.search import SearchConfig
+from dragoman.text.glossary import Glossary
+from dragoman.translation.batching import BatchingConfig, RequestBatcher
+from dragoman.translation.outputs import Translation
+from dragoman.translation.service.loaded_system import LoadedSystem
+from dragoman.translation.translator import Translator
+
+Result = TypeVar("Result")
+
+_THREADS = "translating"
+logging.getLogger("dragoman.translation.terms").addFilter(
+    # Line numbers say nothing here, and texts of clients do not belong into a log.
+    lambda record: not (record.threadName or "").startswith(_THREADS)
+)
+_SHARE = 4
+"""A request has at most this part of the queue at a time, so that others find room."""
+_MEMORY = 0.9
+"""Weight of what was before in the moving average of the speed."""
+_REMEMBERED = 256
+"""Settings of search that are kept."""
+
+
+class MeasuredTranslator:
+    """A translator that counts what it does.
+
+    Args:
+        translator: does the work.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
+        self._configured: dict[tuple[tuple[str, Any], ...], SearchConfig] = {}
+        self.lines = self.batches = 0
+        self.seconds = 0.0
+        self.speed = 0.0
+        """Lines per second lately; 0 before the first batch."""
+
+    def configure(self, **options: Any) -> SearchConfig:
+        """See :meth:`Translator.configure`; requests with equal options get the same object."""
+        key = tuple(sorted(options.items()))
+        if key not in self._configured:
+            if len(self._configured) >= _REMEMBERED:
+                self._configured.clear()
+            self._configured[key] = self._translator.configure(**options)
+        return self._configured[key]
+
+    def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
+        """See :meth:`Translator.translate_nbest`."""
+        begin = time.perf_counter()
+        found = self._translator.translate_nbest(lines, **options)
+        seconds = time.perf_counter() - begin
+        self.lines, self.batches = self.lines + len(found), self.batches + 1
+        self.seconds += seconds
+        speed = len(found) / max(seconds, 1e-9)
+        self.speed = _MEMORY * self.speed + (1 - _MEMORY) * speed if self.speed else speed
+        return found
+
+
+class ServedSystem:
+    """Translates lines of many callers with one system; made in the event loop that uses it.
+
+    Args:
+        loaded: the system; closed with this.
+        batching: sizes and times of batches, and of the queue.
+
+    A ``with`` block keeps it open for as long as the block takes, even if it is to be closed.
+    """
+
+    def __init__(self, loaded: LoadedSystem, batching: BatchingConfig) -> None:
+        self.loaded, self._config = loaded, batching
+        self._executor = ThreadPoolExecutor(batching.batches_at_once, _THREADS)
+        self.measured = MeasuredTranslator(loaded.translator)
+        self._batcher = RequestBatcher(self.measured, batching, self._executor)
+        self._users = 0
+        self._unused = asyncio.Event()
+        self._unused.set()
+
+    def __enter__(self) -> ServedSystem:
+        self._users += 1
+        self._unused.clear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._users -= 1
+        if not self._users:
+            self._unused.set()
+
+    @property
+    def waiting_lines(self) -> int:
+        """Lines in the queue."""
+        return self._batcher.waiting_lines
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which there is likely to be room in a queue that is full."""
+        speed = self.measured.speed
+        return min(60.0, max(1.0, self.waiting_lines / speed if speed else 1.0))
+
+    async def translate(
+        self,
+        lines: Sequence[str],
+        *,
+        nbest: int = 1,
+        prefixes: Sequence[str] | None = None,
+        glossary: Glossary | None = None,
+    ) -> list[list[Translation]]:
+        """The best translations of each line; equal lines are translated once.
+
+        Args:
+            lines: with their tags, any number.
+            nbest: how many translations of each are wanted.
+            prefixes: what each translation begins with.
+            glossary: terms that must be used.
+
+        Raises:
+            BusyError: there is no room in the queue for the first of them.
+            DragomanError: the errors of :meth:`RequestBatcher.translate_nbest`.
+        """
+        given = list(zip(lines, prefixes or [""] * len(lines), strict=True))
+        distinct = list(dict.fromkeys(given))
+        size = max(self._config.batch_lines, self._config.queue_lines // _SHARE)
+        size = min(size, self._config.queue_lines)
+        found: dict[tuple[str, str], list[Translation]] = {}
+        for start in range(0, len(distinct), size):
+            part = distinct[start : start + size]
+            call = partial(
+                self._batcher.translate_nbest,
+                [line for line, _ in part],
+                prefix=None if prefixes is None else [prefix for _, prefix in part],
+                glossary=glossary,
+                nbest=nbest,
+            )
+            translated = await (self._insisting(call) if start else call())
+            found.update(zip(part, translated, strict=True))
+        return [found[one] for one in given]
+
+    async def in_turn(self, work: Callable[..., Result], *arguments: Any) -> Result:
+        """What a function returns, called between batches."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, work, *arguments)
+
+    async def close(self) -> None:
+        """Answer all requests that are in a ``with`` block, then free the models."""
+        await self._unused.wait()
+        await self._batcher.close()
+        await asyncio.to_thread(self._executor.shutdown)
+        self.loaded.translator.close()
+
+    async def _insisting(self, call: Callable[[], Any]) -> Any:
+        """Try again while there is no room: what was translated before would be lost."""
+        while True:
+            try:
+                return await call()
+            except BusyError:
+                await asyncio.sleep(min(1.0, self.patience))

@@ -1,0 +1,156 @@
+"""A text on its way: its sentences, and what is known of their translations so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from dragoman.text.normalization import normalize
+from dragoman.text.sentences import TextSpan
+from dragoman.translation.service.interface import (
+    Detection,
+    Pairing,
+    Rendering,
+    TextRequest,
+    TranslatedSentence,
+    TranslatedText,
+)
+from dragoman.translation.service.placeholders import is_copied
+from dragoman.translation.service.sentence_plan import divided, gap_between, planned
+
+
+@dataclass(eq=False)
+class Unit:
+    """A part of a text that is translated by itself."""
+
+    span: TextSpan
+    source: str
+    text: str
+    """The source normalised, as every model reads it."""
+    before: tuple[str, ...] = ()
+    """The sentences in front of it, the nearest last, for models that read context."""
+    renderings: tuple[Rendering, ...] = ()
+    """None until it is translated."""
+    parts: list[Unit] = field(default_factory=list)
+    """What it was divided into, if it was too long."""
+
+    @classmethod
+    def of(cls, text: str, span: TextSpan, before: tuple[str, ...] = ()) -> Unit:
+        """A part of ``text``."""
+        source = text[slice(*span)]
+        return cls(span, source, normalize(source), before)
+
+    def undivided(self) -> Iterator[Unit]:
+        """Itself or, if it was divided, its parts."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.undivided()
+
+    def divide(self, text: str) -> list[Unit]:
+        """The halves of a part of ``text``, which has at least two characters."""
+        self.parts = [Unit.of(text, span, self.before) for span in divided(text, self.span)]
+        return self.parts
+
+
+@dataclass(eq=False)
+class TextJob:
+    """A text to translate in one direction."""
+
+    request: TextRequest
+    pair: Pairing
+    detection: Detection | None
+    units: list[Unit] = field(default_factory=list)
+
+    def plan(self, context: int) -> None:
+        """Divide the text; what has nothing to translate is its own translation.
+
+        Args:
+            context: how many sentences in front of each the model reads.
+        """
+        request, language = self.request, self.pair.source
+        near: tuple[str, ...] = ()
+        if context and not request.glossary:  # its terms would be looked for in the context, too
+            spans = planned(request.context, language, "sentences")[-context:]
+            near = tuple(normalize(request.context[slice(*span)]) for span in spans)
+        for span in planned(request.text, language, request.split):
+            unit = Unit.of(request.text, span, near)
+            if not unit.text or (is_copied(unit.text) and not request.prefix):
+                unit.renderings = (Rendering(unit.source),)
+            self.units.append(unit)
+            if context and not request.glossary:
+                near = (*near, unit.text)[-context:]
+
+    def answer_whole(self, translation: Rendering) -> None:
+        """Give the text as a whole its translation."""
+        begin = len(self.request.text) - len(self.request.text.lstrip())
+        span = TextSpan(begin, len(self.request.text.rstrip()))
+        unit = Unit.of(self.request.text, span)
+        unit.renderings = (translation,)
+        self.units = [unit]
+
+    @property
+    def untranslated(self) -> list[Unit]:
+        """The sentences that have no translation yet."""
+        return [unit for unit in self.units if not unit.renderings and not unit.parts]
+
+
+class Joiner:
+    """Puts the translations of a text's sentences together, one after another.
+
+    Args:
+        job: the text.
+    """
+
+    def __init__(self, job: TextJob) -> None:
+        self._job = job
+        self._parts: list[str] = []
+        self._end = self._length = 0
+        self._sentences: list[TranslatedSentence] = []
+
+    def add(self, unit: Unit) -> list[TranslatedSentence]:
+        """The sentences of the next translated part of the text."""
+        return [self._added(one) for one in unit.undivided()]
+
+    def finished(self) -> TranslatedText:
+        """The whole text, when all sentences are there."""
+        job = self._job
+        text = "".join([*self._parts, job.request.text[self._end :]])
+        return TranslatedText(text, *job.pair, job.detection, tuple(self._sentences))
+
+    def _added(self, unit: Unit) -> TranslatedSentence:
+        gap = self._job.request.text[self._end : unit.span.start]
+        if self._sentences:
+            gap = gap_between(gap, *self._job.pair)
+        self._extend(gap)
+        found = TranslatedSentence(unit.source, unit.span.start, unit.renderings, self._length)
+        self._extend(unit.renderings[0].text)
+        self._sentences.append(found)
+        self._end = unit.span.end
+        return found
+
+    def _extend(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+
+def joined(job: TextJob) -> TranslatedText:
+    """A text whose sentences are all translated."""
+    joiner = Joiner(job)
+    for unit in job.units:
+        joiner.add(unit)
+    return joiner.finished()
+
+
+def sizes(total: int, first: int, most: int) -> Iterator[range]:
+    """Ranges of growing sizes that make up ``range(total)``, for whoever waits for the first.
+
+    Args:
+        total: how many there are.
+        first: size of the first range.
+        most: maximum size.
+    """
+    start, size = 0, first
+    while start < total:
+        yield range(start, min(total, start + size))
+        start, size = start + size, min(most, 2 * size)

@@ -1,0 +1,195 @@
+"""Sentences through the systems of a direction, until each has a translation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from dragoman.text.glossary import Glossary
+from dragoman.text.normalization import normalize
+from dragoman.text.sentences import TextSpan
+from dragoman.translation.outputs import Translation
+from dragoman.translation.pivot import joined
+from dragoman.translation.service.carried_glossary import CarriedGlossary
+from dragoman.translation.service.direction_table import Leg
+from dragoman.translation.service.interface import Link, RefusedError, Rendering
+from dragoman.translation.service.linking import through, word_links
+from dragoman.translation.service.placeholders import is_copied, is_intact, protected
+from dragoman.translation.service.text_jobs import Unit
+
+_WORDS = re.compile(r"\w.*\w|\w", re.DOTALL)
+"""From the first letter or digit to the last."""
+_PLACE = re.compile(r"line \d+: ")
+"""What a refusal begins with, of no use to whoever sent a text."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How sentences are to be translated; those with the same wishes are submitted together."""
+
+    nbest: int = 1
+    prefix: str = ""
+    styles: tuple[str, ...] = ()
+    glossary: Glossary | None = None
+    links: bool = False
+
+
+class UnitTranslator:
+    """Translates sentences in one direction.
+
+    Args:
+        legs: one system, or two that translate one after the other.
+        wishes: how.
+
+    A ``with`` block keeps the systems open.
+    """
+
+    def __init__(self, legs: Sequence[Leg], wishes: Wishes) -> None:
+        self._legs, self._wishes = legs, wishes
+        self._tags = [leg.system.loaded.tags(leg.pair) for leg in legs[:-1]]
+        self._tags.append(legs[-1].system.loaded.tags(legs[-1].pair, wishes.styles))
+        self._open = ExitStack()
+
+    def __enter__(self) -> UnitTranslator:
+        for leg in self._legs:
+            self._open.enter_context(leg.system)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    async def translate(self, given: Sequence[tuple[str, Unit]]) -> None:
+        """Give each sentence its translations; what is too long for the models is divided.
+
+        Args:
+            given: sentences, each with the whole text that it is a part of.
+
+        Raises:
+            RefusedError: ``invalid``, if one cannot be translated however short it is.
+            DragomanError: the errors of :meth:`ServedSystem.translate`.
+        """
+        waiting = list(given)
+        translated: list[tuple[Unit, Translation]] = []
+        while waiting:
+            again: list[tuple[str, Unit]] = []
+            searched = await self._searched([unit for _, unit in waiting])
+            for (text, unit), found in zip(waiting, searched, strict=True):
+                if found[0].refused is None:
+                    unit.renderings = _renderings(unit, found)
+                    translated.append((unit, found[0]))
+                    continue
+                if self._wishes.prefix or len(unit.source) < 2:
+                    raise RefusedError("invalid", _PLACE.sub("", found[0].refused, count=1))
+                for part in unit.divide(text):
+                    if is_copied(part.text):
+                        part.renderings = (Rendering(part.source),)
+                    else:
+                        again.append((text, part))
+            waiting = again
+        if broken := [unit for unit, _ in translated if not unit.renderings]:
+            await self._mend(broken)
+        if self._wishes.links:
+            await self._link([(unit, best) for unit, best in translated if unit not in broken])
+
+    async def _searched(self, units: Sequence[Unit]) -> list[list[Translation]]:
+        """Translations by the only system, or by two: then of the best one of the first.
+
+        More than one of the first gains next to nothing, and takes several times as long
+        (docs/pivot.md).
+        """
+        wishes, last = self._wishes, self._legs[-1].system
+        prefixes = [wishes.prefix] * len(units) if wishes.prefix else None
+        lines, glossary, pivots = self._lines(0, units), wishes.glossary, None
+        if len(self._legs) > 1:
+            pivots = await self._legs[0].system.translate(lines)
+            texts = [normalize(found[0].text) for found in pivots]
+            units = [
+                replace(unit, text=text, before=()) for unit, text in zip(units, texts, strict=True)
+            ]
+            if glossary is not None:
+                sources = dict(zip(texts, (unit.source for unit in units), strict=True))
+                glossary = CarriedGlossary(glossary, sources)
+            lines = self._lines(1, units)
+        found = await last.translate(
+            lines, nbest=wishes.nbest, prefixes=prefixes, glossary=glossary
+        )
+        if pivots is None:
+            return found
+        return [joined(one[:1], [onward]) for one, onward in zip(pivots, found, strict=True)]
+
+    def _lines(self, leg: int, units: Sequence[Unit]) -> list[str]:
+        """Sentences as the system of a leg reads them."""
+        loaded, tags = self._legs[leg].system.loaded, self._tags[leg]
+        return [loaded.line(unit.text, tags, unit.before) for unit in units]
+
+    async def _mend(self, units: Sequence[Unit]) -> None:
+        """Translate what is around marks by itself, where no translation has all of them."""
+        pieces = [list(_around_marks(unit.text)) for unit in units]
+        wanted = dict.fromkeys(one for each in pieces for one in each if not is_copied(one))
+        asked = [(text, Unit.of(text, TextSpan(0, len(text)))) for text in wanted]
+        wishes = replace(self._wishes, nbest=1, prefix="", links=False)
+        await UnitTranslator(self._legs, wishes).translate(asked)
+        found = {
+            text: " ".join(one.renderings[0].text for one in unit.undivided())
+            for text, unit in asked
+        }
+        for unit, each in zip(units, pieces, strict=True):
+            text = "".join(found.get(one, one) for one in each)
+            unit.renderings = (Rendering(self._wishes.prefix + text),)
+
+    async def _link(self, units: Sequence[tuple[Unit, Translation]]) -> None:
+        """Find which words translate which in the best translation of each sentence."""
+        first, last = self._legs[0], self._legs[-1]
+        sources = [unit for unit, _ in units]
+        targets = [best.text for _, best in units]
+        if first is last:
+            found = await self._linked(0, sources, targets)
+        else:
+            middle = [normalize(best.pivot or "") for _, best in units]
+            onward = [
+                replace(one, text=text, before=())
+                for one, text in zip(sources, middle, strict=True)
+            ]
+            found = [
+                through(one, two)
+                for one, two in zip(
+                    await self._linked(0, sources, middle),
+                    await self._linked(1, onward, targets),
+                    strict=True,
+                )
+            ]
+        for unit, links in zip(sources, found, strict=True):
+            best, *others = unit.renderings
+            unit.renderings = (replace(best, links=links), *others)
+
+    async def _linked(
+        self, leg: int, units: Sequence[Unit], targets: Sequence[str]
+    ) -> list[tuple[Link, ...]]:
+        system = self._legs[leg].system
+        pairs = [(unit.text, target) for unit, target in zip(units, targets, strict=True)]
+        read = self._lines(leg, units)
+        return await system.in_turn(word_links, system.loaded.translator, read, pairs)
+
+
+def _renderings(unit: Unit, found: Sequence[Translation]) -> tuple[Rendering, ...]:
+    """The translations that have all marks of the sentence; perhaps none."""
+    return tuple(
+        Rendering(one.text, one.score, one.confidence)
+        for one in found
+        if is_intact(unit.text, one.text)
+    )
+
+
+def _around_marks(text: str) -> Iterator[str]:
+    """A text cut into its marks, the words between them, and punctuation and white space."""
+    end = 0
+    for start, stop in [*protected(text), (len(text), len(text))]:
+        between = text[end:start]
+        found = _WORDS.search(between)
+        cuts = (0, *found.span(), len(between)) if found else (0, len(between))
+        yield from (between[one:other] for one, other in pairwise(cuts) if one < other)
+        yield text[start:stop]
+        end = stop

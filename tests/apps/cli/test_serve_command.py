@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+from command_line import call, one_error
+from tiny_model import save_tiny_model
+
+from dragoman.apps.cli import serve_command
+from dragoman.apps.server.store.store import Store
+from dragoman.text.examples import Direction
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pair = Direction(source_language="en", target_language="de")
+    return save_tiny_model(tmp_path_factory.mktemp("serve") / "en-de", directions=(pair,))
+
+
+@pytest.fixture(autouse=True)
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "server.sqlite"
+    monkeypatch.setenv("DRAGOMAN_DATABASE", str(path))
+    return path
+
+
+@pytest.fixture
+def kept_logging() -> Iterator[None]:
+    """The server decides how this process logs; afterwards, pytest does again."""
+    root, own = logging.getLogger(), logging.getLogger("dragoman")
+    before = list(root.handlers), root.level, own.level
+    yield
+    root.handlers[:], level, own_level = before
+    root.setLevel(level)
+    own.setLevel(own_level)
+
+
+def free_port() -> int:
+    with closing(socket.create_server(("127.0.0.1", 0))) as found:
+        port: int = found.getsockname()[1]
+        return port
+
+
+def answers(address: str) -> dict[str, object]:
+    """What a server says through each of its doors."""
+    while True:
+        try:
+            ready = httpx.get(f"{address}/ready")
+            break
+        except httpx.TransportError:
+            time.sleep(0.02)
+    text = {"text": "a b", "source": "en", "target": "de"}
+    libre = {"q": "a b", "source": "en", "target": "de"}
+    deepl = {"text": ["a b"], "source_lang": "EN", "target_lang": "DE"}
+    key = {"Authorization": "DeepL-Auth-Key any"}
+    return {
+        "ready": ready.json(),
+        "libre": httpx.post(f"{address}/translate", json=libre).json()["translatedText"],
+        "deepl": httpx.post(f"{address}/v2/translate", json=deepl, headers=key).json()[
+            "translations"
+        ][0]["text"],
+        "own": httpx.post(f"{address}/v1/translate", json=text).json()["translations"][0]["text"],
+        "page": httpx.get(f"{address}/").headers["content-type"],
+        "metrics": httpx.get(f"{address}/metrics").text,
+    }
+
+
+def late_request(host: str, port: int) -> bytes:
+    """The answer to a request of which half had been sent when the server was told to stop."""
+    body = b"q=a+b&source=en&target=de"
+    with closing(socket.create_connection((host, port), 20)) as connection:
+        connection.sendall(
+            b"POST /translate HTTP/1.1\r\nHost: x\r\n"
+            b"Content-Type: application/x-www-form-urlencoded\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(body) + body[:5]
+        )
+        time.sleep(0.1)  # until the server has begun to read it
+        os.kill(os.getpid(), signal.SIGTERM)
+        while True:
+            try:
+                socket.create_connection((host, port), 1).close()
+            except OSError:
+                break  # no more requests are accepted
+            time.sleep(0.02)
+        connection.sendall(body[5:])
+        parts = []
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+    return b"".join(parts)
+
+
+@pytest.mark.usefixtures("kept_logging")
+def test_a_model_is_served_through_all_doors_until_a_signal(model: Path, database: Path) -> None:
+    assert threading.current_thread() is threading.main_thread()  # which signals reach
+    port = free_port()
+    with ThreadPoolExecutor(1) as clients:
+
+        def use() -> tuple[dict[str, object], bytes]:
+            return answers(f"http://127.0.0.1:{port}"), late_request("127.0.0.1", port)
+
+        used = clients.submit(use)
+        outcome = call("serve", model, "--port", port, "--json")
+        found, late = used.result()
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out) == {
+        "address": f"http://127.0.0.1:{port}",
+        "page": f"http://127.0.0.1:{port}/",
+        "directions": [{"source": "en", "target": "de"}],
+    }
+    assert found["ready"] == {"status": "ok"}
+    assert found["libre"] == found["deepl"] == found["own"]
+    assert str(found["page"]).startswith("text/html")
+    assert "dragoman_characters_total 9.0" in str(found["metrics"])
+    assert 'dragoman_translated_lines_total{system="0 en-de"} 3.0' in str(found["metrics"])
+    assert "dragoman_directions 1.0" in str(found["metrics"])
+    assert late.startswith(b"HTTP/1.1 200 ")
+    assert str(found["libre"]).encode() in late
+    assert "POST /v2/translate 200" in outcome.err
+    with Store(str(database)) as store:
+        assert store.used(None) == 12
+
+
+def test_check_opens_everything_and_ends(model: Path, tmp_path: Path) -> None:
+    config = tmp_path / "server.yaml"
+    config.write_text(f"systems: [{os.path.relpath(model, tmp_path)}]\nport: 5001\n")
+    outcome = call("serve", "--config", config, "--check")
+    assert (outcome.code, outcome.out) == (0, "en to de\n")
+    outcome = call("serve", "--config", config, "--check", "--json")
+    assert json.loads(outcome.out) == {"directions": [{"source": "en", "target": "de"}]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "name at least one MODEL, or --config FILE"),
+        (["nowhere"], 4, "nowhere: no such model or run"),
+        (["--config", "nowhere.yaml"], 2, "nowhere.yaml: no such configuration file"),
+        (["x", "--set", "limits.secnds=3"], 2, "unknown key 'limits.secnds'; did you mean"),
+        (["x", "--set", "limits.items=0"], 2, "limits.items"),
+        (["x", "--set", "port"], 2, "--set port: expected KEY=VALUE"),
+        (["x", "--port", "70000"], 2, "70000 is not in the range"),
+        (["x", "--host", "no such host"], 2, "host no such host"),
+        (["x", "--host", "203.0.113.1"], 2, "name an address of this machine (--host)"),
+        (["x", "--database", "mysql://x"], 2, "mysql: not a database that is supported"),
+        (["x", "--database", "{folder}"], 4, "not a file; name an SQLite database"),
+    ],
+)
+def test_what_cannot_be_served_is_one_error(
+    arguments: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = [one.format(folder=tmp_path) for one in arguments]
+    if given and "--port" not in given:
+        given += ["--set", "port=0"]
+    assert said in one_error(call("serve", *given), code)
+
+
+def test_a_port_in_use_is_an_error_with_its_remedy(model: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        error = one_error(call("serve", model, "--port", port), 2)
+    assert f"port {port} of 127.0.0.1 is in use; choose another one (--port)" in error
+
+
+def test_a_missing_package_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(serve_command._PACKAGES, "no_such_module", "its-package")
+    error = one_error(call("serve", model), 7)
+    assert "its-package is not installed; add it with:" in error

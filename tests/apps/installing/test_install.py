@@ -1,0 +1,306 @@
+"""Models that are packed, and installed from archives, directories and addresses."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine, one_error
+from corpora_web import Web, sha256
+from tiny_model import save_tiny_model
+
+import dragoman as package
+from dragoman.apps.installing import model_archives
+from dragoman.apps.installing.install import install
+from dragoman.apps.installing.model_archives import pack
+from dragoman.core.errors import ConfigError, DataError, DownloadError, SavedError
+from dragoman.saved.installed_models import found_model
+
+FILES = ["README.md", "config.yaml", "model.safetensors", "vocabulary.model"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of installed models, which does not exist yet."""
+    monkeypatch.setenv("DRAGOMAN_MODELS", str(tmp_path / "installed"))
+    return tmp_path / "installed"
+
+
+@pytest.fixture
+def archive(model: Path, tmp_path: Path) -> Path:
+    pack(model, tmp_path / "en-de.tar.gz", lambda count: None)
+    return tmp_path / "en-de.tar.gz"
+
+
+def quiet(line: str) -> None:
+    """Nobody listens."""
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+def tar_of_model(model: Path, top: str = "", more: Mapping[str, bytes] | None = None) -> bytes:
+    """An archive as others make it: with a folder, and further files."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, content in {**contents(model), **(more or {})}.items():
+            info = tarfile.TarInfo(f"{top}{name}")
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("suffix", [".tar.gz", ".tar.zst", ".tar"])
+def test_a_packed_model_is_installed_as_it_was(
+    dragoman: CommandLine, model: Path, folder: Path, tmp_path: Path, suffix: str
+) -> None:
+    archive = tmp_path / f"en-de{suffix}"
+    packed = dragoman("pack", model, archive)
+    assert packed.out == f"{sha256(archive.read_bytes())}  {archive}\n"
+    beside = archive.with_name(f"{archive.name}.sha256").read_text(encoding="utf-8")
+    assert beside == f"{sha256(archive.read_bytes())}  {archive.name}\n"
+    done = dragoman("install", archive)
+    assert (done.code, done.out) == (0, f"{folder / 'en-de'}\n")
+    assert contents(folder / "en-de") == contents(model)
+    assert os.listdir(folder) == ["en-de"]
+    listed = dragoman("install", "--list")
+    assert listed.out == "en-de       0 MB  source-target\n"
+
+
+def test_the_same_model_gives_the_same_archive(model: Path, archive: Path, tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    for name, content in contents(model).items():
+        (tmp_path / "copy" / name).write_bytes(content)
+        os.utime(tmp_path / "copy" / name, (7, 7))
+    (tmp_path / "copy" / "notes.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "again").mkdir()
+    pack(tmp_path / "copy", tmp_path / "again" / "en-de.tar.gz", lambda count: None)
+    assert (tmp_path / "again" / "en-de.tar.gz").read_bytes() == archive.read_bytes()
+    with tarfile.open(archive) as tar:
+        assert tar.getnames() == [f"en-de/{name}" for name in FILES]
+
+
+def test_commands_and_python_take_the_name_of_an_installed_model(
+    dragoman: CommandLine, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(str(archive), quiet)
+    monkeypatch.chdir(tmp_path)
+    done = dragoman("translate", "en-de", "--device", "cpu", stdin=b"a b\n")
+    assert (done.code, len(done.out.splitlines())) == (0, 1)
+    with package.load("en-de", device="cpu") as translator:
+        assert len(translator.translate(["a b"])) == 1
+    Path("en-de").mkdir()  # what is there comes first
+    assert found_model(Path("en-de")) == Path("en-de")
+    assert "neither a model" in one_error(dragoman("translate", "en-de"), 4)
+    assert found_model(Path("other")) == Path("other")
+    assert found_model(Path("../en-de")) == Path("../en-de")
+
+
+def test_a_directory_and_a_zip_with_a_run_are_installed(
+    model: Path, folder: Path, tmp_path: Path
+) -> None:
+    install(str(model), quiet, name="one")
+    with zipfile.ZipFile(tmp_path / "run.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("my/", b"")
+        packed.writestr("my/config.yaml", b"seed: 1\n")
+        packed.writestr("my/checkpoints/step-7/model.safetensors", b"x")
+        for name, content in contents(model).items():
+            packed.writestr(f"my/model/{name}", content)
+    said: list[str] = []
+    install(str(tmp_path / "run.zip"), said.append)
+    assert contents(folder / "one") == contents(folder / "run") == contents(model)
+    assert "left out, as they are no files of a model: my/config.yaml, my/check" in "".join(said)
+
+
+def test_an_installed_model_is_replaced_only_if_told(archive: Path, folder: Path) -> None:
+    install(str(archive), quiet)
+    with pytest.raises(ConfigError, match=r"en-de is installed already.* --force, or .* --name"):
+        install(str(archive), quiet)
+    (folder / "en-de" / "README.md").write_text("old", encoding="utf-8")
+    install(str(archive), quiet, force=True)
+    assert (folder / "en-de" / "README.md").read_text(encoding="utf-8") != "old"
+    (folder / "en-de" / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(package.errors.StorageError, match=r"holds mine\.txt"):
+        install(str(archive), quiet, force=True)
+
+
+def test_a_digest_is_checked(archive: Path, folder: Path) -> None:
+    right = sha256(archive.read_bytes())
+    install(str(archive), quiet, sha256=right.upper())
+    wrong = "0" * 64
+    with pytest.raises(DataError, match=f"its SHA-256 is {right}, not {wrong}"):
+        install(str(archive), quiet, sha256=wrong, name="two")
+    beside = archive.with_name(f"{archive.name}.sha256")
+    beside.write_text(f"{wrong}  en-de.tar.gz\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"not {wrong}"):
+        install(str(archive), quiet, name="two")
+    beside.write_text("<html>", encoding="utf-8")
+    with pytest.raises(DataError, match=r"en-de\.tar\.gz\.sha256: expected a SHA-256"):
+        install(str(archive), quiet, name="two")
+    with pytest.raises(ConfigError, match="expected a SHA-256 of 64 hexadecimal digits"):
+        install(str(archive), quiet, sha256="12", name="two")
+    assert os.listdir(folder) == ["en-de"]
+
+
+def test_a_model_is_downloaded_on_where_it_was(
+    web: Web, archive: Path, folder: Path, model: Path
+) -> None:
+    content = archive.read_bytes()
+    web.files["models/en-de.tar.gz"] = content
+    web.cuts["models/en-de.tar.gz"] = [1000]
+    install(f"{web.address}/models/en-de.tar.gz#sha256={sha256(content)}", quiet)
+    assert contents(folder / "en-de") == contents(model)
+    assert [one for _, one in web.asked] == [None, "bytes=1000-"]
+    assert os.listdir(folder) == ["en-de"]
+    with pytest.raises(DownloadError, match=r"its SHA-256 is .*, or get it .* name the file"):
+        install(f"{web.address}/models/en-de.tar.gz#sha256={'0' * 64}", quiet, name="two")
+    with pytest.raises(DownloadError, match=r"404 Not Found.* name the file instead"):
+        install(f"{web.address}/none.tar.gz", quiet)
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "message"),
+    [
+        ("http://example.org/x.tar.gz", ConfigError, "anyone on the way can change what comes"),
+        ("https://example.org/x.tar.gz#md5=7", ConfigError, "expected #sha256=DIGEST"),
+        ("https://example.org/x.exe", DataError, "expected an archive that ends in .tar.gz"),
+        ("https://example.org/", ConfigError, "cannot be the name of a model"),
+        ("none.tar.gz", DataError, "no such file or directory"),
+        ("ftp://example.org/x.tar.gz", DataError, "no such file or directory"),
+    ],
+)
+def test_what_cannot_be_fetched_is_told(
+    place: str, error: type[Exception], message: str, folder: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        install(place, quiet)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["..", ".hidden", "a/b", "a\\b", "-x", "ü", "a" * 101])
+def test_a_name_is_one_part_of_a_path(archive: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be the name of a model"):
+        install(str(archive), quiet, name=name)
+
+
+def linked(kind: bytes) -> Callable[[Path], bytes]:
+    """An archive with a link or device beside a model."""
+
+    def packed(model: Path) -> bytes:
+        whole = io.BytesIO(tar_of_model(model))
+        with tarfile.open(fileobj=whole, mode="a") as tar:
+            info = tarfile.TarInfo("confidence.json")
+            info.type, info.linkname = kind, "/etc/passwd"
+            tar.addfile(info)
+        return whole.getvalue()
+
+    return packed
+
+
+def zip_with_a_link(model: Path) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        info = zipfile.ZipInfo("README.md")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, "/etc/passwd")
+    return packed.getvalue()
+
+
+BAD_ARCHIVES: list[tuple[str, Callable[[Path], bytes], str]] = [
+    (".tar", lambda model: tar_of_model(model, "../"), r"'\.\./README\.md' leads out"),
+    (".tar", lambda model: tar_of_model(model, "/tmp/"), r"'/tmp/README\.md' leads out"),
+    (".tar", lambda model: tar_of_model(model, "a/../"), "leads out of the archive"),
+    (".tar", lambda model: tar_of_model(model, "a\\"), "leads out of the archive"),
+    (".tar", linked(tarfile.SYMTYPE), "'confidence.json' is a link or a device"),
+    (".tar", linked(tarfile.LNKTYPE), "'confidence.json' is a link or a device"),
+    (".tar", linked(tarfile.CHRTYPE), "'confidence.json' is a link or a device"),
+    (".tar", linked(tarfile.FIFOTYPE), "'confidence.json' is a link or a device"),
+    (".zip", zip_with_a_link, r"'README\.md' is a link or a device"),
+    (".tar", lambda model: tar_of_model(model)[:5000], "truncated or corrupt"),
+    (".tar.gz", lambda model: gzip.compress(tar_of_model(model))[:3000], "truncated or corrupt"),
+    (".tar.gz", lambda model: b"<html>", "not|corrupt"),
+    (".tar.zst", lambda model: b"<html>", "not|corrupt"),
+    (".zip", lambda model: b"PK\x03\x04<html>", "no archive, or truncated or corrupt"),
+    (".tar", lambda model: b"", "no archive|has no model|empty"),
+    (
+        ".tar",
+        lambda model: tar_of_model(model, "", {"b/config.yaml": b"", "b/model.safetensors": b""}),
+        r"has 2 models \(\., b\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("suffix", "content", "message"), BAD_ARCHIVES)
+def test_a_bad_archive_leaves_nothing(
+    model: Path,
+    folder: Path,
+    tmp_path: Path,
+    suffix: str,
+    content: Callable[[Path], bytes],
+    message: str,
+) -> None:
+    archive = tmp_path / f"bad{suffix}"
+    archive.write_bytes(content(model))
+    with pytest.raises(DataError, match=message):
+        install(str(archive), quiet)
+    assert not folder.exists() or not os.listdir(folder)
+    assert sorted(os.listdir(tmp_path)) in ([archive.name], [archive.name, "installed"])
+
+
+def test_an_archive_that_is_too_large_is_refused_before_it_is_unpacked(
+    archive: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_archives, "LARGEST", 5000)
+    with pytest.raises(DataError, match="more than 10,000 files or"):
+        install(str(archive), quiet)
+    monkeypatch.undo()
+    monkeypatch.setattr(model_archives, "_MOST_MEMBERS", 3)
+    with pytest.raises(DataError, match="more than 3 files"):
+        install(str(archive), quiet, name="other")
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "vocabulary.model", "model.safetensors"])
+def test_a_model_that_does_not_open_is_not_installed(
+    model: Path, folder: Path, tmp_path: Path, name: str
+) -> None:
+    files = contents(model)
+    broken = tmp_path / "broken.tar"
+    broken.write_bytes(tar_of_model(model, "top/", {name: files[name][:-9] + b"broken!!\n"}))
+    with pytest.raises(SavedError, match="the model does not open, and is not installed"):
+        install(str(broken), quiet)
+    assert not os.listdir(folder)
+
+
+def test_what_is_listed_says_what_is_wrong(
+    dragoman: CommandLine, archive: Path, folder: Path
+) -> None:
+    assert dragoman("install", "--list").out == ""
+    install(str(archive), quiet)
+    (folder / "empty").mkdir()
+    listed = dragoman("install", "--list").out.splitlines()
+    assert listed[0].endswith("empty/config.yaml: no such configuration file")
+    assert listed[1].endswith("source-target")
+    assert dragoman("install", "--list", "--json").out.count('"name"') == 2
+
+
+def test_commands_are_used_as_they_are_meant(
+    dragoman: CommandLine, archive: Path, tmp_path: Path, model: Path
+) -> None:
+    assert "name what to install" in one_error(dragoman("install"), 2)
+    assert "name what to install" in one_error(dragoman("install", archive, "--list"), 2)
+    assert "must not be empty" in one_error(dragoman("install", ""), 2)
+    wrong = dragoman("pack", model, tmp_path / "x.zip")
+    assert "name an archive that ends in .tar.gz, .tar.zst, .tar" in one_error(wrong, 2)
+    assert "no such model or run" in one_error(dragoman("pack", "none", tmp_path / "x.tar"), 4)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.apps.server.config import ServerConfig, read_server
+from dragoman.core.errors import ConfigError
+
+
+def test_paths_of_a_file_are_relative_to_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "both.yaml").write_text("models: [a, b]\nweights: [1, 2]\n")
+    file = tmp_path / "server.yaml"
+    file.write_text(
+        "systems:\n"
+        "  - models/en-de\n"
+        "  - both.yaml\n"
+        "  - {models: [/srv/de-en], terms: {glossary: terms.tsv}}\n"
+        "limits: {items: 7}\n"
+    )
+    read = read_server(file, {"port": 80}, ["limits.seconds=3"])
+    assert [system.models for system in read.systems] == [
+        (tmp_path / "models/en-de",),
+        (tmp_path / "a", tmp_path / "b"),
+        (Path("/srv/de-en"),),
+    ]
+    assert read.systems[2].terms is not None
+    assert read.systems[2].terms.glossary == tmp_path / "terms.tsv"
+    assert (read.port, read.limits.items, read.limits.seconds) == (80, 7, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("systems: []", "systems"),
+        ("systems: models/en-de", "systems"),
+        ("systems: [5]", "systems.0"),
+        ("systems: [{modles: [x]}]", "modles"),
+        ("systems: [nowhere.yaml]", "nowhere.yaml: no such configuration file"),
+        ("systems: [x]\nhots: 0.0.0.0", "unknown key 'hots'; did you mean 'host'?"),
+        ("systems: [x]\nport: http", "port"),
+        ("systems: [x]\nlimits: {seconds: .inf}", "limits.seconds"),
+        ("systems: [x]\nlog_format: xml", "log_format"),
+        ("- x", "expected a mapping"),
+        ("systems: [x", "server.yaml:1: not valid YAML"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_one_error(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "server.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_server(file, {})
+    assert said in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_a_resolved_configuration_can_be_read_again() -> None:
+    first = read_server(None, {"systems": [{"models": ["x"]}]})
+    assert ServerConfig.model_validate(first.model_dump()) == first

@@ -1,0 +1,132 @@
+"""What the files for Docker and systemd name exists: commands, options, files, settings."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from configparser import RawConfigParser
+from fnmatch import fnmatch
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+from echo_service import EchoService
+
+from dragoman.apps.cli.main import commands
+from dragoman.apps.cli.options import database_option
+from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.monitoring import Monitoring
+from dragoman.apps.server.operations import operations_router
+from dragoman.apps.server.store.database import database_url
+
+ROOT = Path(__file__).parents[3]
+PORT = ServerConfig.model_fields["port"].default
+SHUTDOWN_SECONDS = ServerConfig.model_fields["shutdown_seconds"].default
+
+
+def instructions() -> Iterator[tuple[str, str]]:
+    """Each instruction of the Dockerfile, and what follows it."""
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("#"))
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.strip():
+            name, _, rest = line.strip().partition(" ")
+            yield name, rest.strip()
+
+
+def of(wanted: str) -> list[str]:
+    return [rest for name, rest in instructions() if name == wanted]
+
+
+def check_command(arguments: list[str]) -> None:
+    """Whether the options of a command line exist."""
+    command = commands.commands[arguments[0]]
+    assert isinstance(command, click.Command)
+    known = {option for parameter in command.params for option in parameter.opts}
+    given = {one for one in arguments[1:] if one.startswith("--")}
+    assert given <= known
+
+
+def database_variable() -> str:
+    @click.command()
+    @database_option
+    def command(database: str) -> None: ...
+
+    variable = command.params[0].envvar
+    assert isinstance(variable, str)
+    return variable
+
+
+def test_the_image_is_built_from_what_exists() -> None:
+    allowed = [
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+        if line.startswith("!")
+    ]
+    for copied in of("COPY"):
+        sources = copied.split()[:-1]
+        if sources[0].startswith("--from"):
+            continue
+        for source in sources:
+            assert (ROOT / source).exists()
+            assert any(fnmatch(source.removeprefix("./"), one) for one in allowed), source
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    for extra in extras.split(","):
+        assert re.search(rf"^{extra} = \[", text, re.MULTILINE)
+
+
+def test_the_image_serves_as_a_user_without_rights() -> None:
+    (entry,), (command,) = of("ENTRYPOINT"), of("CMD")
+    assert json.loads(entry) == ["dragoman"]
+    check_command(json.loads(command))
+    (user,) = of("USER")
+    assert not user.startswith(("0", "root"))
+    assert of("EXPOSE") == [str(PORT)]
+    assert any(f"{database_variable()}=" in line for line in of("ENV"))
+
+
+def test_the_health_check_asks_a_route_that_exists() -> None:
+    (check,) = of("HEALTHCHECK")
+    program = json.loads(check[check.index("[") :])[-1]
+    compile(program, "HEALTHCHECK", "exec")
+    address = re.search(r"http://127\.0\.0\.1:(\d+)(/\w+)", program)
+    assert address is not None
+    assert int(address[1]) == PORT
+    router = operations_router(EchoService(), Monitoring())
+    assert address[2] in {getattr(route, "path", None) for route in router.routes}
+
+
+def test_compose_gives_the_server_its_database() -> None:
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    server, database = services["server"], services["database"]
+    given = re.sub(r"\$\{\w+:[^}]*\}", "secret", server["environment"][database_variable()])
+    url = database_url(given)
+    assert (url.host, url.password) == ("database", "secret")
+    assert url.username == database["environment"]["POSTGRES_USER"]
+    assert url.database == database["environment"]["POSTGRES_DB"]
+    assert server["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
+    assert int(server["stop_grace_period"].rstrip("s")) > SHUTDOWN_SECONDS
+    assert server["depends_on"].keys() < services.keys()
+
+
+@pytest.fixture(scope="module")
+def unit() -> RawConfigParser:
+    parser = RawConfigParser(strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read(ROOT / "deploy" / "dragoman.service", encoding="utf-8")
+    return parser
+
+
+def test_the_unit_runs_a_command_that_exists(unit: RawConfigParser) -> None:
+    service = unit["Service"]
+    program, *arguments = shlex.split(service["ExecStart"])
+    assert Path(program).name == "dragoman"
+    check_command(arguments)
+    assert service["User"] == "dragoman"
+    assert int(service["TimeoutStopSec"]) > SHUTDOWN_SECONDS
+    text = (ROOT / "deploy" / "dragoman.service").read_text(encoding="utf-8")
+    assert f"Environment={database_variable()}=/var/lib/{service['StateDirectory']}/" in text

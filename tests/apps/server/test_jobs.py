@@ -1,0 +1,389 @@
+"""Files are translated in the background, whatever happens to the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+from echo_service import EchoService
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.apps.server import jobs
+from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.content import TranslatedFile
+from dragoman.apps.server.jobs import JobRunner, seconds_remaining
+from dragoman.apps.server.store.records import DocumentJob
+from dragoman.apps.server.store.store import Store
+from dragoman.core.errors import DataError, StorageError
+from dragoman.text.glossary import Glossary, Term
+from dragoman.translation.service.interface import RefusedError, TextRequest
+
+REQUEST = TextRequest("", target="de", source="en")
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+Progress = Callable[[int, int], object]
+Work = Callable[[str, bytes, TextRequest, Progress], Coroutine[Any, Any, bytes]]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(str(tmp_path_factory.mktemp("store") / "server.sqlite")) as store:
+        yield store
+
+
+@pytest.fixture
+def store(database: Store) -> Iterator[Store]:
+    yield database
+    database.forget_jobs(datetime.now(timezone.utc) + timedelta(days=1))
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_REPORT_SECONDS", 0.01)
+    monkeypatch.setattr(jobs, "_LOOK_SECONDS", 0.01)
+
+
+@pytest.fixture
+def translates(monkeypatch: pytest.MonkeyPatch) -> Callable[[Work], None]:
+    """Sets what becomes of a file."""
+
+    def use(work: Work) -> None:
+        async def translate_file(
+            service: object,
+            name: str,
+            content: bytes,
+            request: TextRequest,
+            *,
+            seconds: float | None = None,
+            progress: Progress,
+        ) -> TranslatedFile:
+            result = await work(name, content, request, progress)
+            return TranslatedFile(f"new {name}", result, "text/plain", "en", len(content))
+
+        monkeypatch.setattr(jobs, "translate_file", translate_file)
+
+    return use
+
+
+def runner(store: Store, **limits: Any) -> JobRunner:
+    return JobRunner(EchoService(), store, LimitsConfig(**limits))
+
+
+async def ended(store: Store, job: DocumentJob, *states: str) -> DocumentJob:
+    """The job, as soon as it is in one of these states; by default, when it has ended."""
+    while True:
+        found = store.job(job.id)
+        assert found is not None
+        if found.state in (states or ("done", "error")):
+            return found
+        await asyncio.sleep(0.005)
+
+
+async def begun(store: Store, job: DocumentJob) -> None:
+    """Wait until an endless one has told how far it is."""
+    while not (found := await ended(store, job, "translating")).texts:
+        await asyncio.sleep(0.005)
+    assert (found.texts_done, found.texts) == (1, 3)
+
+
+async def upper(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+    return content.upper()
+
+
+async def endless(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+    progress(1, 3)
+    await asyncio.sleep(1000)
+    return content
+
+
+def test_a_file_is_translated_and_charged(store: Store, translates: Callable[[Work], None]) -> None:
+    translates(upper)
+    charged: list[tuple[int | None, int]] = []
+
+    async def main() -> None:
+        running = JobRunner(
+            EchoService(), store, LimitsConfig(), lambda *given: charged.append(given)
+        )
+        async with running.running():
+            job = await running.submit("a/b\\c.txt", b"text", REQUEST)
+            assert job.state == "queued" and job.file_name == "c.txt"
+            found = await ended(store, job)
+        assert (found.state, found.characters, found.result_name) == ("done", 4, "new c.txt")
+        assert store.take_result(job.id, delete=True) == b"TEXT"
+
+    asyncio.run(main())
+    assert charged == [(None, 4)]
+
+
+def test_all_that_is_asked_for_is_kept(store: Store, translates: Callable[[Work], None]) -> None:
+    asked: list[TextRequest] = []
+
+    async def note(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        asked.append(request)
+        return b""
+
+    translates(note)
+    terms = (Term("a", ("b", "c"), case_sensitive=True), Term("x", ("x",), do_not_translate=True))
+    request = TextRequest(
+        "",
+        target="pt-BR",
+        split="flowing",
+        tags=("<formal>",),
+        context="Before.",
+        glossary=Glossary(terms),
+    )
+
+    async def main() -> None:
+        files = runner(store)
+        async with files.running():
+            await ended(store, await files.submit("a.txt", b"text", request))
+
+    asyncio.run(main())
+    found = asked[0]
+    assert found.glossary is not None and found.glossary.terms == terms
+    assert (found.source, found.target) == (None, "pt-br")
+    assert (found.split, found.tags, found.context) == ("flowing", ("<formal>",), "Before.")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RefusedError("invalid", "not UTF-8"), "not UTF-8"),
+        (DataError("no text"), "no text"),
+        (ZeroDivisionError("secret"), "the server could not translate the file; its log says why"),
+    ],
+)
+def test_what_went_wrong_is_said(
+    store: Store, translates: Callable[[Work], None], error: Exception, said: str
+) -> None:
+    async def fail(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        raise error
+
+    translates(fail)
+
+    async def main() -> None:
+        files = runner(store)
+        async with files.running():
+            found = await ended(store, await files.submit("a.txt", b"text", REQUEST))
+        assert (found.state, found.message) == ("error", said)
+
+    asyncio.run(main())
+
+
+def test_a_file_waits_for_its_place_in_a_full_queue(
+    store: Store, translates: Callable[[Work], None]
+) -> None:
+    refusals = [RefusedError("busy", "full", 0.01), RefusedError("timed_out", "late", 0.01)]
+
+    async def patient(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        if refusals:
+            raise refusals.pop()
+        return b"done"
+
+    translates(patient)
+
+    async def main() -> None:
+        files = runner(store)
+        async with files.running():
+            found = await ended(store, await files.submit("a.txt", b"text", REQUEST))
+        assert found.state == "done" and not refusals
+
+    asyncio.run(main())
+
+
+def test_a_server_that_ends_gives_its_files_back(
+    store: Store, translates: Callable[[Work], None]
+) -> None:
+    async def main() -> None:
+        translates(endless)
+        first = runner(store)
+        async with first.running():
+            job = await first.submit("a.txt", b"text", REQUEST)
+            await begun(store, job)
+        assert (await ended(store, job, "queued")).message is None
+        translates(upper)
+        async with runner(store).running():
+            assert (await ended(store, job)).state == "done"
+
+    asyncio.run(main())
+
+
+def test_a_server_that_was_killed_is_succeeded(
+    store: Store, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translates(upper)
+
+    async def main() -> None:
+        job = await runner(store).submit("a.txt", b"text", REQUEST)
+        assert store.claim_job(datetime.now(timezone.utc)) is not None  # and nothing more
+        async with runner(store).running():
+            await asyncio.sleep(0.05)
+            assert (await ended(store, job, "translating")).state == "translating"
+            monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
+            assert (await ended(store, job)).state == "done"
+
+    asyncio.run(main())
+
+
+def test_a_file_that_kills_servers_is_given_up(
+    store: Store, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translates(upper)
+    monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
+
+    async def main() -> None:
+        job = await runner(store).submit("a.txt", b"text", REQUEST)
+        for _ in range(3):
+            assert store.claim_job(datetime.now(timezone.utc)) is not None
+        async with runner(store).running():
+            found = await ended(store, job)
+        assert found.message == "the server ended several times while it translated the file"
+
+    asyncio.run(main())
+
+
+def test_a_file_that_nobody_wants_any_more_is_let_go(
+    store: Store, translates: Callable[[Work], None]
+) -> None:
+    stopped = asyncio.Event()
+
+    async def work(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
+        try:
+            return await (endless if content == b"long" else upper)(
+                name, content, request, progress
+            )
+        finally:
+            stopped.set()
+
+    translates(work)
+
+    async def main() -> None:
+        files = runner(store, documents_at_once=1)
+        async with files.running():
+            job = await files.submit("a.txt", b"long", REQUEST)
+            await begun(store, job)
+            store.forget_jobs(datetime.now(timezone.utc))
+            await stopped.wait()
+            assert (await ended(store, await files.submit("b.txt", b"b", REQUEST))).state == "done"
+
+    asyncio.run(main())
+
+
+def test_files_outlast_a_database_that_is_away(
+    store: Store, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translates(upper)
+    failures = [StorageError("the database is locked"), StorageError("the database is locked")]
+    content = store.job_content
+
+    def away(identifier: str) -> bytes:
+        if failures:
+            raise failures.pop()
+        return content(identifier)
+
+    monkeypatch.setattr(store, "job_content", away)
+    monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
+
+    async def main() -> None:
+        files = runner(store, documents_at_once=1)
+        async with files.running():
+            found = await ended(store, await files.submit("a.txt", b"text", REQUEST))
+        assert found.state == "done" and not failures
+
+    asyncio.run(main())
+
+
+def test_one_runner_for_all_doors(store: Store, translates: Callable[[Work], None]) -> None:
+    translates(endless)
+
+    async def main() -> None:
+        files = runner(store, documents_at_once=1)
+        async with files.running():
+            async with files.running():
+                found = [await files.submit(f"{name}.txt", b"text", REQUEST) for name in "ab"]
+                await ended(store, found[0], "translating")
+            await asyncio.sleep(0.03)  # the other door still runs it
+            states = [(await ended(store, one, "queued", "translating")).state for one in found]
+            assert states == ["translating", "queued"]
+
+    asyncio.run(main())
+
+
+def test_whoever_waits_for_a_file_gets_it_as_it_is(
+    store: Store, translates: Callable[[Work], None]
+) -> None:
+    translates(upper)
+
+    async def main() -> None:
+        files = runner(store)
+        job = await files.submit("a.txt", b"text", REQUEST)
+        waiting = await files.settled(job, 0.03)
+        assert waiting is not None and waiting.state == "queued"
+        async with files.running():
+            done = await files.settled(job, 100)
+        assert done is not None and done.state == "done"
+        store.forget_jobs(datetime.now(timezone.utc))
+        assert await files.settled(job, 100) is None
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.exe", b"text", "files of the format '.exe' are not translated; send one of"),
+        ("txt", b"text", "the file has no suffix"),
+        ("../..", b"text", "the file has no suffix"),
+        ("", b"text", "the file has no suffix"),
+        ("a.txt", b"", "the file is empty"),
+    ],
+)
+def test_files_that_cannot_be_translated(
+    store: Store, name: str, content: bytes, said: str
+) -> None:
+    with pytest.raises(RefusedError, match=said) as caught:
+        asyncio.run(runner(store).submit(name, content, REQUEST))
+    assert caught.value.kind == "invalid"
+
+
+def test_a_bounded_number_of_files_waits(store: Store) -> None:
+    files = runner(store, documents=1)
+    asyncio.run(files.submit("a.txt", b"text", REQUEST))
+    with pytest.raises(RefusedError, match="too many files are waiting") as caught:
+        asyncio.run(files.submit("b.txt", b"text", REQUEST))
+    assert caught.value.kind == "busy" and caught.value.retry_after
+
+
+@settings(max_examples=50)
+@given(st.text(min_size=1), st.sampled_from([".txt", ".HTML"]))
+def test_names_are_no_paths(name: str, suffix: str) -> None:
+    kept = jobs._base_name(name + suffix)
+    assert kept == PurePosixPath(kept).name
+    assert "\\" not in kept and kept.isprintable() and len(kept) <= 200
+    assert kept.endswith(suffix)
+
+
+@pytest.mark.parametrize(
+    ("done", "texts", "expected"), [(0, 4, None), (1, 4, 30), (2, 4, 10), (4, 4, 0)]
+)
+def test_the_rest_takes_as_long_as_what_is_done(
+    done: int, texts: int, expected: int | None
+) -> None:
+    job = DocumentJob(
+        "id",
+        "secret",
+        "a.txt",
+        "en",
+        "de",
+        "translating",
+        NOW,
+        started=NOW,
+        texts_done=done,
+        texts=texts,
+    )
+    assert seconds_remaining(job, NOW + timedelta(seconds=10)) == expected

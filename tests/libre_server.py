@@ -1,0 +1,55 @@
+"""A server that speaks LibreTranslate's API and translates as ``EchoService`` does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from echo_service import EchoService
+from fastapi import FastAPI
+from running_server import running
+
+from dragoman.apps.server.app import create_app
+from dragoman.apps.server.config import LimitsConfig, ServerConfig
+from dragoman.apps.server.doors.libretranslate import libretranslate_door
+from dragoman.apps.server.guard import Guard
+from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.store.store import Store
+from dragoman.saved.system import TranslationSystem
+from dragoman.translation.service.interface import TranslationService
+
+
+class LibreServer(NamedTuple):
+    """One that runs."""
+
+    address: str
+    store: Store
+
+
+@contextmanager
+def libre_server(
+    folder: Path,
+    service: TranslationService | None = None,
+    limits: LimitsConfig | None = None,
+    *,
+    require_key: bool = False,
+) -> Iterator[LibreServer]:
+    """A server on a free port, with a database in a folder."""
+    config = ServerConfig(
+        systems=(TranslationSystem(models=("unread",)),),
+        limits=limits or LimitsConfig(),
+        require_key=require_key,
+    )
+    with Store(str(folder / "server.sqlite")) as store:
+        guard = Guard(store, config.limits, require_key=require_key)
+
+        @asynccontextmanager
+        async def closing(app: FastAPI) -> AsyncIterator[None]:
+            yield
+            await guard.close()
+
+        door = libretranslate_door(Premises(service or EchoService(), store, guard, config))
+        with running(create_app([door], config.limits, lifespan=closing)) as address:
+            yield LibreServer(address, store)

@@ -1,0 +1,73 @@
+"""A door for tests of the application: it says what reached it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+
+from dragoman.apps.server.premises import Door
+from dragoman.translation.service.interface import RefusedError
+
+
+@dataclass
+class PlainDoor:
+    """Its routes begin with a prefix; its errors are ``{NAME: message, "kind": kind}``."""
+
+    prefix: str = "/plain"
+    events: list[str] = field(default_factory=list)
+
+    @property
+    def door(self) -> Door:
+        name = self.prefix.strip("/")
+
+        def refuse(error: RefusedError, status: int) -> Response:
+            return JSONResponse({name: str(error), "kind": error.kind}, status)
+
+        return Door(name, (self.prefix,), self._router(), refuse)
+
+    def _router(self) -> APIRouter:
+        router = APIRouter(prefix=self.prefix)
+
+        @router.post("/length")
+        async def length(request: Request) -> Response:
+            return JSONResponse(len(await request.body()))
+
+        @router.get("/slow/{seconds}")
+        async def slow(seconds: float) -> Response:
+            self.events.append("begun")
+            try:
+                await asyncio.sleep(seconds)
+            except asyncio.CancelledError:
+                self.events.append("cancelled")
+                raise
+            self.events.append("ended")
+            return PlainTextResponse("slow\n")
+
+        @router.get("/drops/{count}")
+        async def drops(count: int) -> Response:
+            async def each() -> AsyncIterator[str]:
+                for number in range(count):
+                    yield f"{number}\n"
+                    await asyncio.sleep(0.05)
+
+            return StreamingResponse(each(), media_type="text/plain")
+
+        @router.get("/broken")
+        async def broken() -> Response:
+            raise RuntimeError("a secret of the inside")
+
+        @router.get("/refused")
+        async def refused() -> Response:
+            raise RefusedError("busy", "try again", 1.2)
+
+        @router.get("/items/{number}")
+        async def items(number: int, request: Request) -> Response:
+            return JSONResponse(
+                {"number": number, "client": request.client and request.client.host}
+            )
+
+        return router
