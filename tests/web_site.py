@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Iterator
@@ -134,10 +135,20 @@ def opened(
         page.context.close()
 
 
+_VISITS = itertools.count()
+
+
+def arrive(page: Page, site: Site, fragment: str = "") -> None:
+    """Load the page again, whatever it shows.
+
+    The number makes it another address; a blank page between would take another process.
+    """
+    page.goto(f"{site.address}/?{next(_VISITS)}#{fragment}")
+
+
 def visit(page: Page, site: Site, text: str = "", source: str = "en", target: str = "de") -> None:
     """Open the page at an address with languages and text, and wait for its translation."""
-    parts = urlencode({"source": source, "target": target, "text": text})
-    page.goto(f"{site.address}/#{parts}")
+    arrive(page, site, urlencode({"source": source, "target": target, "text": text}))
     expect(page.locator("#target-language")).to_have_value(target)
     if text:
         expect(page.locator("#output .word").first).to_be_visible()

@@ -96,6 +96,17 @@ def copied(markup: str, read: Read = read_html) -> str:
             "Sag (<b>jetzt</b>) „<em>hallo</em>“!",
         ),
         ("He said <q>“yes”</q>.", "„Ja“ sagte er.", "0-2 1-1 2-0", "<q>„Ja“</q> sagte er."),
+        # Only as many of them.
+        ("see <q>'it'</q>", "'es', siehe", "0-1 1-0", "<q>'es'</q>, siehe"),
+        # What is copied is where it is, whatever the links are.
+        (
+            "add-on <i>$x_y</i> of",
+            "Erweiterung $x_y von",
+            "0-0 1-0 2-2",
+            "Erweiterung <i>$x_y</i> von",
+        ),
+        # But a short word is another one in another language.
+        ("it <i>was</i> so", "was war so", "0-0 1-1 2-2", "was <i>war</i> so"),
         # Nothing says where it is: as a proportion of the sentence.
         ("one two <b>three</b> four", "eins zwei drei vier", "", "eins zwei <b>drei</b> vier"),
         # Names are the same on both sides.

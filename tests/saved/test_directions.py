@@ -8,7 +8,14 @@ from dragoman.core.errors import ConfigError
 from dragoman.models import ModelConfig
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.models.families.transformer_lm import TransformerLMConfig
-from dragoman.saved.directions import check_source, tags_for, telling_tags, usage
+from dragoman.saved.directions import (
+    check_source,
+    language_pairs,
+    tags_between,
+    tags_for,
+    telling_tags,
+    usage,
+)
 from dragoman.saved.model import SavedConfig
 from dragoman.text.corpus import Direction
 from dragoman.text.vocabulary import Vocabulary, VocabularyConfig
@@ -199,3 +206,33 @@ def test_how_a_model_is_used(directions: list[str], expected: str) -> None:
 def test_how_a_language_model_is_used() -> None:
     directions = saved("de-de").directions
     assert usage("lm", directions, TransformerLMConfig()) == "dragoman score lm text.txt"
+
+
+@pytest.mark.parametrize(
+    ("directions", "pair", "tags", "expected"),
+    [
+        # what all parts of one direction had is put in front as well, in the order of training
+        (["en-de <ui> <2de>", "fr-de <talk> <2de>", "en-fr <2fr>"], "en-de", (), ["<ui>", "<2de>"]),
+        (["en-de <ui> <2de>", "en-de <2de>", "en-fr <2fr>"], "en-de", (), ["<2de>"]),
+        (["en-de <2de>", "en-fr <2fr>"], "en-fr", ("<ui>",), ["<2fr>", "<ui>"]),
+        (["en-de <ui> <2de>", "en-fr <2fr>"], "en-de", ("<talk>",), ["<ui>", "<2de>", "<talk>"]),
+        # a direction that was never trained has the tags of its target language
+        (["en-de <2de>", "en-fr <2fr>"], "fr-de", (), ["<2de>"]),
+    ],
+)
+def test_tags_of_one_direction(
+    directions: list[str],
+    pair: str,
+    tags: tuple[str, ...],
+    expected: list[str],
+    vocabulary: Vocabulary,
+) -> None:
+    source, target = pair.split("-")
+    found = tags_between(saved(*directions), vocabulary, source, target, tags)
+    assert list(found) == expected
+
+
+def test_the_languages_that_a_model_translates_between() -> None:
+    several = saved("en-de <2de>", "en-de <ui> <2de>", "de-de", "en-fr <2fr>")
+    assert language_pairs(several) == [("en", "de"), ("en", "fr")]
+    assert language_pairs(saved()) == [("en", "de")]  # of before

@@ -115,3 +115,10 @@ def test_a_pattern_that_takes_for_ever_is_stopped(monkeypatch: pytest.MonkeyPatc
 
 def test_part_of_a_match_may_be_empty() -> None:
     assert names(Terminology(patterns=[r"\bx?(?=y)|z"]), "y xy z") == ["x", "z"]
+
+
+def test_places_of_what_is_copied_are_told_and_a_percentage_is_none() -> None:
+    terms = Terminology(protect=["placeholders", "urls"])
+    text = "a {b} 20%ige %d, 5%d www.x.org"
+    found = [text[slice(*span)] for span in terms.protected(text)]
+    assert found == ["{b}", "%d", "%d", "www.x.org"]

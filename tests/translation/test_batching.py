@@ -22,6 +22,7 @@ from dragoman.core.errors import (
     WorkerError,
 )
 from dragoman.search import SearchConfig
+from dragoman.text.glossary import Glossary
 from dragoman.translation.batching import BatchingConfig, RequestBatcher
 from dragoman.translation.opening import changed_search
 from dragoman.translation.outputs import Translation
@@ -42,6 +43,7 @@ class Fake:
     """Translates a line into itself, its number, the beam and the prefix."""
 
     calls: list[Call] = field(default_factory=list)
+    glossaries: list[Any] = field(default_factory=list)
     failure: Exception | None = None
 
     def configure(self, **options: Any) -> SearchConfig:
@@ -50,6 +52,7 @@ class Fake:
     def translate_nbest(self, lines: Iterable[str], **options: Any) -> list[list[Translation]]:
         lines, numbers = list(lines), options["numbers"]
         self.calls.append(Call(lines, options["beam"], now()))
+        self.glossaries.append(options.get("glossary"))
         if self.failure is not None:
             raise self.failure
         if "poison" in lines:
@@ -178,6 +181,24 @@ def test_prefixes_are_those_of_the_request() -> None:
 
     run(main())
     assert len(fake.calls) == 2
+
+
+def test_requests_with_the_same_glossary_share_a_call() -> None:
+    fake = Fake()
+    one, other = Glossary.of({"a": "b"}), Glossary.of({"a": "b"})
+
+    async def main() -> None:
+        async with batching(fake) as batcher:
+            await asyncio.gather(
+                batcher.translate(["a"], glossary=one),
+                batcher.translate(["b"]),
+                batcher.translate(["c"], glossary=one),
+                batcher.translate(["d"], glossary=other),
+            )
+
+    run(main())
+    assert [call.lines for call in fake.calls] == [["a", "c"], ["b"], ["d"]]
+    assert fake.glossaries == [one, None, other]
 
 
 def test_a_full_queue_refuses_and_later_has_room() -> None:

@@ -27,6 +27,7 @@ _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 _PLACEHOLDER = regex.compile(
     rf"[ ]*(?P<it>{PLACEHOLDER.pattern})$|(?P<it>{PLACEHOLDER.pattern})[ ]*"
 )
+_LONG_WORD = 4
 _NOTHING = Mark("", "", 0, 0, is_atom=True)
 
 Range = tuple[int, int]
@@ -105,6 +106,31 @@ class Correspondence:
         """Indices of the units of a sentence."""
         start, end = self.sentences[sentence].target
         return range(bisect_left(self._first_units, start), bisect_left(self._first_units, end))
+
+    def same_units(self, start: int, end: int) -> tuple[int, int]:
+        """The run of units that is the same text as a part of the source, if both are unique.
+
+        Args:
+            start: of the part, in characters.
+            end: of the part.
+
+        Returns:
+            Index of the first unit, and after the last one; the same number twice if there is no
+            such run, or if the part is a short word, which two languages may have by chance.
+        """
+        part = self._text[start:end]
+        is_short = len(part) < _LONG_WORD and part.isalpha()
+        if is_short or _places(part, self._text) != [start]:
+            return 0, 0
+        found = _places(part, self.target)
+        if len(found) != 1:
+            return 0, 0
+        first = bisect_left(self._first_units, found[0])
+        last = bisect_left(self._first_units, found[0] + len(part))
+        whole = first < last and self.units[first].start == found[0]
+        return (
+            (first, last) if whole and self.units[last - 1].end == found[0] + len(part) else (0, 0)
+        )
 
     def put_atom(self, first: int, last: int, atom: Mark) -> None:
         """Replace a run of units by an atom.
@@ -246,6 +272,17 @@ def _without_signs(text: str, start: int, end: int) -> Range:
     """A range of a text without signs around its words, if it has words."""
     words = _WORDS.search(text, start, end)
     return (start, end) if words is None else words.span()
+
+
+def _places(part: str, text: str) -> list[int]:
+    """Where a part is in a text, and is no part of longer words; two places are enough to know."""
+    found: list[int] = []
+    place = text.find(part) if part else -1
+    while place >= 0 and len(found) < 2:
+        if _is_apart(text, (place, place + len(part))):
+            found.append(place)
+        place = text.find(part, place + 1)
+    return found
 
 
 def _once(words: Iterable[tuple[str, Range]]) -> dict[str, Range]:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
+import regex
+
 from dragoman.documents.correspondence import Correspondence, Range, Unit, is_word
 from dragoman.documents.marked_text import Mark, MarkedText, walk
 from dragoman.translation.service.interface import TranslatedText
@@ -47,6 +49,13 @@ def _make_point(atom: Mark, text: str) -> None:
     atom.is_atom, atom.is_point = False, True
     atom.before = " " if atom.start and text[atom.start - 1].isspace() else ""
     atom.after = " " if text[atom.stop : atom.stop + 1].isspace() else ""
+
+
+# At the ends of a text, up to its first and last word.
+_SIGNS_BEFORE = regex.compile(r"^[^\p{L}\p{M}\p{N}]+")
+_SIGNS_BEHIND = regex.compile(r"[^\p{L}\p{M}\p{N}]+$")
+_CERTAIN = 1e6
+"""More than any sum."""
 
 
 class _Placement:
@@ -135,7 +144,13 @@ class _Placement:
         return end - sums.index(max(sums)), end
 
     def _best(self, mark: Mark, within: Range) -> tuple[float, Range]:
-        """The range of units with the highest sum, the first and shortest of these, and its sum."""
+        """The range of units with the highest sum, the first and shortest of these, and its sum.
+
+        What is copied is found by its looks, whatever the links are.
+        """
+        start, end = same = self._found.same_units(mark.start, mark.stop)
+        if within[0] <= start < end <= within[1]:
+            return _CERTAIN, same
         first = self._found.units_of(self._found.sentence_at(mark.start)).start
         last = self._found.units_of(self._found.sentence_at(max(mark.start, mark.stop - 1))).stop
         start, end = max(within[0], first), min(within[1], last)
@@ -165,13 +180,11 @@ class _Placement:
     def _with_signs(self, mark: Mark, place: Range, gap: Range) -> Range:
         """The range with signs next to it, if the source has signs at the ends of the pair."""
         (start, end), text = place, self._text[mark.start : mark.stop]
-        if not is_word(text[0]):
-            while (
-                start > gap[0] and self._adjoins(start - 1) and not self._units[start - 1].is_word
-            ):
+        for _ in range(len(text) - len(_SIGNS_BEFORE.sub("", text))):
+            if start > gap[0] and self._adjoins(start - 1) and not self._units[start - 1].is_word:
                 start -= 1
-        if not is_word(text[-1]):
-            while end < gap[1] and self._adjoins(end - 1) and not self._units[end].is_word:
+        for _ in range(len(text) - len(_SIGNS_BEHIND.sub("", text))):
+            if end < gap[1] and self._adjoins(end - 1) and not self._units[end].is_word:
                 end += 1
         return start, end
 

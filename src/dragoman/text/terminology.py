@@ -24,6 +24,7 @@ ProtectedKind = Literal["placeholders", "tags", "urls", "numbers"]
 _PATTERNS: dict[ProtectedKind, str] = {
     "placeholders": r"""
         %(?:\d+\$|\(\w+\))?[-+0\#]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[@diouxXeEfFgGcs]  # printf
+            (?<!\d%[a-z](?=\p{L}))       # but no percentage, as in 20%ige
         | %[A-Z][A-Z0-9_]+%?              # %PRODUCTNAME, %APPDATA%
         | \{\{[^{}]*\}\} | \{[^{}\s]*\}   # {{ name }}, {name}, {0:.2f}, {}
         | \$\{[^{}]+\} | \$\[[^\[\]]+\] | \$\(\w+\) | \$[A-Za-z_]\w*

@@ -112,6 +112,7 @@ class RequestBatcher:
         executor: Executor | None = None,
     ) -> None:
         self._translator, self._config = translator, config or BatchingConfig()
+        self._in_context = translator.in_context if isinstance(translator, ReadsContext) else None
         self._own = None if executor else ThreadPoolExecutor(self._config.batches_at_once)
         self._executor = executor or self._own
         self._queue: dict[_Request, None] = {}  # in the order of their turns
@@ -225,8 +226,8 @@ class RequestBatcher:
         loop: asyncio.AbstractEventLoop,
     ) -> _Request:
         texts = list(check_lines(lines))
-        if isinstance(self._translator, ReadsContext):  # a request may be served in parts
-            texts = self._translator.in_context(texts)
+        if self._in_context is not None:  # a request may be served in parts
+            texts = self._in_context(texts)
         config = self._translator.configure(**options)
         if prefix is None:
             prefixes = None

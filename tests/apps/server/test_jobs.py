@@ -230,6 +230,23 @@ def test_a_server_that_was_killed_is_succeeded(
     asyncio.run(main())
 
 
+def test_a_file_that_kills_servers_is_given_up(
+    store: Store, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translates(upper)
+    monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
+
+    async def main() -> None:
+        job = await runner(store).submit("a.txt", b"text", REQUEST)
+        for _ in range(3):
+            assert store.claim_job(datetime.now(timezone.utc)) is not None
+        async with runner(store).running():
+            found = await ended(store, job)
+        assert found.message == "the server ended several times while it translated the file"
+
+    asyncio.run(main())
+
+
 def test_a_file_that_nobody_wants_any_more_is_let_go(
     store: Store, translates: Callable[[Work], None]
 ) -> None:

@@ -39,7 +39,6 @@ def page(window: tuple[Page, Watch], site: Site) -> Iterator[Page]:
     watch.check(site)
     page.unroute_all()
     page.evaluate("localStorage.clear()")
-    page.goto("about:blank")
 
 
 @pytest.fixture

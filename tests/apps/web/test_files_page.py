@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FilePayload, Page, expect
-from web_site import PHONE, WIDE, Scheme, Site, opened, running_site, visit
+from web_site import PHONE, WIDE, Site, opened, running_site, visit
 
 from dragoman.apps.server.config import LimitsConfig
 
@@ -149,16 +148,12 @@ STATES: list[tuple[Callable[[Page], None], str]] = [
     (fail, "de"),
     (send, "de"),
 ]
-WINDOWS: list[tuple[str, tuple[int, int], Scheme]] = [
-    ("light", WIDE, "light"),
-    ("dark", WIDE, "dark"),
-    ("phone", PHONE, "light"),
-]
 
 
-def barriers(page: Page) -> list[str]:
-    """What axe-core calls serious or critical."""
-    found = Axe().run(page).response["violations"]
+def barriers(page: Page, *rules: str) -> list[str]:
+    """What axe-core calls serious or critical, by all rules or some."""
+    options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{one['id']}: {[node['target'] for node in one['nodes']]}"
         for one in found
@@ -166,18 +161,28 @@ def barriers(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("name", "size", "scheme"), WINDOWS)
-def test_no_state_has_barriers(
-    browser: Browser, site: Site, name: str, size: tuple[int, int], scheme: Scheme
-) -> None:
-    with opened(browser, site, size, scheme) as page:
-        for act, target in STATES:
-            page.goto("about:blank")
-            visit(page, site, target=target)
-            act(page)
-            assert barriers(page) == [], f"{act.__doc__} {target}"
-            if SCREENSHOTS:
-                page.screenshot(path=Path(SCREENSHOTS) / f"{name}-{act.__name__}-{target}.png")
+def keep_picture(page: Page, name: str) -> None:
+    """Write what the page looks like, if somebody wants to see it."""
+    if SCREENSHOTS:
+        page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png")
+
+
+def test_no_state_has_barriers(own_page: Page, site: Site) -> None:
+    page = own_page
+    for act, target in STATES:
+        state = f"{act.__name__}-{target}"
+        page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+        page.emulate_media(color_scheme="light")
+        visit(page, site, target=target)
+        act(page)
+        keep_picture(page, f"light-{state}")
+        assert barriers(page) == [], state
+        page.emulate_media(color_scheme="dark")
+        keep_picture(page, f"dark-{state}")
+        assert barriers(page, "color-contrast") == [], f"{state} in the dark"
+        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        keep_picture(page, f"phone-{state}")
+        assert barriers(page) == [], f"{state} on a phone"
 
 
 def test_barriers_would_be_found(page: Page, site: Site) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Dialog, Page, Route, expect
-from web_site import PHONE, Site, opened, running_site, visit
+from web_site import PHONE, Site, arrive, opened, running_site, visit
 
 from dragoman.apps.server.config import LimitsConfig
 
@@ -18,7 +17,7 @@ def mark(page: Page) -> list[str]:
 
 
 def test_translates_as_one_types_and_says_which_language_it_is(page: Page, site: Site) -> None:
-    page.goto(site.address)
+    arrive(page, site)
     page.locator("#source").press_sequentially("Hello you.")
     expect(page.locator("#output")).to_have_text("HELLO YOU.de")
     expect(page.locator("#source-language option:checked")).to_have_text("English (detected)")
@@ -36,7 +35,7 @@ def test_white_space_between_sentences_is_kept(page: Page, site: Site) -> None:
 def test_waits_for_a_pause_in_typing(own_page: Page, site: Site) -> None:
     page = own_page
     page.clock.install()
-    page.goto(site.address)
+    arrive(page, site)
     expect(page.locator("#target-language")).to_have_value("de")
     page.clock.pause_at("2040-01-01")
     page.locator("#source").press_sequentially("Hello")
@@ -51,9 +50,13 @@ def test_waits_for_a_pause_in_typing(own_page: Page, site: Site) -> None:
 
 def test_a_request_ends_the_one_before(page: Page, site: Site) -> None:
     held: list[Route] = []
-    page.goto(site.address)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    arrive(page, site)
     expect(page.locator("#target-language")).to_have_value("de")
-    page.route("**/v1/translate", held.append, times=1)
+    page.route("**/v1/translate", hold, times=1)
     with page.expect_event("requestfailed") as failed:
         with page.expect_request("**/v1/translate"):
             page.fill("#source", "Hello you.")
@@ -189,7 +192,7 @@ def test_the_address_has_languages_and_text(page: Page, site: Site, browser: Bro
     page.get_by_role("button", name="Copy a link to this text").click()
     expect(page.locator("#state")).to_have_text("Link copied")
     link = page.evaluate("navigator.clipboard.readText()")
-    assert link.startswith(f"{site.address}/#")
+    assert link.startswith(site.address) and "#source=en&target=fr&text=Rain" in link
     with opened(browser, site) as other:
         other.goto(link)
         expect(other.locator("#source")).to_have_value("Rain & <b>sun</b>?")
@@ -287,7 +290,7 @@ def test_languages_from_right_to_left(page: Page, site: Site) -> None:
 def test_the_theme_is_the_systems_unless_one_is_chosen(browser: Browser, site: Site) -> None:
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     with opened(browser, site, scheme="dark") as page:
-        page.goto(site.address)
+        arrive(page, site)
         dark = page.evaluate(ground)
         switch = page.get_by_role("button", name="Dark theme")
         expect(switch).to_have_attribute("aria-pressed", "true")
@@ -305,7 +308,7 @@ def test_the_theme_is_the_systems_unless_one_is_chosen(browser: Browser, site: S
 def test_a_busy_server_is_asked_again(own_page: Page, site: Site) -> None:
     page = own_page
     page.clock.install()
-    page.goto(site.address)
+    arrive(page, site)
     expect(page.locator("#target-language")).to_have_value("de")
     body = '{"error": {"kind": "busy", "message": "too many texts are waiting"}}'
     answer = {"status": 503, "headers": {"Retry-After": "20"}, "body": body}
@@ -331,7 +334,7 @@ def test_goes_on_when_the_connection_is_back(page: Page, site: Site) -> None:
 
 def test_begins_when_the_server_is_there(page: Page, site: Site) -> None:
     page.route("**/v1/languages", lambda route: route.abort(), times=1)
-    page.goto(site.address)
+    arrive(page, site)
     expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#target-language")).to_have_value("de")
@@ -349,7 +352,7 @@ def test_a_direction_that_does_not_exist(page: Page, site: Site) -> None:
 
 
 def test_a_text_in_the_target_language_takes_another_target(page: Page, site: Site) -> None:
-    page.goto(site.address)
+    arrive(page, site)
     page.fill("#source", "der Hund")
     expect(page.locator("#output")).to_have_text("DER HUNDen")
     expect(page.locator("#target-language")).to_have_value("en")
@@ -382,15 +385,14 @@ def test_a_server_with_a_key_and_bounds(browser: Browser, tmp_path: Path) -> Non
         expect(page.get_by_role("button", name="Enter a key")).to_be_visible()
 
 
-@pytest.mark.parametrize("size", [PHONE, (390, 844), (768, 1024)])
-def test_narrow_windows_need_no_sideways_scrolling(
-    browser: Browser, site: Site, size: tuple[int, int]
-) -> None:
-    with opened(browser, site, size) as page:
-        visit(page, site, "It rains. " + "Donaudampfschifffahrtsgesellschaft" * 4)
+def test_narrow_windows_need_no_sideways_scrolling(own_page: Page, site: Site) -> None:
+    page = own_page
+    visit(page, site, "It rains. " + "Donaudampfschifffahrtsgesellschaft" * 4)
+    for width, height in (PHONE, (390, 844), (768, 1024)):
+        page.set_viewport_size({"width": width, "height": height})
         page.locator("#output .word").first.click()
         expect(page.locator(".option").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+        assert page.evaluate("document.documentElement.scrollWidth") == width
         page.keyboard.press("Escape")
         for button in page.locator("button:visible, select:visible").all():
             box = button.bounding_box()

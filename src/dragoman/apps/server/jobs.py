@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 _LOOK_SECONDS = 5.0  # between looks for the jobs of servers that have died
 _SILENT_SECONDS = 60.0  # after which a server has died
 _REPORT_SECONDS = 1.0
+_MOST_DEATHS = 3  # of servers while they translated a file, which may be what killed them
 _FIRST_LOOK_SECONDS, _LONGEST_PAUSE_SECONDS = 0.02, 0.5  # at a job somebody waits for
 _FORGET_SECONDS = 600.0
 _LONGEST_NAME = 200  # characters
@@ -182,6 +183,11 @@ class JobRunner:
                     await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
 
     async def _finish(self, job: DocumentJob) -> None:
+        if job.abandoned >= _MOST_DEATHS:
+            message = "the server ended several times while it translated the file"
+            failed = partial(self._store.finish_job, job.id, "error", message=message)
+            await to_thread.run_sync(failed)
+            return
         try:
             file = await self._translated(job)
             if file is not None:

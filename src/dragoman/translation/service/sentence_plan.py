@@ -63,7 +63,7 @@ def divided(text: str, segment: TextSpan) -> list[TextSpan]:
     places: list[int] = []
     for kind in _BREAKS:
         found = kind.finditer(text, start + quarter, end - quarter)
-        places = [one.end() for one in found]
+        places = [one.end() for one in found if one.end() < end]
         if places:
             break
     else:

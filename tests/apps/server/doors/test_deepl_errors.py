@@ -118,6 +118,8 @@ def test_bounds(http: httpx.Client) -> None:
     assert "6 texts" in message(http.post("/v2/translate", json=asked), 413)
     asked = {**TEXT, "text": ["a" * 1001]}
     assert "1001 characters" in message(http.post("/v2/translate", json=asked), 413)
+    asked = {**TEXT, "context": "a" * 1001}
+    assert "'context' has 1001" in message(http.post("/v2/translate", json=asked), 413)
     asked = {**TEXT, "text": ["a" * 10_000]}
     assert message(http.post("/v2/translate", json=asked), 413)
 
@@ -372,6 +374,7 @@ def test_a_server_may_demand_a_key(tmp_path: Path) -> None:
         url = f"{server.address}/v2/languages"
         assert "needs a key" in message(httpx.get(url), 403)
         assert "no such key" in message(httpx.get(url, headers=KEY), 403)
+        assert "needs a key" in message(httpx.post(f"{server.address}/v2/translate", json={}), 403)
         bearer = {"Authorization": f"Bearer {server.store.create_key('Ana')[1]}"}
         assert "needs a key" in message(httpx.get(url, headers=bearer), 403)
 

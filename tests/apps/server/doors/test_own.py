@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -196,7 +198,8 @@ def test_what_is_no_json_is_told(http: httpx.Client, content: bytes, message: st
 
 
 def test_json_must_be_announced(http: httpx.Client) -> None:
-    response = http.post("/v1/translate", content=b'{"text": "a", "target": "de"}')
+    content, headers = b'{"text": "a", "target": "de"}', {"Content-Type": "text/plain"}
+    response = http.post("/v1/translate", content=content, headers=headers)
     assert "send the header Content-Type: application/json" in problem(response, 400, "invalid")
 
 
@@ -261,6 +264,34 @@ def test_an_error_in_the_middle_of_a_stream_is_its_last_line(tmp_path: Path) -> 
     assert sentence["kind"] == "sentence"
     error = {"kind": "timed_out", "message": "the time is up", "retry_after": 3.0}
     assert last == {"kind": "error", "error": error}
+
+
+class Watched(EchoService):
+    """Gives one sentence, and remembers whether anybody stayed for the others."""
+
+    left: threading.Event
+
+    async def stream(
+        self, request: TextRequest, *, seconds: float | None = None
+    ) -> AsyncGenerator[TranslatedSentence, None]:
+        try:
+            async for sentence in super().stream(request, seconds=seconds):
+                yield sentence
+                await asyncio.sleep(1000)
+        finally:
+            self.left.set()
+
+
+def test_who_leaves_a_stream_leaves_the_queue(tmp_path: Path) -> None:
+    service = Watched()
+    service.left = threading.Event()
+    with own_server(tmp_path, service) as server:
+        body = {"text": "One. Two.", "source": "en", "target": "de"}
+        with httpx.stream("POST", f"{server.address}/v1/stream", json=body) as response:
+            lines = response.iter_lines()
+            assert [json.loads(next(lines))["kind"] for _ in range(2)] == ["start", "sentence"]
+            assert not service.left.is_set()
+        assert service.left.wait(60)
 
 
 def test_languages_are_detected_and_listed(http: httpx.Client) -> None:

@@ -92,13 +92,10 @@ class Database:
         if self.is_sqlite:
             assert self.url.database
             path = Path(self.url.database)
-            if not create and not path.exists():
-                raise SavedError(
-                    f"{path}: no such database; 'dragoman serve' and 'dragoman keys add' make one"
-                )
-            if database is None:
+            if database is None and create:
                 make_directory(path.parent, path)
-            _make_private(path)
+            with storage_errors(path):
+                _find_file(path, create)
             self._engine = _sqlite_engine(self.url, busy_seconds)
         else:
             self._engine = _postgresql_engine(self.url, busy_seconds)
@@ -181,22 +178,26 @@ def _number(name: str) -> int:
     return int.from_bytes(sha256(f"dragoman {name}".encode()).digest()[:8], "big", signed=True)
 
 
-def _make_private(path: Path) -> None:
-    """Make the file, for its owner alone; its journals get the same permissions from SQLite.
+def _find_file(path: Path, create: bool) -> None:
+    """Make a file that does not exist, for its owner alone; SQLite's journals are like it.
 
     Raises:
-        SavedError: there is something else than a file.
+        OSError: it is not permitted.
+        SavedError: there is nothing, or something else than a file.
         StorageError: it cannot be made.
     """
-    if path.is_file():
-        return
     if path.exists():
-        raise SavedError(f"{path}: not a file; name an SQLite database, or a file to be made")
+        if not path.is_file():
+            raise SavedError(f"{path}: not a file; name an SQLite database, or a file to be made")
+        return
+    if not create:
+        raise SavedError(
+            f"{path}: no such database; 'dragoman serve' and 'dragoman keys add' make one"
+        )
     if not path.parent.is_dir():
         raise unopened(str(path), f"there is no directory {path.parent}; make it")
     try:
-        with storage_errors(path):
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except FileNotFoundError as error:  # below /proc, or in a removed directory
         raise unopened(str(path), "nothing can be made there") from error
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
 
 from dragoman.apps.server.store.records import DocumentJob, JobState
 from dragoman.apps.server.store.shelf import Shelf, is_identifier, language, now, storable
@@ -137,7 +137,12 @@ class JobShelf(Shelf):
             if found is None:
                 return None
             begun = {"state": "translating", "started": now(), "changed": now()}
-            claimed = update(jobs).where(jobs.c.id == found).values(texts_done=0, **begun)
+            abandoned = case((silent, jobs.c.abandoned + 1), else_=jobs.c.abandoned)
+            claimed = (
+                update(jobs)
+                .where(jobs.c.id == found)
+                .values(texts_done=0, abandoned=abandoned, **begun)
+            )
             return _job(connection.execute(claimed.returning(*jobs.c)).one())
 
     def report_job(self, identifier: str, done: int, texts: int) -> bool:
@@ -252,4 +257,5 @@ def _job(row: Row[Any]) -> DocumentJob:
         row.started,
         row.texts_done,
         row.texts,
+        row.abandoned,
     )

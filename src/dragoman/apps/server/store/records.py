@@ -114,3 +114,5 @@ class DocumentJob:
     texts_done: int = 0
     texts: int = 0
     """How many texts it has; 0: not known yet."""
+    abandoned: int = 0
+    """How often its translator fell silent, such as a server that was killed."""

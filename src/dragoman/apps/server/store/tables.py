@@ -142,6 +142,8 @@ jobs = Table(
     Column("started", UtcTime),
     Column("texts_done", Integer, nullable=False),
     Column("texts", Integer, nullable=False),
+    # How often its translator fell silent.
+    Column("abandoned", Integer, nullable=False, server_default="0"),
 )
 
 job_files = Table(

@@ -221,6 +221,7 @@ async function share() {
 /** Take languages and text from the address, or else from the last visit. */
 function restore() {
   const asked = address.read();
+  choices.clear();
   const [from, target] = load("pair", ["", ""]);
   const own = navigator.language.split("-")[0];
   const choice = (field, ...codes) => {

@@ -38,7 +38,7 @@ def account_router(premises: Premises) -> APIRouter:
         if kind not in ("source", "target"):
             raise invalid("Parameter 'type' is invalid. 'source' and 'target' are valid values.")
         listed = listed_sources if kind == "source" else listed_targets
-        return JSONResponse(listed(premises.service))
+        return JSONResponse(await to_thread.run_sync(listed, premises.service))
 
     @router.api_route("/v2/usage", methods=["GET", "POST"])
     async def usage(request: Request) -> Response:

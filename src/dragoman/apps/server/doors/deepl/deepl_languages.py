@@ -60,18 +60,19 @@ def listed_sources(service: TranslationService) -> list[dict[str, str]]:
 
 
 def listed_targets(service: TranslationService) -> list[dict[str, object]]:
-    """What ``/v2/languages?type=target`` answers."""
-    directions = service.directions()
-    formal = {one.target for one in directions if has_formality(service, one)}
+    """What ``/v2/languages?type=target`` answers; with many languages, it takes a while."""
+    into: dict[str, list[Pairing]] = {}
+    for one in service.directions():
+        into.setdefault(one.target, []).append(one)
     # A variant that is trained by itself may be listed for its language too.
-    names = {
-        code: (language_name(code), language in formal)
-        for language in targets(service)
+    listed = {
+        code: any(has_formality(service, one) for one in directions)
+        for language, directions in sorted(into.items())
         for code in target_codes(language)
     }
     return [
-        {"language": code, "name": name, "supports_formality": supports}
-        for code, (name, supports) in sorted(names.items())
+        {"language": code, "name": language_name(code), "supports_formality": is_supported}
+        for code, is_supported in sorted(listed.items())
     ]
 
 

@@ -9,7 +9,6 @@ from dragoman.apps.server.doors.deepl.deepl_languages import (
     deepl_code,
     glossary_direction,
     has_formality,
-    same_language,
     sources,
     targets,
 )
@@ -23,7 +22,11 @@ from dragoman.apps.server.store.records import KeptDictionary
 from dragoman.core.problems import shown
 from dragoman.text.glossary import Glossary
 from dragoman.translation.service.codes import fitting
-from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
+from dragoman.translation.service.interface import (
+    RefusedError,
+    TextRequest,
+    TranslationService,
+)
 
 _FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
 _MOST_GLOSSARIES = 5
@@ -68,13 +71,11 @@ def _formality_tags(
     formality = parameters.choice("formality", _FORMALITIES)
     if formality in (None, "default"):
         return ()
-    fitting = [
-        one
-        for one in service.directions()
-        if same_language(one.target, target) and (not source or same_language(one.source, source))
-    ]
+    into = set(fitting(target, targets(service)))
+    origins = set(fitting(source, sources(service)) if source else sources(service))
+    meant = [one for one in service.directions() if one.target in into and one.source in origins]
     # Whatever the source turns out to be: a model without the tag would refuse it.
-    if fitting and all(has_formality(service, one) for one in fitting):
+    if meant and all(has_formality(service, one) for one in meant):
         return (FORMALITY_TAGS[formality.removeprefix("prefer_")],)
     if formality.startswith("prefer_"):
         return ()

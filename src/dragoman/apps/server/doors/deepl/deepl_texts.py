@@ -16,7 +16,7 @@ from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters
 from dragoman.apps.server.doors.deepl.deepl_requests import common_request
 from dragoman.apps.server.premises import Premises
 from dragoman.text.sentences import SplitMode
-from dragoman.translation.service.interface import TextRequest, TranslatedText
+from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
 
 _SPLITS: dict[str, SplitMode] = {"0": "none", "1": "sentences", "nonewlines": "flowing"}
 
@@ -35,11 +35,11 @@ def text_router(premises: Premises) -> APIRouter:
     @router.api_route("/v2/translate", methods=["GET", "POST"])
     async def translate(request: Request) -> Response:
         parameters = await DeepLParameters.of(premises, request)
-        texts = parameters.texts("text")
+        texts = await _texts(premises, request, parameters)
         key = await admitted(premises, request, parameters, texts)
         common = await common_request(premises, parameters, key)
         kind, markup = _markup(parameters)
-        prepared = _prepared(parameters, common, kind)
+        prepared = _prepared(parameters, common, kind, premises.config.limits.characters)
         shown = _Shown(parameters)
         translated = await translate_contents(
             premises.service,
@@ -54,13 +54,30 @@ def text_router(premises: Premises) -> APIRouter:
     return router
 
 
-def _prepared(parameters: DeepLParameters, common: TextRequest, kind: ContentFormat) -> TextRequest:
+async def _texts(premises: Premises, request: Request, parameters: DeepLParameters) -> list[str]:
+    try:
+        return parameters.texts("text")
+    except RefusedError:
+        # Whoever is not admitted is told so first.
+        await admitted(premises, request, parameters)
+        raise
+
+
+def _prepared(
+    parameters: DeepLParameters, common: TextRequest, kind: ContentFormat, characters: int
+) -> TextRequest:
     """A request of which only the text is missing."""
     wanted = parameters.choice("split_sentences", tuple(_SPLITS))
     split = _SPLITS[wanted or ("nonewlines" if kind == "html" else "1")]
     # Models write what they write: nothing corrects it that could be switched off.
     parameters.flag("preserve_formatting", False)
-    return replace(common, split=split, context=parameters.text("context") or "")
+    context = parameters.text("context") or ""
+    if len(context) > characters:
+        raise RefusedError(
+            "too_large",
+            f"'context' has {len(context)} characters; send at most {characters}",
+        )
+    return replace(common, split=split, context=context)
 
 
 def _markup(parameters: DeepLParameters) -> tuple[ContentFormat, MarkupOptions | None]:

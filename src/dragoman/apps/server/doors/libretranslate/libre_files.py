@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import PurePosixPath
@@ -27,8 +25,6 @@ _KEPT = timedelta(minutes=30)
 
 _PATIENCE = 0.5
 """The part of the time of a request for which it waits for a file."""
-
-_FIRST_LOOK_SECONDS, _LONGEST_LOOK_SECONDS = 0.02, 0.5
 
 
 class LibreFiles:
@@ -91,18 +87,11 @@ class LibreFiles:
 
     async def _done(self, job: DocumentJob) -> DocumentJob | None:
         """A job that is done or has failed; None if it is neither in due time."""
-        end = time.monotonic() + _PATIENCE * self._premises.config.limits.seconds
-        pause = _FIRST_LOOK_SECONDS
-        while True:
-            found = await to_thread.run_sync(self._premises.store.job, job.id)
-            if found is None:
-                raise RefusedError("not_found", "there is no such file, or it was deleted since")
-            if found.state in {"done", "error"}:
-                return found
-            if time.monotonic() > end:
-                return None
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_LOOK_SECONDS)
+        patience = _PATIENCE * self._premises.config.limits.seconds
+        found = await self._premises.jobs.settled(job, patience)
+        if found is None:
+            raise RefusedError("not_found", "there is no such file, or it was deleted since")
+        return found if found.state in {"done", "error"} else None
 
 
 def _failure(job: DocumentJob) -> RefusedError:

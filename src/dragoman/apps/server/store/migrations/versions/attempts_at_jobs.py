@@ -1,0 +1,17 @@
+"""How often a server died of a job."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """From the first tables."""
+    column = sa.Column("abandoned", sa.Integer, nullable=False, server_default="0")
+    op.add_column("jobs", column)

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_model import TINY_LM, save_tiny_model
+
+from dragoman.core.errors import ConfigError
+from dragoman.saved.system import TranslationSystem
+from dragoman.text.context import ContextConfig
+from dragoman.text.examples import Direction
+from dragoman.text.glossary import Glossary
+from dragoman.translation.service.interface import (
+    Pairing,
+    RefusedError,
+    TextRequest,
+    TranslatedText,
+)
+from dragoman.translation.service.loaded_system import LoadedSystem
+from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.translator import Translator
+
+TAGS = ("<2en>", "<2fr>", "<2de>", "<ui>", "<from-de>")
+
+
+def direction(source: str, target: str, *tags: str) -> Direction:
+    return Direction(source_language=source, target_language=target, tags=tags)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    many = (
+        direction("de", "en", "<from-de>", "<2en>"),
+        direction("fr", "en", "<2en>"),
+        direction("en", "de", "<2de>"),
+        direction("en", "en", "<2en>"),
+    )
+    save_tiny_model(folder / "many", seed=3, tags=TAGS, directions=many)
+    save_tiny_model(folder / "unnamed", seed=5)
+    save_tiny_model(folder / "lm", seed=6, config=TINY_LM)
+    return folder
+
+
+def system(path: Path, **values: Any) -> TranslationSystem:
+    return TranslationSystem(models=(path,), device="cpu", **values)
+
+
+def answers(described: TranslationSystem, *requests: TextRequest) -> list[TranslatedText]:
+    async def main() -> list[TranslatedText]:
+        async with await ModelService.open([described], reload_seconds=0) as service:
+            return await service.translate(requests)
+
+    return asyncio.run(main())
+
+
+def test_a_model_of_many_languages_serves_all_its_pairs(folder: Path) -> None:
+    loaded = LoadedSystem.load(system(folder / "many"))
+    assert sorted(loaded.pairs) == [("de", "en"), ("en", "de"), ("fr", "en")]
+    # What only one of the directions into a language had is put in front as well.
+    assert loaded.tags(Pairing("de", "en")) == ("<from-de>", "<2en>")
+    assert loaded.tags(Pairing("fr", "en")) == ("<2en>",)
+    assert loaded.tags(Pairing("en", "de"), ("<ui>",)) == ("<2de>", "<ui>")
+    assert loaded.styles(Pairing("en", "de")) == ["<from-de>", "<ui>"]
+    with pytest.raises(ConfigError, match="no tag <xy>"):
+        loaded.tags(Pairing("en", "de"), ("<xy>",))
+
+
+def test_translations_are_those_of_the_translator(folder: Path) -> None:
+    translator = Translator.load(folder / "many", device="cpu", target_language="de")
+    lines = ["a b c d e", "e d c", "b a"]
+    requests = [TextRequest(line, "de", "en", nbest=2) for line in lines]
+    found = answers(system(folder / "many"), *requests, TextRequest("a b", "en", "fr"))
+    wanted = translator.translate_nbest(lines, nbest=2)
+    for one, translations in zip(found[:3], wanted, strict=True):
+        (sentence,) = one.sentences
+        assert sentence.renderings[0].text == translations[0].text
+        assert sentence.renderings[0].score == pytest.approx(translations[0].score, abs=1e-4)
+
+
+def test_a_tag_in_a_text_is_text(folder: Path) -> None:
+    loaded = LoadedSystem.load(system(folder / "many"))
+    assert loaded.line("<2fr> a <ui> <b>", ("<2de>",)) == "<2de> < 2fr> a < ui> <b>"
+    assert answers(system(folder / "many"), TextRequest("<2xx> a", "de", "en"))[0].text is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "words"),
+    [
+        ("unnamed", {}, "does not say what its source language is; name it by source_language"),
+        ("unnamed", {"source_language": "en"}, "what its target language is"),
+        ("lm", {}, "a language model"),
+        ("many", {"target_language": "fr"}, "no direction of the model fits"),
+        ("many", {"adapters": {"ui": "x"}}, "adapters: a server chooses"),
+    ],
+)
+def test_what_cannot_be_served_is_told(
+    folder: Path, name: str, values: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        LoadedSystem.load(system(folder / name, **values))
+
+
+def test_a_system_names_languages_or_chooses_among_them(folder: Path) -> None:
+    named = system(folder / "unnamed", source_language="en", target_language="pt-BR")
+    assert list(LoadedSystem.load(named).pairs) == [("en", "pt-BR")]
+    assert answers(named, TextRequest("a b", "PT", "EN-US"))[0].target == "pt-BR"
+    chosen = LoadedSystem.load(system(folder / "many", target_language="de"))
+    assert list(chosen.pairs) == [("en", "de")]
+    assert chosen.translator.tags == ("<2de>",)
+    assert chosen.tags(Pairing("en", "de")) == ()
+
+
+def test_a_system_with_a_pivot_of_its_own(folder: Path) -> None:
+    described = system(folder / "many", target_language="de", pivot={"language": "en"})
+    loaded = LoadedSystem.load(described)
+    assert list(loaded.pairs) == [("fr", "de")]
+    assert loaded.tags(Pairing("fr", "de")) == ()
+    with pytest.raises(ConfigError, match="takes none"):
+        loaded.tags(Pairing("fr", "de"), ("<ui>",))
+
+
+def test_links_are_in_characters_of_both_texts(folder: Path) -> None:
+    text = "a  b c.\nd e"
+    glossary = Glossary.of({"c": "e e d", "e": "a c"})  # something to link, whatever the model says
+    requests = [
+        TextRequest(text, "de", "en", glossary=glossary, links=True),
+        TextRequest(text, "de", "fr", glossary=glossary, links=True),  # through English
+    ]
+    direct, through = answers(system(folder / "many"), *requests)
+    assert direct.links
+    for found in (direct, through):
+        for link in found.links:
+            assert not text[link.source_start : link.source_end].isspace()
+            assert text[link.source_start : link.source_end] in "abcde."
+            assert found.text[link.target_start : link.target_end].strip()
+
+
+def test_a_glossary_is_used_and_one_that_cannot_be_is_refused(folder: Path) -> None:
+    glossary = Glossary.of({"c": "e e d"})
+    (found,) = answers(system(folder / "many"), TextRequest("a b c", "de", "en", glossary=glossary))
+    assert "e e d" in found.text
+    with pytest.raises(RefusedError) as raised:
+        answers(
+            system(folder / "many", search={"maximum_length": 2}),
+            TextRequest("a b c", "de", "en", glossary=Glossary.of({"c": "e d e d e d"})),
+        )
+    assert raised.value.kind == "invalid"
+
+
+def test_context_is_read_by_models_that_know_it(folder: Path) -> None:
+    from dragoman.saved import model as saved
+
+    path = save_tiny_model(folder / "context", tags=("<sep>",), directions=(direction("en", "de"),))
+    text = (path / saved.CONFIG_FILE).read_text(encoding="utf-8")
+    text = text.replace("context: null", "context: {sentences: 2}").replace(
+        "format: 1", "format: 2"
+    )
+    (path / saved.CONFIG_FILE).write_text(text, encoding="utf-8")
+    loaded = LoadedSystem.load(system(path))
+    assert loaded.translator.context == ContextConfig(sentences=2)
+    assert loaded.line("d", (), ("a", "b", "c <sep> e")) == "b <sep> c < sep> e <sep> d"
+    assert loaded.line("d", ()) == "<sep> d"
+    with_context = TextRequest("d e", "de", "en", context="a b\nc d")
+    (found,) = answers(system(path), with_context)
+    translator = Translator.load(path, device="cpu")
+    assert found.text == translator.translate(["a b <sep> c d <sep> d e"])[0]

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from tiny_model import save_tiny_model
+
+from dragoman.saved.system import TranslationSystem
+from dragoman.text.examples import Direction
+from dragoman.translation.service.interface import Pairing, RefusedError, TextRequest
+from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.reloading import identity, keep_looking
+
+LINES = ["a b c d e", "e d c", "b a", "c c d", "e a", "d"]
+
+
+def save(path: Path, seed: int, target: str = "de") -> Path:
+    directions = (Direction(source_language="en", target_language=target),)
+    return save_tiny_model(path, seed=seed, directions=directions)
+
+
+def described(path: Path) -> TranslationSystem:
+    return TranslationSystem(models=(path,), device="cpu")
+
+
+def requests(target: str = "de") -> list[TextRequest]:
+    return [TextRequest(line, target, "en") for line in LINES]
+
+
+def test_a_model_is_exchanged_while_requests_are_in_flight(tmp_path: Path) -> None:
+    path = save(tmp_path / "model", seed=1)
+
+    async def main() -> None:
+        async with await ModelService.open([described(path)], reload_seconds=0) as service:
+            before = [one.text for one in await service.translate(requests())]
+            save(path, seed=2)
+            await service.look()
+            assert service.status().systems[0].reloads == 0  # it may still be being copied
+            flying = [asyncio.ensure_future(service.translate(requests())) for _ in range(6)]
+            await asyncio.gather(service.look(), *flying)
+            assert service.status().systems[0].reloads == 1
+            after = [one.text for one in await service.translate(requests())]
+            assert before != after
+            for one in flying:
+                assert [text.text for text in one.result()] in (before, after)
+            await service.look()
+            assert service.status().systems[0].reloads == 1
+
+    asyncio.run(main())
+
+
+def test_what_does_not_open_is_not_served(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = save(tmp_path / "model", seed=1)
+
+    async def main() -> None:
+        async with await ModelService.open([described(path)], reload_seconds=0) as service:
+            before = await service.translate(requests())
+            weights = path / "model.safetensors"
+            whole = weights.read_bytes()
+            weights.write_bytes(whole[:-100])
+            for _ in range(4):
+                await service.look()
+            assert await service.translate(requests()) == before
+            problem = service.status().systems[0].problem
+            assert problem is not None
+            assert "truncated" in problem
+            assert caplog.text.count("the old one is kept") == 1  # it is not tried again and again
+            shutil.rmtree(path)
+            for _ in range(3):
+                await service.look()
+            assert await service.translate(requests()) == before
+            save(path, seed=3, target="fr")
+            for _ in range(3):
+                await service.look()
+            assert service.status().systems[0].problem is None
+            assert service.directions() == [Pairing("en", "fr")]
+            await service.translate(requests("fr"))
+            with pytest.raises(RefusedError, match="into 'de'"):
+                await service.translate(requests())
+
+    asyncio.run(main())
+
+
+def test_it_looks_by_itself(tmp_path: Path) -> None:
+    path = save(tmp_path / "model", seed=1)
+
+    async def main() -> None:
+        async with await ModelService.open([described(path)], reload_seconds=0.01) as service:
+            save(path, seed=2)
+            for _ in range(500):
+                if service.status().systems[0].reloads:
+                    return
+                await asyncio.sleep(0.02)
+            pytest.fail("the change was not noticed")
+
+    asyncio.run(main())
+
+
+def test_looking_goes_on_after_a_failure() -> None:
+    looked = []
+
+    async def fails() -> None:
+        looked.append(1)
+        if len(looked) == 3:
+            raise asyncio.CancelledError
+        raise OSError("the disk is gone")
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(keep_looking(fails, 0.001))
+    assert len(looked) == 3
+
+
+def test_an_identity_is_that_of_what_belongs_to_a_model(tmp_path: Path) -> None:
+    path = save(tmp_path / "model", seed=1)
+    first = identity(described(path))
+    assert {Path(name).name for name, *_ in first} >= {"config.yaml", "model.safetensors"}
+    (path / "notes.txt").write_text("of the user", encoding="utf-8")
+    assert identity(described(path)) == first
+    os.utime(path / "config.yaml", ns=(1, 1))
+    assert identity(described(path)) != first
+    assert identity(described(tmp_path / "none")) == ()
