@@ -156,12 +156,20 @@ def test_a_language_into_itself_is_left_alone() -> None:
         (TextRequest("x", "de", "qq"), "unsupported", "from 'qq'"),
         (TextRequest("x", "fr", "de"), "unsupported", "from de into fr; from de, there is nothing"),
         (to_german("One. Two.", prefix="Das"), "invalid", "one sentence, and this one has 2"),
+        (to_german("x", nbest=0), "invalid", "expected 1 to 101 translations, found 0"),
+        (to_german("x", nbest=1000), "invalid", "found 1000"),
     ],
 )
 def test_bad_requests_are_refused(request_: TextRequest, kind: str, words: str) -> None:
     error = refusal(to_german("fine"), request_)
     assert error.kind == kind
     assert words in str(error)
+
+
+def test_halves_of_characters_do_not_come_back() -> None:
+    texts = ["a \ud800 b", "\udfff"]
+    for one in translated(*map(to_german, texts), TextRequest("\ud800", "en", "en")):
+        "".join([one.text, *(sentence.source for sentence in one.sentences)]).encode("utf-8")
 
 
 def test_alternatives_and_prefixes() -> None:
