@@ -377,6 +377,14 @@ def test_keys_are_told_apart(tmp_path: Path) -> None:
         http.close()
 
 
+def test_credentials_for_a_proxy_are_no_key(tmp_path: Path) -> None:
+    with own_server(tmp_path) as server:
+        server.store.create_key("somebody")
+        place = f"{server.address}/v1/languages"
+        ok(httpx.get(place, headers={"Authorization": "Basic eDp5"}))
+        problem(httpx.get(place, headers={"Authorization": "Bearer eDp5"}), 403, "forbidden")
+
+
 def test_the_description_is_complete(http: httpx.Client) -> None:
     spec = ok(http.get("/v1/openapi.json"))
     assert spec["openapi"].startswith("3.")
