@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from dragoman.documents.html import read_html
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_document import MarkedDocument
-from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marked_text import MarkedText, escaped
 from dragoman.documents.markup_tokens import html_tokens
 from dragoman.documents.xml import read_xml
 from dragoman.translation.service.interface import (
@@ -96,6 +97,7 @@ def copied(markup: str, read: Read = read_html) -> str:
             "Sag (<b>jetzt</b>) „<em>hallo</em>“!",
         ),
         ("He said <q>“yes”</q>.", "„Ja“ sagte er.", "0-2 1-1 2-0", "<q>„Ja“</q> sagte er."),
+        ("a <q>“big”</q> x", "un « grand » x", "0-0 1-2 2-4", "un <q>« grand »</q> x"),
         # Only as many of them.
         ("see <q>'it'</q>", "'es', siehe", "0-1 1-0", "<q>'es'</q>, siehe"),
         # What is copied is where it is, whatever the links are.
@@ -132,6 +134,7 @@ def test_tags_follow_their_words(markup: str, target: str, pairs: str, expected:
         ("one<br>two", "ONE", "", "ONE<br>TWO"),
         ("see<sup></sup> it", "es sehen", "0-1 1-0", "es sehen<sup></sup>"),
         ("hi <img>", "hallo", "0-0", "hallo <img>"),
+        ("<p>one <code>one <</p>", "A", "", "<p>A <code>one <</p>"),
         ("<img> hi", "hallo", "0-0", "<img> hallo"),
         ("a <!-- c --> b", "b a", "0-1 1-0", "<!-- c --> b a"),
     ],
@@ -295,6 +298,16 @@ def test_well_formed_xml_stays_well_formed_whatever_its_translation(
     result = document.joined(found)
     parseString(f"<x>{result}</x>".encode(), ContentHandler())
     assert tags(result) == tags(markup)
+
+
+@given(XML, st.data())
+def test_all_of_the_translation_is_written_once(markup: str, data: st.DataObject) -> None:
+    assume("[X" not in markup)
+    for one in read_xml(markup).texts:
+        answer = data.draw(answers(one).filter(lambda drawn: "[X" not in drawn.text))
+        tokens = html_tokens(place_marks(one, answer))
+        written = "".join(html.unescape(token.raw) for token in tokens if token.kind == "text")
+        assert "".join(written.split()) == "".join(html.unescape(escaped(answer.text)).split())
 
 
 @given(SOUP, st.data())

@@ -54,6 +54,7 @@ def _make_point(atom: Mark, text: str) -> None:
 # At the ends of a text, up to its first and last word.
 _SIGNS_BEFORE = regex.compile(r"^[^\p{L}\p{M}\p{N}]+")
 _SIGNS_BEHIND = regex.compile(r"[^\p{L}\p{M}\p{N}]+$")
+_SPACED_BEHIND, _SPACED_BEFORE = "«‹", "»›!?;:"
 _CERTAIN = 1e6
 """More than any sum."""
 
@@ -119,6 +120,8 @@ class _Placement:
         gaps = _gaps(within, taken)
         best = [(self._best(mark, gap), gap) for gap in gaps]
         (score, place), gap = max(best, key=lambda one: one[0][0])
+        if score >= _CERTAIN:
+            return place
         if score > 0:
             return self._with_signs(mark, place, gap)
         expected = self._found.to_target((mark.start + mark.stop) // 2)
@@ -189,8 +192,12 @@ class _Placement:
         return start, end
 
     def _adjoins(self, index: int) -> bool:
-        """Whether there is no white space between a unit and the next one."""
-        return self._units[index].end == self._units[index + 1].start
+        """Whether a unit and the next one are written without a space, or as French signs are."""
+        one, other = self._units[index], self._units[index + 1]
+        if other.start - one.end == 1 and self._found.target[one.end].isspace():
+            target = self._found.target
+            return target[one.end - 1] in _SPACED_BEHIND or target[other.start] in _SPACED_BEFORE
+        return one.end == other.start
 
     def _settle(self, mark: Mark, chosen: Range) -> None:
         """Write down where a pair is."""

@@ -32,8 +32,8 @@ class TextSpan(NamedTuple):
 def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[TextSpan]:
     """The segments of a text, in order; what is between them is white space.
 
-    Sentences end where sentencex says, except within braces, after the number of a list's item,
-    after abbreviations that it does not know, and where nothing but a full stop separates two
+    Sentences end where sentencex says (never within braces), except after the number of a list's
+    item, after abbreviations that it does not know, and where nothing but a full stop separates two
     words, as in ``java.lang.String``.
 
     Args:
@@ -65,7 +65,6 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # sentencex works on UTF-8, which has no halves of surrogate pairs.
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_BRACES = re.compile(r"\{[^{}]{,200}\}")
 _ITEM = regex.compile(r"\W{,4}(?:\p{N}{1,3}|\p{L})[.)]")
 _LAST_WORD = regex.compile(r"(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}\p{N}]{1,8}(?=\.$)")
 _HAS_WORD = regex.compile(r"[\p{L}\p{N}]")
@@ -118,17 +117,11 @@ def _sentences(line: str, code: str, split: Callable[[str, str], list[str]]) -> 
     pieces = split(code, _SURROGATE.sub("\ufffd", line))
     if sum(map(len, pieces)) != len(line):  # it left something out, and does not say where
         return [TextSpan(0, len(line))]
-    braces = (found.span() for found in _BRACES.finditer(line))
-    brace = next(braces, None)
     spans, start, end = [], 0, 0
     for piece, following in pairwise(pieces):
         end += len(piece)
-        while brace is not None and brace[1] <= end:
-            brace = next(braces, None)
-        inside = brace is not None and brace[0] < end
         # The last characters suffice, and keep long sentences cheap.
-        ending = line[max(start, end - 50) : end]
-        if not inside and _is_end(ending, following, code):
+        if _is_end(line[max(start, end - 50) : end], following, code):
             spans.append((start, end))
             start = end
     return list(_trimmed(line, [*spans, (start, len(line))]))

@@ -20,6 +20,7 @@ import click
 
 import dragoman
 from dragoman.apps.cli.adapt_command import adapt
+from dragoman.apps.cli.align_command import align_words
 from dragoman.apps.cli.backtranslation_command import backtranslate
 from dragoman.apps.cli.calibrate_command import calibrate
 from dragoman.apps.cli.classification_command import classify
@@ -107,7 +108,7 @@ def commands(context: click.Context, debug: bool) -> None:
 for _command in (
     *(demo, init, convert, doctor, prepare, train, resume, translate, parse, classify, evaluate),
     *(score, tune, calibrate, average, adapt, merge, distill, backtranslate, embed, compare),
-    *(terms, segments, show, cost),
+    *(terms, segments, align_words, show, cost),
     *(recipes, corpora),
     *(serve, keys, corrections),
     *(install, pack),

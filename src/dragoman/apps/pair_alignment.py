@@ -1,0 +1,69 @@
+"""The words of parallel text that translate each other, line by line, in Pharaoh format."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dragoman.text.piece_spans import as_split
+from dragoman.text.word_alignment import Aligned, align
+from dragoman.text.words import space_spans
+
+if TYPE_CHECKING:
+    from dragoman.translation.translator import Translator
+
+log = logging.getLogger(__name__)
+
+Pairs = Sequence[tuple[str, str]]
+Progress = Callable[[int], object]
+ROUNDS = 5
+"""Of expectation maximisation, in each direction."""
+
+
+def learned_links(pairs: Pairs, tell: Progress) -> Iterator[Aligned]:
+    """Links that an aligner learns from the pairs alone; case does not count.
+
+    Args:
+        pairs: sources and targets, words between spaces.
+        tell: called with the number of rounds done so far, of twice ``ROUNDS``.
+    """
+    words = [(one.casefold().split(), other.casefold().split()) for one, other in pairs]
+    return align(words, rounds=ROUNDS, progress=tell)
+
+
+def attended_links(translator: Translator, pairs: Pairs, tell: Progress) -> Iterator[Aligned]:
+    """Links by the attention of a model.
+
+    A pair gets none if the vocabulary's normalisation joins or splits its words, since the numbers
+    of the words would then be others; a warning names it.
+
+    Args:
+        translator: its models have attention.
+        pairs: sources and targets, words between spaces.
+        tell: called with the number of pairs done so far.
+
+    Raises:
+        ConfigError: a model has no attention over the source.
+        DataError: a line is too long for the models.
+    """
+    from dragoman.translation.aligning import attention_links
+
+    source, target = translator.vocabularies
+    lines: list[tuple[str, str]] = []
+    for number, pair in enumerate(pairs, 1):
+        split = as_split(source, pair[0]), as_split(target, pair[1])
+        if any(
+            len(one.split()) != len(other.split()) for one, other in zip(pair, split, strict=True)
+        ):
+            log.warning("pair %d: normalisation changes its words; it gets no links", number)
+            split = "", ""
+        lines.append(split)
+    words = [(space_spans(one), space_spans(other)) for one, other in lines]
+    return attention_links(translator, lines, words, progress=tell)
+
+
+def pharaoh_lines(aligned: Iterable[Aligned]) -> Iterator[str]:
+    """Lines such as ``0-0 1-2 2-1``, source before target, in the order of the source."""
+    for one in aligned:
+        yield " ".join(f"{i}-{j}" for i, j in sorted(one.all))
