@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,9 @@ from dragoman.translation.service.interface import (
     TranslatedSentence,
     TranslatedText,
 )
+from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.service.text_jobs import TextJob, Unit
 
 
 def run(use: Callable[[ModelService], Awaitable[Any]], *systems: FakeSystem, **options: Any) -> Any:
@@ -153,12 +156,20 @@ def test_a_language_into_itself_is_left_alone() -> None:
         (TextRequest("x", "de", "qq"), "unsupported", "from 'qq'"),
         (TextRequest("x", "fr", "de"), "unsupported", "from de into fr; from de, there is nothing"),
         (to_german("One. Two.", prefix="Das"), "invalid", "one sentence, and this one has 2"),
+        (to_german("x", nbest=0), "invalid", "expected 1 to 101 translations, found 0"),
+        (to_german("x", nbest=1000), "invalid", "found 1000"),
     ],
 )
 def test_bad_requests_are_refused(request_: TextRequest, kind: str, words: str) -> None:
     error = refusal(to_german("fine"), request_)
     assert error.kind == kind
     assert words in str(error)
+
+
+def test_halves_of_characters_do_not_come_back() -> None:
+    texts = ["a \ud800 b", "\udfff"]
+    for one in translated(*map(to_german, texts), TextRequest("\ud800", "en", "en")):
+        "".join([one.text, *(sentence.source for sentence in one.sentences)]).encode("utf-8")
 
 
 def test_alternatives_and_prefixes() -> None:
@@ -339,3 +350,42 @@ def test_it_says_what_it_is_doing() -> None:
         assert service.tags(Pairing("en", "en")) == ()
 
     run(use, system)
+
+
+def test_nothing_is_kept_of_requests_that_were_answered() -> None:
+    system = FakeSystem("en-de")
+
+    async def use(service: ModelService) -> None:
+        for name in range(50):
+            await service.translate([to_german(f"Text {name}. And more.")])
+        async for _ in service.stream(to_german("One. Two. Three.")):
+            break
+        gc.collect()
+        await asyncio.sleep(0.01)  # the stream that nobody reads on is closed by the loop
+        gc.collect()
+        kept = [one for one in gc.get_objects() if type(one) in {TextJob, Unit}]
+        assert kept == []
+
+    run(use, system)
+
+
+def test_a_request_of_several_rounds_is_finished_by_the_system_that_began_it() -> None:
+    old, new = FakeSystem("en-de", longest=20), FakeSystem("en-fr")
+
+    async def use(service: ModelService) -> None:
+        old.translator.gate.clear()
+        request = to_german("one two three, four five six seven", split="none")
+        waiting = asyncio.ensure_future(service.translate([request]))
+        while not old.translator.calls:
+            await asyncio.sleep(0.001)
+        service._exchange(0, cast("LoadedSystem", new))
+        await asyncio.sleep(0.01)
+        old.translator.gate.set()
+        (found,) = await waiting
+        assert found.text.split()[-1] == "SEVENde"
+        assert service.directions() == [Pairing("en", "fr")]
+        assert (await service.translate([TextRequest("a", "fr", "en")]))[0].text == "Afr"
+        while not old.translator.closed:
+            await asyncio.sleep(0.001)
+
+    run(use, old)

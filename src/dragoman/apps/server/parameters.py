@@ -49,7 +49,7 @@ class RequestParameters:
         if value is None or value == "":
             return None
         if isinstance(value, list) and all(isinstance(one, str) for one in value) and value:
-            raise _invalid(f"{name} parameter is given {len(value)} times; one is expected")
+            raise _invalid(f"{name} parameter is several strings; one is expected")
         if not isinstance(value, str):
             raise _invalid(f"{name} parameter is not a string")
         return _proper(name, value)

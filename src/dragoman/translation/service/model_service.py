@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
@@ -32,12 +33,14 @@ from dragoman.translation.service.service_status import ServiceStatus, SystemSta
 from dragoman.translation.service.text_jobs import Joiner, TextJob, Unit, joined, sizes
 from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
 
-log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 Remember = Callable[[Sequence[str], str, str], Mapping[str, str]]
 """From texts, their language and another one to those translations that are known."""
 
+_MOST_NBEST = 101
+"""Translations of a sentence: a beam as wide takes that much longer."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _AT_ONCE = 2000
 """Characters that are divided into sentences without leaving the event loop."""
 _FIRST, _MOST = 2, 64
@@ -224,6 +227,7 @@ class ModelService:
         """The texts divided into sentences, with the translations that are known."""
         if self._closed:
             raise RefusedError("busy", "the service is stopping; try again later", 5.0)
+        requests = [_readable(request) for request in requests]
         found = await self._detected(requests)
         jobs, table = [], self._table
         for request, detection in zip(requests, found, strict=True):
@@ -317,6 +321,22 @@ class ModelService:
             raise RefusedError("invalid", str(error)) from error
         except ConfigError as error:
             raise RefusedError("unsupported", str(error)) from error
+
+
+def _readable(request: TextRequest) -> TextRequest:
+    """A request without halves of surrogate pairs, which JSON can bring but no answer carry.
+
+    Raises:
+        RefusedError: ``invalid``, if it asks for no translation, or for far too many.
+    """
+    if not 1 <= request.nbest <= _MOST_NBEST:
+        raise RefusedError(
+            "invalid", f"nbest: expected 1 to {_MOST_NBEST} translations, found {request.nbest}"
+        )
+    if not _SURROGATES.search(f"{request.text}{request.prefix}"):
+        return request
+    text, prefix = (_SURROGATES.sub("\ufffd", one) for one in (request.text, request.prefix))
+    return replace(request, text=text, prefix=prefix)
 
 
 async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:

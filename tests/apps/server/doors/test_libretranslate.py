@@ -295,6 +295,7 @@ def test_placeholders_of_platforms_survive(http: httpx.Client, kind: str) -> Non
         ({"q": "a", "source": "en", "target": "xx"}, "xx is not supported"),
         ({"q": "a", "source": "xx", "target": "de"}, "xx is not supported"),
         ({"q": "a", "source": "auto", "target": "xx"}, "xx is not supported"),
+        ({"q": "a", "source": "x" * 999, "target": "de"}, f"{'x' * 40} is not supported"),
         ({"q": "a", "source": "fr", "target": "de"}, "no model translates from fr to de"),
         ({"q": "a", **TO_GERMAN, "format": "xml"}, "xml format is not supported"),
         ({"q": "a", **TO_GERMAN, "alternatives": "x"}, "alternatives parameter is not a number"),
@@ -325,7 +326,11 @@ def test_what_is_missing_wrong_or_too_large_is_named(
         (b"q=%ff", "application/x-www-form-urlencoded", "not UTF-8"),
         (b"q=a", "multipart/form-data", "Missing boundary"),
         (b'{"q": "a"}', "text/plain", "missing q parameter"),
-        (b"q=a&q=b&source=en&source=de", "application/x-www-form-urlencoded", "given 2 times"),
+        (
+            b"q=a&q=b&source=en&source=de",
+            "application/x-www-form-urlencoded",
+            "source parameter is several strings",
+        ),
         (b"a" * 10_000_001, "application/json", "10000000 bytes"),
     ],
 )
@@ -364,13 +369,34 @@ def test_a_key_comes_before_what_is_asked_for(tmp_path: Path) -> None:
             assert none.json() == {"error": "Please contact the server operator to get an API key"}
 
 
-def test_too_many_requests_are_slowed_down(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b'{"q": 5}', b"{"])
+def test_too_many_requests_are_slowed_down_also_such_without_sense(
+    tmp_path: Path, content: bytes
+) -> None:
     limits = LimitsConfig(requests_per_minute=1, patience_seconds=0)
+    json_type = {"Content-Type": "application/json"}
     with libre_server(tmp_path, limits=limits) as server:
-        answers = [httpx.post(f"{server.address}/translate", json={"q": 5}) for _ in range(3)]
-    assert [one.status_code for one in answers] == [400, 429, 429]
-    assert answers[1].json()["error"].startswith("Slowdown: more than 1 requests per minute")
-    assert int(answers[1].headers["Retry-After"]) > 1
+        first, second = (
+            httpx.post(f"{server.address}/translate", content=content, headers=json_type)
+            for _ in range(2)
+        )
+    assert (first.status_code, second.status_code) == (400, 429)
+    assert second.json()["error"].startswith("Slowdown: more than 1 requests per minute")
+    assert int(second.headers["Retry-After"]) > 1
+
+
+def test_a_key_without_characters_left_is_slowed_down_with_files_too(tmp_path: Path) -> None:
+    with (
+        libre_server(tmp_path) as server,
+        httpx.Client(base_url=server.address) as http,
+    ):
+        _, key = server.store.create_key("tests", characters_per_month=1)
+        assert translated(http, q="a", api_key=key) == {"translatedText": "Ade"}
+        text = http.post("/translate", json={"q": "b", **TO_GERMAN, "api_key": key})
+        file = send(http, b"b", api_key=key)
+    for refused in (text, file):
+        assert refused.status_code == 429
+        assert refused.json()["error"].startswith("Slowdown: ")
 
 
 # Files
@@ -470,7 +496,7 @@ def test_the_address_of_a_slow_file_is_given_before_it_is_done(tmp_path: Path) -
 
 
 def test_a_file_that_takes_too_long_to_fetch_can_be_fetched_later(tmp_path: Path) -> None:
-    with libre_server(tmp_path, limits=LimitsConfig(seconds=0.1, documents_at_once=1)) as server:
+    with libre_server(tmp_path, limits=LimitsConfig(seconds=1)) as server:
         job = server.store.create_job("a.txt", b"a", "en", "de")
         server.store.finish_job(job.id, "translating")
         with httpx.Client(base_url=server.address) as http:
@@ -478,6 +504,7 @@ def test_a_file_that_takes_too_long_to_fetch_can_be_fetched_later(tmp_path: Path
             server.store.finish_job(job.id, "error", message="a reason")
             failed = http.get(f"/download_file/{job.id}.{job.secret}.txt")
     assert (early.status_code, early.headers["Retry-After"]) == (503, "5")
+    assert early.json() == {"error": "the file is not translated yet; try again later"}
     assert (failed.status_code, failed.json()) == (400, {"error": "a reason"})
 
 
@@ -503,7 +530,7 @@ def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: LibreServer
         ({"source": ""}, "missing source parameter"),
         ({"target": ""}, "missing target parameter"),
         ({"target": "xx"}, "xx is not supported"),
-        ({"q": ["a"]}, "q parameter is given 1 times"),
+        ({"q": ["a"]}, "q parameter is several strings; one is expected"),
         ({"s": "a" * 6000}, "6,000 characters; the maximum is 5,000"),
         ({"s": "\0"}, "the correction is empty"),
     ],

@@ -16,6 +16,8 @@ from dragoman.translation.service.interface import RefusedError
 
 _Asked = TypeVar("_Asked")
 
+_SHOWN = 40  # characters of a code that is unknown
+
 
 def address_of(request: Request) -> str:
     """Where a client is."""
@@ -93,7 +95,7 @@ class LibreReception:
         languages = {one for pair in self._premises.service.directions() for one in pair}
         found = fitting(code, languages)
         if not found:
-            raise RefusedError("unsupported", f"{code} is not supported")
+            raise RefusedError("unsupported", f"{code[:_SHOWN]} is not supported")
         return found[0]
 
     @contextmanager

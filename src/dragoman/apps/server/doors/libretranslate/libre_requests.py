@@ -47,7 +47,7 @@ class LibreTask:
         alternatives = given.count("alternatives", limits.alternatives)
         kind = given.text("format") or "text"
         if kind not in {"text", "html"}:
-            raise RefusedError("invalid", f"{kind} format is not supported")
+            raise RefusedError("invalid", f"{kind[:40]} format is not supported")
         return cls(
             texts=(texts,) if isinstance(texts, str) else tuple(texts),
             is_list=not isinstance(texts, str),

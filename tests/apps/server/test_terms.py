@@ -1,0 +1,42 @@
+"""Kept glossaries are read once, and mean what their owners wrote."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from dragoman.apps.server.terms import ReadGlossaries, glossary_of
+from dragoman.translation.service.interface import RefusedError
+
+
+def test_case_counts_for_terms_that_differ_in_it_alone() -> None:
+    glossary = glossary_of([("Polish", "polnisch"), ("polish", "polieren"), ("dog", "Hund")])
+    found = [match.term.targets[0] for match in glossary.matches("Polish it, polish a Dog")]
+    assert found == ["polnisch", "polieren", "Hund"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([("a", "")], "an empty translation of 'a'"),
+        ([("\u00e9", "x"), ("e\u0301", "y")], "leave one of them out"),
+    ],
+)
+def test_contradictions_are_refused(entries: list[tuple[str, str]], said: str) -> None:
+    with pytest.raises(RefusedError, match=said) as caught:
+        glossary_of(entries)
+    assert caught.value.kind == "invalid"
+
+
+def test_each_glossary_is_read_once_while_it_is_held() -> None:
+    read: list[str] = []
+
+    def entries_of(name: str) -> list[tuple[str, str]]:
+        read.append(name)
+        return [(name, name)]
+
+    held = ReadGlossaries(most=2)
+    for name in ("a", "b", "a", "c", "a", "b"):
+        assert held.get(name, partial(entries_of, name)).terms[0].source == name
+    assert read == ["a", "b", "c", "b"]
