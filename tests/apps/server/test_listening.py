@@ -37,6 +37,12 @@ def test_an_address_can_be_opened_in_a_browser(host: str, shown: str) -> None:
         assert address_of(bound) in {f"http://{one}:{port}" for one in shown.split("|")}
 
 
+def test_answers_are_sent_at_once() -> None:
+    with bind("127.0.0.1", 0) as bound:
+        # asyncio sets TCP_NODELAY only where the protocol is named; each answer would take 40 ms.
+        assert bound.proto == socket.IPPROTO_TCP
+
+
 def test_ipv6_addresses_have_brackets() -> None:
     try:
         bound = bind("::1", 0)
