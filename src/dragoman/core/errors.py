@@ -108,7 +108,7 @@ class DeadlineError(DragomanError):
 
 
 class DownloadError(DragomanError):
-    """A public corpus or a model cannot be downloaded: no network, no such file, or another content."""
+    """A public corpus or a model cannot be downloaded: no network, no such file, other content."""
 
     exit_code = 9
 
