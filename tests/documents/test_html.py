@@ -31,7 +31,7 @@ def texts(markup: str, options: MarkupOptions | None = None) -> list[str]:
         ("<script>a b</script><style>c</style><pre>d</pre><svg><text>e</text></svg>", []),
         ("<textarea>a</textarea><!-- b --><iframe>c</iframe><input value=d>", []),
         ("12 <b>3.5</b> – &nbsp;", []),
-        ("<code>x</code> <kbd>Ctrl</kbd>", []),
+        ("<code>x</code> <samp>Ctrl</samp>", []),
         ("Use <code>x + y</code> here", ["Use x + y here"]),
         (f"Use <code>{'x' * 101}</code> here", ["Use here"]),
         ("<p translate=no>a</p><p TRANSLATE='No'>b</p><p class='x notranslate'>c</p>d", ["d"]),

@@ -170,7 +170,12 @@ def test_what_is_between_words_stays_beside_them(
         ),
         # Otherwise it is put in.
         ("the <code>for</code> loop", "die Schleife", "", "die <code>for</code> Schleife"),
-        ("<kbd>A</kbd> or <kbd>A</kbd> x", "A oder A y", "", "<kbd>A</kbd> oder <kbd>A</kbd> y"),
+        (
+            "<samp>A</samp> or <samp>A</samp> x",
+            "A oder A y",
+            "",
+            "<samp>A</samp> oder <samp>A</samp> y",
+        ),
         ("is [X1X] or [X2X]", "[X2X] oder [X1X] ist", "", "[X2X] oder [X1X] ist"),
         ("is [X1X] so", "ist so", "0-0 2-1", "ist [X1X] so"),
         ("is [X1X] so", "[X1X] ist [X1X] so", "", "[X1X] ist so"),
@@ -197,7 +202,7 @@ def test_what_is_not_translated_is_there_once(
         "A line.\nAnother one.\r\n\r\nA paragraph.\n",
         "<ul>\n <li>One\n <li>Two <!-- c --> three\n</ul>\n",
         "one <a><i></i></a> two",
-        "Press <kbd>Ctrl</kbd>+<kbd>C</kbd>.",
+        "Press <samp>Ctrl</samp>+<samp>C</samp>.",
         'open <a href="',
         "open <!-- comment > x",
         "<title>A &amp; b</title><script>if (a < b) x('</p>')</script><style>b</style>",

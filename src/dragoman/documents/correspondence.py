@@ -40,7 +40,7 @@ def is_word(text: str) -> bool:
 
 
 @dataclass
-class Unit:
+class TargetUnit:
     """A word, sign or atom of a translation, and what it translates."""
 
     start: int
@@ -143,7 +143,7 @@ class Correspondence:
         start, end = self.units[first].start, self.units[last - 1].end
         source = ((atom.start, atom.stop),)
         sentence = self.units[first].sentence
-        self.units[first:last] = [Unit(start, end, sentence, True, source, atom=atom)]
+        self.units[first:last] = [TargetUnit(start, end, sentence, True, source, atom=atom)]
         self._first_units[first:last] = [start]
 
     def sentence_at(self, place: int) -> int:
@@ -176,19 +176,19 @@ class Correspondence:
                 placed.append((*match.span(), _NOTHING))  # one too many
         return sorted(placed, key=lambda one: one[0])
 
-    def _units(self, placed: Iterable[tuple[int, int, Mark]]) -> Iterator[Unit]:
+    def _units(self, placed: Iterable[tuple[int, int, Mark]]) -> Iterator[TargetUnit]:
         place = 0
         for start, end, atom in placed:
             yield from self._between(place, start)
             source = ((atom.start, atom.stop),)
-            yield Unit(start, end, self._of_target(start), True, source, atom=atom)
+            yield TargetUnit(start, end, self._of_target(start), True, source, atom=atom)
             place = end
         yield from self._between(place, len(self.target))
 
-    def _between(self, start: int, end: int) -> Iterator[Unit]:
+    def _between(self, start: int, end: int) -> Iterator[TargetUnit]:
         for found in _UNIT.finditer(self.target, start, end):
             at = found.start()
-            yield Unit(at, found.end(), self._of_target(at), is_word(found[0]))
+            yield TargetUnit(at, found.end(), self._of_target(at), is_word(found[0]))
 
     def _of_target(self, place: int) -> int:
         starts = [sentence.target[0] for sentence in self.sentences]

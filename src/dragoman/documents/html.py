@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.documents.marked_document import (
     MarkedDocument,
     MarkupOptions,
-    Reading,
+    MarkupReading,
     find_elements,
     mark_document,
 )
@@ -19,9 +19,9 @@ _BEGINNING_TEXTS = """
     noframes noscript object ol optgroup option p plaintext pre rp rt search section select source
     summary table tbody td template textarea tfoot th thead title tr track ul video xmp
 """
-# Programs, formulas, what the user types.
+# Programs, formulas, what the user enters.  Not <kbd>: names of keys are words (Ctrl is Strg).
 _NO_PROSE = """
-    applet code embed iframe kbd math noembed noframes object plaintext pre samp script style svg
+    applet code embed iframe math noembed noframes object plaintext pre samp script style svg
     textarea tt var xmp
 """
 _BLOCKS, _HIDDEN = frozenset(_BEGINNING_TEXTS.split()), frozenset(_NO_PROSE.split())
@@ -54,7 +54,7 @@ def read_html(text: str, options: MarkupOptions | None = None) -> MarkedDocument
             or "notranslate" in token.attributes.get("class", "").split()
         )
 
-    reading = Reading(splits, hides, collapses=True)
+    reading = MarkupReading(splits, hides, collapses=True)
     document = mark_document(tokens, find_elements(tokens), reading)
     document.parts.append(rest)
     return document

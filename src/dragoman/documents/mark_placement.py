@@ -14,7 +14,7 @@ from itertools import accumulate
 
 import regex
 
-from dragoman.documents.correspondence import Correspondence, Range, Unit, is_word
+from dragoman.documents.correspondence import Correspondence, Range, TargetUnit, is_word
 from dragoman.documents.marked_text import Mark, MarkedText, walk
 from dragoman.translation.service.interface import TranslatedText
 
@@ -170,7 +170,7 @@ class _Placement:
     def _scores(self, mark: Mark, start: int, end: int) -> list[float]:
         return [self._score(mark, unit) for unit in self._units[start:end]]
 
-    def _score(self, mark: Mark, unit: Unit) -> float:
+    def _score(self, mark: Mark, unit: TargetUnit) -> float:
         """How far a unit belongs into a pair of tags: from -1 to 1."""
         begin, stop = self._found.sentences[unit.sentence].source
         if mark.start <= begin and stop <= mark.stop:
@@ -270,7 +270,7 @@ def _clamped(index: int, within: Range) -> int:
     return min(max(index, within[0]), within[1])
 
 
-def _translates(unit: Unit, place: int) -> bool:
+def _translates(unit: TargetUnit, place: int) -> bool:
     return unit.is_word and any(start <= place < end for start, end in unit.sources)
 
 

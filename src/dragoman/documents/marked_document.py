@@ -81,7 +81,7 @@ def find_elements(tokens: Sequence[MarkupToken]) -> Elements:
 
 
 @dataclass(frozen=True)
-class Reading:
+class MarkupReading:
     """How the tokens of a format are read."""
 
     splits: Callable[[int], bool]
@@ -93,7 +93,7 @@ class Reading:
 
 
 def mark_document(
-    tokens: Sequence[MarkupToken], elements: Elements, reading: Reading
+    tokens: Sequence[MarkupToken], elements: Elements, reading: MarkupReading
 ) -> MarkedDocument:
     """The texts of a document.
 

@@ -15,7 +15,7 @@ from dragoman.documents.marked_document import (
     Elements,
     MarkedDocument,
     MarkupOptions,
-    Reading,
+    MarkupReading,
     find_elements,
     mark_document,
 )
@@ -59,7 +59,7 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
     def hides(index: int) -> bool:
         return tokens[index].name in options.ignored_tags
 
-    return mark_document(tokens, elements, Reading(splits, hides, collapses=False))
+    return mark_document(tokens, elements, MarkupReading(splits, hides, collapses=False))
 
 
 def _check(text: str) -> None:

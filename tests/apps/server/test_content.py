@@ -92,7 +92,7 @@ def test_names_in_code_are_terms_and_plain_words_are_not() -> None:
     given = Glossary.of({"one": "eins"})
     requests = [
         TextRequest(
-            "<p>one <code>ls -l</code><p>two <kbd>ok</kbd><p>three", "de", "en", glossary=given
+            "<p>one <code>ls -l</code><p>two <samp>ok</samp><p>three", "de", "en", glossary=given
         ),
         TextRequest("<code>x1</code> and y", "de", "en"),
     ]
