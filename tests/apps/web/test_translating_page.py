@@ -92,6 +92,8 @@ def test_another_sentence_can_be_chosen(page: Page, site: Site) -> None:
     expect(options.get_by_role("heading")).to_have_text(
         ["Instead of “RAINS”", "The whole sentence"]
     )
+    expect(options.get_by_role("button", name="IT RAINS.de 2")).to_be_visible()
+    assert "IT RAINS.de" not in options.locator(".option span").all_inner_texts()
     options.get_by_role("button", name="IT RAINS.de 3").click()
     expect(page.locator("#output")).to_have_text("HELLO YOU.de IT RAINS.de 3")
     expect(options).to_be_hidden()
