@@ -86,6 +86,17 @@ def test_equal_sentences_are_translated_once() -> None:
     assert system.translator.calls == [["<2de> Yes.", "<2de> No."]]
 
 
+def test_batches_of_a_long_request_have_lines_of_similar_length() -> None:
+    system = FakeSystem("en-de")
+    lines = ["a", "b" + " b" * 9, "c c", "d" + " d" * 8, "e e e", "f" + " f" * 7]
+    (found,) = translated(to_german("\n".join(lines)), system=system, batching={"batch_lines": 3})
+    assert found.text.split("\n") == [known(f"<2de> {line}") for line in lines]
+    assert [{line.split()[1] for line in call} for call in system.translator.calls] == [
+        {"b", "d", "f"},
+        {"a", "c", "e"},
+    ]
+
+
 def test_each_of_many_clients_gets_its_own_answer_in_few_batches() -> None:
     system = FakeSystem("en-de", "en-fr")
 

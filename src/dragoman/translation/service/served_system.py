@@ -135,6 +135,8 @@ class ServedSystem:
         """
         given = list(zip(lines, prefixes or [""] * len(lines), strict=True))
         distinct = list(dict.fromkeys(given))
+        if len(distinct) > self._config.batch_lines:  # each batch then has lines of one length
+            distinct.sort(key=lambda one: -len(one[0]))
         size = max(self._config.batch_lines, self._config.queue_lines // _SHARE)
         size = min(size, self._config.queue_lines)
         found: dict[tuple[str, str], list[Translation]] = {}
