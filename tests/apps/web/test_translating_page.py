@@ -92,6 +92,8 @@ def test_another_sentence_can_be_chosen(page: Page, site: Site) -> None:
     expect(options.get_by_role("heading")).to_have_text(
         ["Instead of “RAINS”", "The whole sentence"]
     )
+    expect(options.get_by_role("button", name="IT RAINS.de 2")).to_be_visible()
+    assert "IT RAINS.de" not in options.locator(".option span").all_inner_texts()
     options.get_by_role("button", name="IT RAINS.de 3").click()
     expect(page.locator("#output")).to_have_text("HELLO YOU.de IT RAINS.de 3")
     expect(options).to_be_hidden()
@@ -114,6 +116,22 @@ def test_another_word_begins_a_new_end_of_the_sentence(page: Page, site: Site) -
     page.get_by_role("button", name="RAINS").click()
     page.locator("#alternatives").get_by_role("button", name="ITIT RAINS.de").click()
     expect(page.locator("#output")).to_have_text("ITIT RAINS.de")
+
+
+def test_alternatives_are_inside_the_window(own_page: Page, site: Site) -> None:
+    page = own_page
+    visit(page, site, "\n".join(["It rains."] * 9))
+    page.set_viewport_size({"width": 900, "height": 420})
+    for nth in (0, 12, 26):
+        page.locator("#output .word").nth(nth).click()
+        expect(page.locator("#alternatives .option")).to_have_count(6 if nth % 3 else 5)
+        box = page.locator("#alternatives").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["y"] >= 0
+        assert box["x"] + box["width"] <= 900
+        assert box["y"] + box["height"] <= 420
+        page.keyboard.press("Escape")
 
 
 def test_a_choice_stays_while_one_types_on(page: Page, site: Site) -> None:

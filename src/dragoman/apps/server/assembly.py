@@ -17,7 +17,7 @@ from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.operations import operations_router
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.store.store import Store
-from dragoman.apps.web.web import web_door
+from dragoman.apps.web.page_door import web_door
 from dragoman.translation.service.interface import TranslationService
 from dragoman.translation.service.service_status import ServiceStatus
 

@@ -5,6 +5,8 @@ import { byId, make } from "./elements.js";
 import { segments } from "./text.js";
 
 const SHOWN = 5;
+const GAP = 8; // pixels
+const TALLEST = 448;
 const PHONE = "(max-width: 44rem)"; // as in style.css: below the text, not at the word
 
 export class Alternatives {
@@ -112,13 +114,15 @@ export class Alternatives {
   /** Below the word, or above it if there is more room; style sheets place it on phones. */
   #position(word) {
     const at = word.getBoundingClientRect();
-    const { offsetWidth: width, offsetHeight: height } = this.#popover;
+    const { offsetWidth: width, scrollHeight, style } = this.#popover;
     const start = getComputedStyle(word).direction === "rtl" ? at.right - width : at.left;
-    const left = Math.max(8, Math.min(start, innerWidth - width - 8));
-    const below = at.bottom + 6;
-    const fits = below + height <= innerHeight - 8 || at.top < innerHeight - at.bottom;
-    this.#popover.style.setProperty("--left", `${left}px`);
-    this.#popover.style.setProperty("--top", `${fits ? below : Math.max(8, at.top - height - 6)}px`);
+    const left = Math.max(GAP, Math.min(start, innerWidth - width - GAP));
+    const [above, below] = [at.top - 2 * GAP, innerHeight - at.bottom - 2 * GAP];
+    const height = Math.min(TALLEST, scrollHeight + 2, Math.max(above, below));
+    const top = height <= below || below >= above ? at.bottom + GAP : at.top - GAP - height;
+    style.setProperty("--left", `${left}px`);
+    style.setProperty("--top", `${top}px`);
+    style.setProperty("--room", `${height}px`);
   }
 }
 
