@@ -11,9 +11,9 @@ import pytest
 from postgresql_server import PostgresqlServer, postgresql_server
 from sqlalchemy import text
 
-from dragoman.apps.server.store.bounds import StoreLimits
 from dragoman.apps.server.store.database import Database
 from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.store.store_limits import StoreLimits
 from dragoman.apps.server.store.tables import metadata
 
 KINDS = ("sqlite", "postgresql")

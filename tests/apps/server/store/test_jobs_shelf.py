@@ -103,10 +103,11 @@ def test_a_job_is_claimed_once_under_threads(store: Store) -> None:
 
 def test_a_job_is_taken_once_under_threads(store: Store) -> None:
     made = store.create_job("x.txt", b"x", "en", "de")
-    store.finish_job(made.id, "done", result=b"result")
+    result = b"result" * 50_000  # long enough for others to read it, too
+    store.finish_job(made.id, "done", result=result)
     with ThreadPoolExecutor(6) as threads:
         taken = list(threads.map(lambda _: store.take_result(made.id, delete=True), range(12)))
-    assert taken.count(b"result") == 1
+    assert taken.count(result) == 1
     assert taken.count(None) == 11
 
 
@@ -156,7 +157,7 @@ def test_documents_have_bounds(open_store: Callable[..., Store]) -> None:
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_deleted_documents_leave_no_trace_in_the_file(store: Store, database: str) -> None:
     secret = os.urandom(24).hex().encode()
-    made = store.create_job("x.txt", secret, "en", "de")
+    made = store.create_job("x.txt", secret * 1000, "en", "de")
     store.finish_job(made.id, "done", result=b"y")
     store.close()  # which empties the journal
     with open(database, "rb") as stream:

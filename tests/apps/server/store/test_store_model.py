@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from dragoman.apps.server.store.bounds import StoreLimits
 from dragoman.apps.server.store.records import ApiKey, CorrectionState
 from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.store.store_limits import StoreLimits
 from dragoman.translation.service.interface import RefusedError
 
 STATES: tuple[CorrectionState, ...] = ("pending", "accepted", "rejected")
@@ -183,4 +183,4 @@ def test_the_store_is_what_a_few_dictionaries_are(tmp_path: Path) -> None:
 
     StoreModel.empty = tmp_path / "server.sqlite"
     Store(str(StoreModel.empty)).close()
-    run_state_machine_as_test(StoreModel, settings=settings(max_examples=4, stateful_step_count=15))
+    run_state_machine_as_test(StoreModel, settings=settings(max_examples=3, stateful_step_count=12))

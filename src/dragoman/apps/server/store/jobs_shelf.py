@@ -209,10 +209,9 @@ class JobShelf(Shelf):
             with self._database.reading() as connection:
                 return _file(connection, identifier, "result")
         with self._database.writing() as connection:
-            content = _file(connection, identifier, "result", lock=True)
-            if content is not None:
-                _delete_file(connection, identifier, "result")
-        return content
+            content = _file(connection, identifier, "result")
+            # Of several who have read it, one deletes it.
+            return content if _delete_file(connection, identifier, "result") else None
 
     def forget_jobs(self, before: datetime) -> int:
         """Delete jobs made before a time, and their files; how many there were."""
@@ -225,19 +224,16 @@ def _put_file(connection: Connection, identifier: str, role: str, content: bytes
     connection.execute(insert(job_files), row)
 
 
-def _file(
-    connection: Connection, identifier: str, role: str, *, lock: bool = False
-) -> bytes | None:
+def _file(connection: Connection, identifier: str, role: str) -> bytes | None:
     this = (job_files.c.job_id == identifier) & (job_files.c.role == role)
-    wanted = select(job_files.c.content).where(this)
-    # In PostgreSQL, a second one waits for the first and then finds nothing.
-    found = connection.execute(wanted.with_for_update() if lock else wanted).scalar()
+    found = connection.execute(select(job_files.c.content).where(this)).scalar()
     return None if found is None else bytes(found)
 
 
-def _delete_file(connection: Connection, identifier: str, role: str) -> None:
+def _delete_file(connection: Connection, identifier: str, role: str) -> bool:
+    """Whether there was one."""
     this = (job_files.c.job_id == identifier) & (job_files.c.role == role)
-    connection.execute(delete(job_files).where(this))
+    return connection.execute(delete(job_files).where(this)).rowcount > 0
 
 
 def _job(row: Row[Any]) -> DocumentJob:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dragoman.apps.server.store.bounds import StoreLimits
 from dragoman.apps.server.store.corrections_shelf import CorrectionShelf
 from dragoman.apps.server.store.database import BUSY_SECONDS, Database
 from dragoman.apps.server.store.glossaries_shelf import GlossaryShelf
 from dragoman.apps.server.store.jobs_shelf import JobShelf
 from dragoman.apps.server.store.keys_shelf import KeyShelf, UsageShelf
+from dragoman.apps.server.store.store_limits import StoreLimits
 from dragoman.apps.server.store.upgrading import upgrade
 
 
