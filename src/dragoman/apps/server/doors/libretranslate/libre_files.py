@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import PurePosixPath
@@ -52,17 +53,15 @@ class LibreFiles:
         found = await self._done(job)
         if found is not None and found.state == "error":
             raise _failure(found)
-        suffix = PurePosixPath(job.file_name).suffix.lower()
-        name = f"{job.id}.{job.secret}{suffix}"
-        return LibreFile(
-            translated_file_url=str(request.url_for("libretranslate/download_file", file=name))
-        )
+        name = f"{job.id}{PurePosixPath(job.file_name).suffix.lower()}"
+        address = request.url_for("libretranslate/download_file", file=name)
+        # Not in the path, which logs have.
+        return LibreFile(translated_file_url=str(address.include_query_params(secret=job.secret)))
 
-    async def download(self, file: str) -> Response:
+    async def download(self, file: str, secret: str = "") -> Response:
         """Download a translated file."""
         store = self._premises.store
-        identifier, _, rest = file.partition(".")
-        secret = rest.partition(".")[0]
+        identifier = file.partition(".")[0]
         job = await to_thread.run_sync(store.job, identifier, secret) if secret else None
         if job is None or datetime.now(timezone.utc) - job.created > _KEPT:
             raise RefusedError("not_found", "there is no such file, or it was deleted since")
@@ -74,12 +73,14 @@ class LibreFiles:
             content = await to_thread.run_sync(partial(store.take_result, job.id, delete=False))
         if content is None:
             raise _failure(job)
-        name = quote(job.result_name or job.file_name, safe="")
+        name = job.result_name or job.file_name
+        exact = quote(name, safe="")
+        plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
         return Response(
             content,
             media_type="application/octet-stream",
             headers={
-                "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
+                "Content-Disposition": f"attachment; filename={plain}; filename*=UTF-8''{exact}",
                 "X-Content-Type-Options": "nosniff",
                 "Cache-Control": "private, no-store",
             },
