@@ -28,6 +28,8 @@ _PLACEHOLDER = regex.compile(
     rf"[ ]*(?P<it>{PLACEHOLDER.pattern})$|(?P<it>{PLACEHOLDER.pattern})[ ]*"
 )
 _LONG_WORD = 4
+_FAR = 2000
+"""Characters from where a copy is expected, beyond which it is not looked for."""
 _NOTHING = Mark("", "", 0, 0, is_atom=True)
 
 Range = tuple[int, int]
@@ -94,6 +96,8 @@ class Correspondence:
         self._text, self.target = text, translated.text
         links = translated.links
         self.sentences = _sentences(text, translated, links)
+        self._source_starts = [sentence.source[0] for sentence in self.sentences]
+        self._target_starts = [sentence.target[0] for sentence in self.sentences]
         placed = self._placed_atoms(atoms)
         self.lost = [atom for atom in atoms if id(atom) not in {id(one) for _, _, one in placed}]
         self.units = list(self._units(placed))
@@ -148,8 +152,7 @@ class Correspondence:
 
     def sentence_at(self, place: int) -> int:
         """Index of the sentence at a place of the source, or else of the one in front of it."""
-        starts = [sentence.source[0] for sentence in self.sentences]
-        return max(0, bisect_left(starts, place + 1) - 1)
+        return max(0, bisect_left(self._source_starts, place + 1) - 1)
 
     def to_target(self, place: int) -> float:
         """Where in the translation a place of the source is, by proportion."""
@@ -160,10 +163,11 @@ class Correspondence:
         placed: list[tuple[int, int, Mark]] = []
         for atom in sorted(atoms, key=lambda one: one.start - one.stop):  # the longest first
             content = regex.escape(self._text[atom.start : atom.stop])
-            expected = self.to_target(atom.start)
+            expected = int(self.to_target(atom.start))
+            window = max(0, expected - _FAR), expected + _FAR
             found = [
                 match.span()
-                for match in regex.finditer(content, self.target, regex.IGNORECASE)
+                for match in regex.finditer(content, self.target, regex.IGNORECASE, *window)
                 if all(match.end() <= start or end <= match.start() for start, end, _ in placed)
             ]
             if found:
@@ -191,8 +195,7 @@ class Correspondence:
             yield TargetUnit(at, found.end(), self._of_target(at), is_word(found[0]))
 
     def _of_target(self, place: int) -> int:
-        starts = [sentence.target[0] for sentence in self.sentences]
-        return max(0, bisect_left(starts, place + 1) - 1)
+        return max(0, bisect_left(self._target_starts, place + 1) - 1)
 
     def _read_links(self, links: Sequence[Link]) -> None:
         for link in links:
