@@ -12,11 +12,11 @@ from fastapi import FastAPI
 from running_server import running
 
 from dragoman.apps.server.app import create_app
-from dragoman.apps.server.config import LimitsConfig, ServerConfig
 from dragoman.apps.server.doors.deepl import deepl_door
 from dragoman.apps.server.guard import Guard
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
 
 
@@ -24,7 +24,7 @@ class DeepLServer(NamedTuple):
     """One that runs."""
 
     address: str
-    store: Store
+    store: ServerStore
     service: EchoService
 
 
@@ -41,7 +41,7 @@ def deepl_server(
         systems=(TranslationSystem(models=("unread",)),), limits=limits or LimitsConfig()
     )
     echo = service or EchoService()
-    with Store(str(folder / "server.sqlite")) as store:
+    with ServerStore(str(folder / "server.sqlite")) as store:
         guard = Guard(store, config.limits, require_key=require_key)
 
         @asynccontextmanager

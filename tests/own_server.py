@@ -11,11 +11,11 @@ from echo_service import EchoService
 from running_server import running
 
 from dragoman.apps.server.app import create_app
-from dragoman.apps.server.config import LimitsConfig, ServerConfig
 from dragoman.apps.server.doors.own import own_door
 from dragoman.apps.server.guard import Guard
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
 
 
@@ -24,7 +24,7 @@ class OwnServer(NamedTuple):
 
     address: str
     service: EchoService
-    store: Store
+    store: ServerStore
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def own_server(
     """A server whose database is in ``folder``."""
     service, limits = service or EchoService(), limits or LimitsConfig()
     config = ServerConfig(systems=(TranslationSystem(models=(Path("none"),)),), limits=limits)
-    with Store(str(folder / "server.sqlite")) as store:
+    with ServerStore(str(folder / "server.sqlite")) as store:
         guard = Guard(store, limits, require_key=require_key)
         door = own_door(Premises(service, store, guard, config))
         with running(create_app([door], limits)) as address:

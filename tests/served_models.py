@@ -11,9 +11,9 @@ from typing import NamedTuple
 from anyio.from_thread import start_blocking_portal
 
 from dragoman.apps.server.assembly import assemble
-from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.listening import StoppableServer, address_of, bind
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.server_config import ServerConfig
 from dragoman.translation.service.model_service import ModelService
 
 
@@ -21,14 +21,14 @@ class ServedModels(NamedTuple):
     """A server that runs."""
 
     address: str
-    store: Store
+    store: ServerStore
 
 
 @contextmanager
 def serving_models(config: ServerConfig, database: Path) -> Iterator[ServedModels]:
     """Serve what a configuration describes, on a free port, with all doors."""
     with (
-        Store(str(database)) as store,
+        ServerStore(str(database)) as store,
         bind(config.host, 0) as bound,
         start_blocking_portal() as portal,
     ):

@@ -15,7 +15,7 @@ from tiny_model import save_tiny_model
 import dragoman
 from dragoman.apps.cli.main import commands
 from dragoman.apps.reference import anchor
-from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.server_config import ServerConfig
 from dragoman.core.config import override, parse, to_yaml
 from dragoman.recipe import ExperimentConfig
 from dragoman.saved.system import TranslationSystem

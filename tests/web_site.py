@@ -17,8 +17,8 @@ from echo_service import EchoService
 from running_server import running
 
 from dragoman.apps.server.assembly import assemble
-from dragoman.apps.server.config import LimitsConfig, ServerConfig
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -40,7 +40,7 @@ class Site:
 
     address: str
     service: EchoService
-    store: Store
+    store: ServerStore
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def running_site(
         require_key=require_key,
     )
     with (
-        Store(f"sqlite:///{folder / 'store.db'}") as store,
+        ServerStore(f"sqlite:///{folder / 'store.db'}") as store,
         running(assemble(config, service, store)) as address,
     ):
         yield Site(address, service, store)

@@ -174,7 +174,7 @@ def reference() -> str:
 
 def server_reference() -> str:
     """The page of the configuration of a server, as Markdown."""
-    from dragoman.apps.server.config import ServerConfig
+    from dragoman.apps.server.server_config import ServerConfig
 
     return "\n".join([_SERVER_HEAD, *_body(ServerConfig)])
 

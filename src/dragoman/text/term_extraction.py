@@ -50,7 +50,7 @@ class TermLimits:
 
 
 @dataclass(frozen=True)
-class Rendering:
+class TermRendering:
     """One translation of a term, in all its forms."""
 
     text: str
@@ -70,7 +70,7 @@ class CandidateTerm:
     aligned: int
     """Occurrences whose translation was found."""
     c_value: float
-    renderings: tuple[Rendering, ...]
+    renderings: tuple[TermRendering, ...]
     """Translations, most frequent first."""
     is_inconsistent: bool
     """Whether another translation than the first has a large share."""
@@ -269,7 +269,7 @@ def _candidate(count: int, value: float, uses: _Uses, limits: TermLimits) -> Can
     return CandidateTerm(source, count, aligned, value, tuple(renderings), inconsistent)
 
 
-def _renderings(uses: _Uses) -> list[Rendering]:
+def _renderings(uses: _Uses) -> list[TermRendering]:
     """Translations with their forms joined, most frequent first."""
     groups: list[list[str]] = []
     ranked = sorted(uses.counts, key=lambda key: (-uses.counts[key], key))
@@ -289,7 +289,7 @@ def _renderings(uses: _Uses) -> list[Rendering]:
         ]
         if _HANGUL.search(forms[0]):  # what comes after a word is no part of it
             forms = [min(forms, key=len)]
-        found.append(Rendering(forms[0], tuple(dict.fromkeys(forms)), total))
+        found.append(TermRendering(forms[0], tuple(dict.fromkeys(forms)), total))
     return sorted(found, key=lambda one: (-one.count, one.text))
 
 

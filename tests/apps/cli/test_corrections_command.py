@@ -8,15 +8,15 @@ import pytest
 from command_line import CommandLine, one_error
 
 from dragoman.apps.material import Choice, find_part
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.text.corpus import read_pairs
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerStore]:
     path = tmp_path / "server.sqlite"
     monkeypatch.setenv("DRAGOMAN_DATABASE", str(path))
-    with Store(str(path)) as opened:
+    with ServerStore(str(path)) as opened:
         key, _ = opened.create_key("weblate")
         opened.add_correction("Hello\tyou", "Hallo\ndu", "en", "de", key.id)
         opened.add_correction("Bye", "Tschüss", "en", "de")
@@ -24,11 +24,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         yield opened
 
 
-def states(store: Store) -> list[str]:
+def states(store: ServerStore) -> list[str]:
     return [one.state for one in store.corrections()]
 
 
-def test_corrections_are_listed(dragoman: CommandLine, store: Store) -> None:
+def test_corrections_are_listed(dragoman: CommandLine, store: ServerStore) -> None:
     listed = dragoman("corrections", "list").out
     assert "     1  en-de  pending  20" in listed and "by weblate" in listed
     assert "        Hello you\n        Hallo du\n" in listed
@@ -41,14 +41,14 @@ def test_corrections_are_listed(dragoman: CommandLine, store: Store) -> None:
     assert none.out == "" and "no correction is accepted" in none.err
 
 
-def test_corrections_are_shown_whole(dragoman: CommandLine, store: Store) -> None:
+def test_corrections_are_shown_whole(dragoman: CommandLine, store: ServerStore) -> None:
     store.review_correction(1, "accepted")
     shown = dragoman("corrections", "show", 1, 2).out
     assert "source: Hello\tyou\ncorrection: Hallo\ndu\nmemory: Hallo\ndu\n" in shown
     assert "correction: Tschüss\nmemory: -\n" in shown
 
 
-def test_several_are_reviewed_at_once(dragoman: CommandLine, store: Store) -> None:
+def test_several_are_reviewed_at_once(dragoman: CommandLine, store: ServerStore) -> None:
     accepted = dragoman("corrections", "accept", 1, 3)
     assert accepted.code == 0 and "2 accepted; 1 pending" in accepted.err
     assert states(store) == ["accepted", "pending", "accepted"]
@@ -57,7 +57,7 @@ def test_several_are_reviewed_at_once(dragoman: CommandLine, store: Store) -> No
     assert states(store) == ["rejected", "rejected", "accepted"]
 
 
-def test_all_of_a_direction_are_reviewed(dragoman: CommandLine, store: Store) -> None:
+def test_all_of_a_direction_are_reviewed(dragoman: CommandLine, store: ServerStore) -> None:
     outcome = dragoman("corrections", "accept", "--all", "--from", "en", "--to", "de", "--json")
     found = json.loads(outcome.out)
     assert [one["number"] for one in found["corrections"]] == [1, 2]
@@ -66,7 +66,7 @@ def test_all_of_a_direction_are_reviewed(dragoman: CommandLine, store: Store) ->
 
 
 def test_accepted_ones_are_exported_for_adapt(
-    dragoman: CommandLine, store: Store, tmp_path: Path
+    dragoman: CommandLine, store: ServerStore, tmp_path: Path
 ) -> None:
     store.add_correction("Bye", "Auf Wiedersehen", "en", "de")
     dragoman("corrections", "accept", 1, 2, 3)
@@ -85,7 +85,7 @@ def test_accepted_ones_are_exported_for_adapt(
     assert french.read_text(encoding="utf-8") == "en\tfr\nBye\tSalut\n"
 
 
-def test_export_in_other_formats(dragoman: CommandLine, store: Store, tmp_path: Path) -> None:
+def test_export_in_other_formats(dragoman: CommandLine, store: ServerStore, tmp_path: Path) -> None:
     dragoman("corrections", "accept", "--all")
     options = ("--to", "de", "--format", "plain", "--json")
     found = json.loads(dragoman("corrections", "export", tmp_path / "out", *options).out)["files"]
@@ -102,7 +102,7 @@ def test_export_in_other_formats(dragoman: CommandLine, store: Store, tmp_path: 
     assert Path(paths[1]).read_text(encoding="utf-8") == "Hallo du\nTschüss\n"
 
 
-def test_results_for_scripts(dragoman: CommandLine, store: Store) -> None:
+def test_results_for_scripts(dragoman: CommandLine, store: ServerStore) -> None:
     listed = json.loads(dragoman("corrections", "list", "--json", "--limit", 1).out)
     assert listed["more"] == 2
     (first,) = listed["corrections"]
@@ -122,7 +122,7 @@ def test_results_for_scripts(dragoman: CommandLine, store: Store) -> None:
     assert shown[0]["number"] == 2 and shown[0]["memory"] is None
 
 
-def test_bad_input(dragoman: CommandLine, store: Store, tmp_path: Path) -> None:
+def test_bad_input(dragoman: CommandLine, store: ServerStore, tmp_path: Path) -> None:
     assert "no correction 99; nothing" in one_error(dragoman("corrections", "accept", 1, 99), 3)
     assert "no correction 99" in one_error(dragoman("corrections", "show", 99), 3)
     assert "no correction" in one_error(dragoman("corrections", "accept", 2**40), 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import CommandLine, one_error
 
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.server_store import ServerStore
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_a_key_is_made_listed_and_revoked(dragoman: CommandLine, database: Path)
     secret = made.out.strip()
     assert made.out == f"{secret}\n"  # alone, so that a script can read it
     assert "'web site'" in made.err and secret not in made.err
-    with Store(str(database)) as store:
+    with ServerStore(str(database)) as store:
         key = store.find_key(secret)
         assert key is not None and key.requests_per_minute == 60
         store.charge(key.id, 1234)
@@ -33,7 +33,7 @@ def test_a_key_is_made_listed_and_revoked(dragoman: CommandLine, database: Path)
     assert header.split()[:4] == ["name", "secret", "made", "revoked"]
     assert "web site" in row and "1,234" in row and secret[:9] in row
     assert dragoman("keys", "revoke", "web site").code == 0
-    with Store(str(database)) as store:
+    with ServerStore(str(database)) as store:
         assert store.find_key(secret) is None
     assert str(store.keys()[0].revoked.date()) in dragoman("keys", "list").out  # type: ignore[union-attr]
 
@@ -42,7 +42,7 @@ def test_results_for_scripts(dragoman: CommandLine, database: Path) -> None:
     made = json.loads(dragoman("keys", "add", "one", "--characters-per-month", 5, "--json").out)
     assert made["name"] == "one" and made["secret"].startswith(made["prefix"])
     assert made["characters_per_month"] == 5 and made["requests_per_minute"] is None
-    with Store(str(database)) as store:
+    with ServerStore(str(database)) as store:
         store.charge(None, 7)
         store.charge(1, 3)
     listed = json.loads(dragoman("keys", "list", "--json").out)
@@ -93,7 +93,7 @@ def test_a_name_without_limits_of_storage(dragoman: CommandLine, database: Path)
 def test_without_sqlalchemy(
     dragoman: CommandLine, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [one for one in sys.modules if one.startswith("dragoman.apps.server.store.")]:
+    for name in [one for one in sys.modules if one.startswith("dragoman.apps.server.kept.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     error = one_error(dragoman("keys", "list"), 7)

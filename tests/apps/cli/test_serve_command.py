@@ -18,7 +18,7 @@ from command_line import call, one_error
 from tiny_model import save_tiny_model
 
 from dragoman.apps.cli import serve_command
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.text.examples import Direction
 
 
@@ -127,7 +127,7 @@ def test_a_model_is_served_through_all_doors_until_a_signal(model: Path, databas
     assert late.startswith(b"HTTP/1.1 200 ")
     assert str(found["libre"]).encode() in late
     assert "POST /v2/translate 200" in outcome.err
-    with Store(str(database)) as store:
+    with ServerStore(str(database)) as store:
         assert store.used(None) == 12
 
 

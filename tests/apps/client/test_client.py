@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from dragoman import Client
 from dragoman.apps.client import connection
-from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError, ServiceError, UsageError
 from dragoman.translation.service.interface import Detection, Link
 

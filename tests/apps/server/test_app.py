@@ -18,9 +18,9 @@ from running_server import running
 
 from dragoman.apps.server import listening, request_bounds
 from dragoman.apps.server.app import create_app
-from dragoman.apps.server.config import LimitsConfig, ServerConfig
 from dragoman.apps.server.listening import StoppableServer
 from dragoman.apps.server.monitoring import Monitoring
+from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
 
 SYSTEMS = (TranslationSystem(models=(Path("nowhere"),)),)

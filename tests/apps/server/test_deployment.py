@@ -17,10 +17,10 @@ from echo_service import EchoService
 
 from dragoman.apps.cli.main import commands
 from dragoman.apps.cli.options import database_option
-from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.kept.database import database_url
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.operations import operations_router
-from dragoman.apps.server.store.database import database_url
+from dragoman.apps.server.server_config import ServerConfig
 
 ROOT = Path(__file__).parents[3]
 PORT = ServerConfig.model_fields["port"].default

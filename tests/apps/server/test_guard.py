@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from dragoman.apps.server import guard as guards
-from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.guard import Guard, network_of
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusalKind, RefusedError
 
 HERE = "192.0.2.7"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(str(tmp_path / "server.sqlite")) as opened:
+def store(tmp_path: Path) -> Iterator[ServerStore]:
+    with ServerStore(str(tmp_path / "server.sqlite")) as opened:
         yield opened
 
 
@@ -30,7 +30,7 @@ async def refusal(guard: Guard, *arguments: object) -> tuple[RefusalKind, str] |
     return None
 
 
-def test_keys_are_demanded_only_if_configured(store: Store) -> None:
+def test_keys_are_demanded_only_if_configured(store: ServerStore) -> None:
     key, secret = store.create_key("office")
 
     async def ask() -> None:
@@ -47,7 +47,7 @@ def test_keys_are_demanded_only_if_configured(store: Store) -> None:
     asyncio.run(ask())
 
 
-def test_a_server_without_keys_ignores_those_that_clients_insist_on(store: Store) -> None:
+def test_a_server_without_keys_ignores_those_that_clients_insist_on(store: ServerStore) -> None:
     async def ask() -> None:
         guard = Guard(store, LimitsConfig())
         assert await guard.admit("whatever", HERE) is None
@@ -59,7 +59,7 @@ def test_a_server_without_keys_ignores_those_that_clients_insist_on(store: Store
     asyncio.run(ask())
 
 
-def test_a_revoked_key_is_refused_after_some_seconds(store: Store) -> None:
+def test_a_revoked_key_is_refused_after_some_seconds(store: ServerStore) -> None:
     now = [0.0]
     key, secret = store.create_key("office")
 
@@ -83,7 +83,7 @@ def test_a_revoked_key_is_refused_after_some_seconds(store: Store) -> None:
         ([], None),
     ],
 )
-def test_requests_are_bounded(store: Store, texts: list[str], problem: str | None) -> None:
+def test_requests_are_bounded(store: ServerStore, texts: list[str], problem: str | None) -> None:
     async def ask() -> None:
         guard = Guard(store, LimitsConfig(items=3, characters=10))
         expected = None if problem is None else ("too_large", problem)
@@ -94,7 +94,7 @@ def test_requests_are_bounded(store: Store, texts: list[str], problem: str | Non
     assert store.used(None) == (0 if problem else sum(map(len, texts)))
 
 
-def test_a_request_above_the_rate_waits_or_learns_when_to_come_back(store: Store) -> None:
+def test_a_request_above_the_rate_waits_or_learns_when_to_come_back(store: ServerStore) -> None:
     now = [0.0]
 
     async def ask() -> None:
@@ -116,7 +116,7 @@ def test_a_request_above_the_rate_waits_or_learns_when_to_come_back(store: Store
     asyncio.run(ask())
 
 
-def test_a_key_may_have_limits_of_its_own(store: Store) -> None:
+def test_a_key_may_have_limits_of_its_own(store: ServerStore) -> None:
     _, fast = store.create_key("fast", requests_per_minute=3, characters_per_month=100)
     _, usual = store.create_key("usual")
 
@@ -131,7 +131,7 @@ def test_a_key_may_have_limits_of_its_own(store: Store) -> None:
     asyncio.run(ask())
 
 
-def test_a_quota_holds_across_restarts_and_simultaneous_requests(store: Store) -> None:
+def test_a_quota_holds_across_restarts_and_simultaneous_requests(store: ServerStore) -> None:
     key, secret = store.create_key("office", characters_per_month=100)
 
     async def ask() -> list[tuple[RefusalKind, str] | None]:
@@ -151,7 +151,7 @@ def test_a_quota_holds_across_restarts_and_simultaneous_requests(store: Store) -
     assert store.used(key.id) == 98
 
 
-def test_a_file_is_admitted_while_any_of_the_quota_is_left(store: Store) -> None:
+def test_a_file_is_admitted_while_any_of_the_quota_is_left(store: ServerStore) -> None:
     key, secret = store.create_key("office", characters_per_month=10)
 
     async def ask() -> None:
@@ -170,7 +170,7 @@ def test_a_file_is_admitted_while_any_of_the_quota_is_left(store: Store) -> None
 
 
 def test_a_database_that_does_not_answer_is_a_busy_server(
-    store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    store: ServerStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(secret: str) -> None:
         raise OSError("no route to host")

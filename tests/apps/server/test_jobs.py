@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.apps.server import jobs
-from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.content import TranslatedFile
 from dragoman.apps.server.jobs import JobRunner, seconds_remaining
-from dragoman.apps.server.store.records import DocumentJob
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.records import DocumentJob
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.core.errors import DataError, StorageError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest
@@ -31,13 +31,13 @@ Work = Callable[[str, bytes, TextRequest, Progress], Coroutine[Any, Any, bytes]]
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Store(str(tmp_path_factory.mktemp("store") / "server.sqlite")) as store:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerStore]:
+    with ServerStore(str(tmp_path_factory.mktemp("store") / "server.sqlite")) as store:
         yield store
 
 
 @pytest.fixture
-def store(database: Store) -> Iterator[Store]:
+def store(database: ServerStore) -> Iterator[ServerStore]:
     yield database
     database.forget_jobs(datetime.now(timezone.utc) + timedelta(days=1))
 
@@ -70,11 +70,11 @@ def translates(monkeypatch: pytest.MonkeyPatch) -> Callable[[Work], None]:
     return use
 
 
-def runner(store: Store, **limits: Any) -> JobRunner:
+def runner(store: ServerStore, **limits: Any) -> JobRunner:
     return JobRunner(EchoService(), store, LimitsConfig(**limits))
 
 
-async def ended(store: Store, job: DocumentJob, *states: str) -> DocumentJob:
+async def ended(store: ServerStore, job: DocumentJob, *states: str) -> DocumentJob:
     """The job, as soon as it is in one of these states; by default, when it has ended."""
     while True:
         found = store.job(job.id)
@@ -84,7 +84,7 @@ async def ended(store: Store, job: DocumentJob, *states: str) -> DocumentJob:
         await asyncio.sleep(0.005)
 
 
-async def begun(store: Store, job: DocumentJob) -> None:
+async def begun(store: ServerStore, job: DocumentJob) -> None:
     """Wait until an endless one has told how far it is."""
     while not (found := await ended(store, job, "translating")).texts:
         await asyncio.sleep(0.005)
@@ -101,7 +101,9 @@ async def endless(name: str, content: bytes, request: TextRequest, progress: Pro
     return content
 
 
-def test_a_file_is_translated_and_charged(store: Store, translates: Callable[[Work], None]) -> None:
+def test_a_file_is_translated_and_charged(
+    store: ServerStore, translates: Callable[[Work], None]
+) -> None:
     translates(upper)
     charged: list[tuple[int | None, int]] = []
 
@@ -120,7 +122,9 @@ def test_a_file_is_translated_and_charged(store: Store, translates: Callable[[Wo
     assert charged == [(None, 4)]
 
 
-def test_all_that_is_asked_for_is_kept(store: Store, translates: Callable[[Work], None]) -> None:
+def test_all_that_is_asked_for_is_kept(
+    store: ServerStore, translates: Callable[[Work], None]
+) -> None:
     asked: list[TextRequest] = []
 
     async def note(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
@@ -159,7 +163,7 @@ def test_all_that_is_asked_for_is_kept(store: Store, translates: Callable[[Work]
     ],
 )
 def test_what_went_wrong_is_said(
-    store: Store, translates: Callable[[Work], None], error: Exception, said: str
+    store: ServerStore, translates: Callable[[Work], None], error: Exception, said: str
 ) -> None:
     async def fail(name: str, content: bytes, request: TextRequest, progress: Progress) -> bytes:
         raise error
@@ -176,7 +180,7 @@ def test_what_went_wrong_is_said(
 
 
 def test_a_file_waits_for_its_place_in_a_full_queue(
-    store: Store, translates: Callable[[Work], None]
+    store: ServerStore, translates: Callable[[Work], None]
 ) -> None:
     refusals = [RefusedError("busy", "full", 0.01), RefusedError("timed_out", "late", 0.01)]
 
@@ -197,7 +201,7 @@ def test_a_file_waits_for_its_place_in_a_full_queue(
 
 
 def test_a_server_that_ends_gives_its_files_back(
-    store: Store, translates: Callable[[Work], None]
+    store: ServerStore, translates: Callable[[Work], None]
 ) -> None:
     async def main() -> None:
         translates(endless)
@@ -214,7 +218,7 @@ def test_a_server_that_ends_gives_its_files_back(
 
 
 def test_a_server_that_was_killed_is_succeeded(
-    store: Store, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+    store: ServerStore, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translates(upper)
 
@@ -231,7 +235,7 @@ def test_a_server_that_was_killed_is_succeeded(
 
 
 def test_a_file_that_kills_servers_is_given_up(
-    store: Store, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+    store: ServerStore, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translates(upper)
     monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
@@ -248,7 +252,7 @@ def test_a_file_that_kills_servers_is_given_up(
 
 
 def test_a_file_that_nobody_wants_any_more_is_let_go(
-    store: Store, translates: Callable[[Work], None]
+    store: ServerStore, translates: Callable[[Work], None]
 ) -> None:
     stopped = asyncio.Event()
 
@@ -275,7 +279,7 @@ def test_a_file_that_nobody_wants_any_more_is_let_go(
 
 
 def test_files_outlast_a_database_that_is_away(
-    store: Store, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
+    store: ServerStore, translates: Callable[[Work], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translates(upper)
     failures = [StorageError("the database is locked"), StorageError("the database is locked")]
@@ -298,7 +302,7 @@ def test_files_outlast_a_database_that_is_away(
     asyncio.run(main())
 
 
-def test_one_runner_for_all_doors(store: Store, translates: Callable[[Work], None]) -> None:
+def test_one_runner_for_all_doors(store: ServerStore, translates: Callable[[Work], None]) -> None:
     translates(endless)
 
     async def main() -> None:
@@ -315,7 +319,7 @@ def test_one_runner_for_all_doors(store: Store, translates: Callable[[Work], Non
 
 
 def test_whoever_waits_for_a_file_gets_it_as_it_is(
-    store: Store, translates: Callable[[Work], None]
+    store: ServerStore, translates: Callable[[Work], None]
 ) -> None:
     translates(upper)
 
@@ -344,14 +348,14 @@ def test_whoever_waits_for_a_file_gets_it_as_it_is(
     ],
 )
 def test_files_that_cannot_be_translated(
-    store: Store, name: str, content: bytes, said: str
+    store: ServerStore, name: str, content: bytes, said: str
 ) -> None:
     with pytest.raises(RefusedError, match=said) as caught:
         asyncio.run(runner(store).submit(name, content, REQUEST))
     assert caught.value.kind == "invalid"
 
 
-def test_a_bounded_number_of_files_waits(store: Store) -> None:
+def test_a_bounded_number_of_files_waits(store: ServerStore) -> None:
     files = runner(store, documents=1)
     asyncio.run(files.submit("a.txt", b"text", REQUEST))
     with pytest.raises(RefusedError, match="too many files are waiting") as caught:

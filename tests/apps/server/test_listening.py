@@ -8,8 +8,8 @@ import pytest
 
 from dragoman.apps.server import listening
 from dragoman.apps.server.app import create_app
-from dragoman.apps.server.config import ServerConfig
 from dragoman.apps.server.listening import StoppableServer, address_of, bind
+from dragoman.apps.server.server_config import ServerConfig
 from dragoman.core.errors import ConfigError
 from dragoman.saved.system import TranslationSystem
 

@@ -17,7 +17,7 @@ from served_models import ServedModels, serving_models
 from tiny_model import save_tiny_model
 
 import dragoman
-from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.server_config import ServerConfig
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.examples import Direction
 

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FilePayload, Page, expect
 from web_site import PHONE, WIDE, Site, opened, running_site, visit
 
-from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.server_config import LimitsConfig
 
 SCREENSHOTS = os.environ.get("DRAGOMAN_SCREENSHOTS")
 """Folder that pictures of the states below are written to, such as ``build/screenshots``."""

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from web_site import running_site
 
-from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.server_config import LimitsConfig
 
 STATIC = resources.files("dragoman.apps.web") / "static"
 LARGEST = 32_000  # bytes of all files, compressed

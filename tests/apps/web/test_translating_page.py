@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Dialog, Page, Route, expect
 from web_site import PHONE, Site, arrive, opened, running_site, visit
 
-from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.server_config import LimitsConfig
 
 
 def mark(page: Page) -> list[str]:

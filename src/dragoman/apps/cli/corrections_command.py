@@ -24,8 +24,8 @@ from dragoman.apps.results import print_json
 from dragoman.core.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from dragoman.apps.server.store.records import Correction, CorrectionState
-    from dragoman.apps.server.store.store import Store
+    from dragoman.apps.server.kept.records import Correction, CorrectionState
+    from dragoman.apps.server.kept.server_store import ServerStore
 
 _LARGEST = 2**31 - 1
 
@@ -234,7 +234,7 @@ def _state(name: str) -> CorrectionState | None:
 
 
 def _chosen(
-    store: Store,
+    store: ServerStore,
     state: CorrectionState | None,
     source_language: str | None,
     target_language: str | None,
@@ -330,7 +330,7 @@ def _exported(
     }
 
 
-def _key_names(store: Store) -> dict[int, str]:
+def _key_names(store: ServerStore) -> dict[int, str]:
     found = store.keys()
     return {key.id: key.name for key in found}
 

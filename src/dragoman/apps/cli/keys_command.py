@@ -13,8 +13,8 @@ from dragoman.apps.results import print_json
 from dragoman.core.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
-    from dragoman.apps.server.store.records import ApiKey, Usage
-    from dragoman.apps.server.store.store import Store
+    from dragoman.apps.server.kept.records import ApiKey, Usage
+    from dragoman.apps.server.kept.server_store import ServerStore
 
 _LARGEST = 2**31 - 1  # that every database can hold
 
@@ -119,7 +119,7 @@ def revoke(names: tuple[str, ...], database: str | None, as_json: bool) -> None:
         tell(f"key {key.name!r} ({key.prefix}...) is revoked")
 
 
-def open_store(database: str | None, *, create: bool = True) -> Store:
+def open_store(database: str | None, *, create: bool = True) -> ServerStore:
     """The database of a server.
 
     Args:
@@ -130,12 +130,12 @@ def open_store(database: str | None, *, create: bool = True) -> Store:
         MissingExtraError: SQLAlchemy or Alembic is not installed.
     """
     try:
-        from dragoman.apps.server.store.store import Store
+        from dragoman.apps.server.kept.server_store import ServerStore
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"sqlalchemy", "alembic"}:
             raise
         raise MissingExtraError.of("the database", "sqlalchemy", "alembic") from error
-    return Store(database, create=create)
+    return ServerStore(database, create=create)
 
 
 def _named(name: str, found: list[ApiKey]) -> ApiKey:

@@ -16,7 +16,7 @@ from dragoman.apps.results import print_json
 from dragoman.core.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from dragoman.apps.server.config import ServerConfig
+    from dragoman.apps.server.server_config import ServerConfig
     from dragoman.translation.service.interface import Pairing
 
 _PACKAGES = {
@@ -130,7 +130,7 @@ def _configured(
         raise click.UsageError("name at least one MODEL, or --config FILE")
     if missing := [package for name, package in _PACKAGES.items() if find_spec(name) is None]:
         raise MissingExtraError.of(" and ".join(missing), *missing)
-    from dragoman.apps.server.config import read_server, system_at
+    from dragoman.apps.server.server_config import read_server, system_at
 
     changes = {name: value for name, value in options.items() if value is not None}
     if models:

@@ -12,11 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
-from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.premises import Door
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusalKind, RefusedError
 
 STATUS: dict[RefusalKind, int] = {

@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from dragoman.apps.server.app import create_app
-from dragoman.apps.server.config import ServerConfig
 from dragoman.apps.server.doors.deepl import deepl_door
 from dragoman.apps.server.doors.libretranslate import libretranslate_door
 from dragoman.apps.server.doors.own import own_door
 from dragoman.apps.server.guard import Guard
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.monitoring import Monitoring
 from dragoman.apps.server.operations import operations_router
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.server_config import ServerConfig
 from dragoman.apps.web.page_door import web_door
 from dragoman.translation.service.interface import TranslationService
 from dragoman.translation.service.service_status import ServiceStatus
@@ -25,7 +25,7 @@ from dragoman.translation.service.service_status import ServiceStatus
 def assemble(
     config: ServerConfig,
     service: TranslationService,
-    store: Store,
+    store: ServerStore,
     status: Callable[[], ServiceStatus] | None = None,
 ) -> FastAPI:
     """The application with all doors; usage that is not written yet is, when it ends.

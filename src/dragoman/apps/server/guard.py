@@ -15,10 +15,10 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import anyio.to_thread
 
-from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.kept.records import ApiKey
 from dragoman.apps.server.ledger import KeepsUsage, UsageLedger
 from dragoman.apps.server.rates import RequestRates
-from dragoman.apps.server.store.records import ApiKey
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusedError
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ LONGEST_SECRET = 1000
 
 
 class KeepsKeys(KeepsUsage, Protocol):
-    """What a guard needs from a :class:`~dragoman.apps.server.store.store.Store`."""
+    """What a guard needs from a :class:`~dragoman.apps.server.kept.server_store.ServerStore`."""
 
     def find_key(self, secret: str) -> ApiKey | None:
         """The key of a secret; None if there is none, or it is revoked."""

@@ -18,10 +18,10 @@ from typing import Any
 
 from anyio import to_thread
 
-from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.content import FILE_FORMATS, TranslatedFile, translate_file
-from dragoman.apps.server.store.records import DocumentJob
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.records import DocumentJob
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.core.errors import DragomanError, StorageError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
@@ -53,7 +53,7 @@ class JobRunner:
     def __init__(
         self,
         service: TranslationService,
-        store: Store,
+        store: ServerStore,
         limits: LimitsConfig,
         charge: Callable[[int | None, int], object] = lambda key, characters: None,
     ) -> None:

@@ -19,7 +19,7 @@ RETRY_SECONDS = 5.0
 
 
 class KeepsUsage(Protocol):
-    """What a ledger needs from a :class:`~dragoman.apps.server.store.store.Store`."""
+    """What a ledger needs from a :class:`~dragoman.apps.server.kept.server_store.ServerStore`."""
 
     def charge(
         self,

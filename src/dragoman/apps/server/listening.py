@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.server_config import ServerConfig
 from dragoman.core.errors import ConfigError
 
 HEADER_SECONDS = 15.0

@@ -10,11 +10,11 @@ from typing import Protocol
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from dragoman.apps.server.config import ServerConfig
 from dragoman.apps.server.jobs import JobRunner
-from dragoman.apps.server.store.records import ApiKey
-from dragoman.apps.server.store.store import Store
-from dragoman.apps.server.terms import ReadGlossaries
+from dragoman.apps.server.kept.records import ApiKey
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.read_glossaries import ReadGlossaries
+from dragoman.apps.server.server_config import ServerConfig
 from dragoman.translation.service.interface import RefusedError, TranslationService
 
 
@@ -48,7 +48,7 @@ class Premises:
     """What is behind the doors."""
 
     service: TranslationService
-    store: Store
+    store: ServerStore
     guard: Admits
     config: ServerConfig
 

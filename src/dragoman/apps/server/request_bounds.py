@@ -11,8 +11,8 @@ import anyio
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.request_log import request_number
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusedError
 
 log = logging.getLogger(__name__)

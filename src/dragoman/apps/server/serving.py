@@ -8,14 +8,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from dragoman.apps.server.assembly import assemble
-from dragoman.apps.server.config import ServerConfig
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.listening import (
     StoppableServer,
     address_of,
     allow_many_connections,
     bind,
 )
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.server_config import ServerConfig
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.model_service import ModelService
 
@@ -33,7 +33,7 @@ def serve_until_stopped(config: ServerConfig, ready: Ready) -> None:
     with ExitStack() as opened:
         # The port first: that it is in use should not take a minute to find out.
         bound = opened.enter_context(bind(config.host, config.port))
-        store = opened.enter_context(Store(config.database, config.store))
+        store = opened.enter_context(ServerStore(config.database, config.store))
         allow_many_connections(config.limits.connections)
         asyncio.run(_serve(config, store, bound, ready))
 
@@ -45,23 +45,25 @@ def check(config: ServerConfig) -> list[Pairing]:
         DragomanError: one of them cannot.
     """
 
-    async def directions(store: Store) -> list[Pairing]:
+    async def directions(store: ServerStore) -> list[Pairing]:
         async with await _open_service(config, store) as service:
             assemble(config, service, store)
             return service.directions()
 
-    with Store(config.database, config.store) as store:
+    with ServerStore(config.database, config.store) as store:
         return asyncio.run(directions(store))
 
 
-async def _serve(config: ServerConfig, store: Store, bound: socket.socket, ready: Ready) -> None:
+async def _serve(
+    config: ServerConfig, store: ServerStore, bound: socket.socket, ready: Ready
+) -> None:
     async with await _open_service(config, store) as service:
         server = StoppableServer(assemble(config, service, store, service.status), config)
         ready(address_of(bound), service.directions())
         await server.serve(sockets=[bound])
 
 
-async def _open_service(config: ServerConfig, store: Store) -> ModelService:
+async def _open_service(config: ServerConfig, store: ServerStore) -> ModelService:
     return await ModelService.open(
         config.systems,
         pivots=config.pivots,

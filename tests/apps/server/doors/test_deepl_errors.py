@@ -13,7 +13,7 @@ import pytest
 from deepl_server import DeepLServer, deepl_server
 from echo_service import EchoService
 
-from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.server_config import LimitsConfig
 
 KEY = {"Authorization": "DeepL-Auth-Key any"}
 TEXT = {"text": ["Hello."], "target_lang": "DE"}

@@ -18,9 +18,9 @@ from echo_service import EchoService
 from libre_server import LibreServer, libre_server
 from libretranslatepy import LibreTranslateAPI
 
-from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.doors.libretranslate import libre_files
 from dragoman.apps.server.jobs import UNEXPECTED
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import (
     Detection,
     RefusedError,

@@ -14,7 +14,7 @@ import pytest
 from echo_service import EchoService
 from own_server import OwnServer, own_server
 
-from dragoman.apps.server.config import LimitsConfig
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import (
     RefusedError,
     TextRequest,

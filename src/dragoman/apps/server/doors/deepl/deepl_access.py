@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters
+from dragoman.apps.server.kept.records import ApiKey
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import ApiKey
 from dragoman.translation.service.interface import RefusedError
 
 _SCHEME = "deepl-auth-key"

@@ -22,8 +22,8 @@ from dragoman.apps.server.doors.deepl.deepl_parameters import (
 )
 from dragoman.apps.server.doors.deepl.deepl_requests import common_request
 from dragoman.apps.server.jobs import seconds_remaining
+from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import DocumentJob
 from dragoman.translation.service.interface import RefusedError
 
 _STATUS_SECONDS = 1.0

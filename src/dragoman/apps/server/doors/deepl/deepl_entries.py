@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from dragoman.apps.server.doors.deepl.deepl_languages import same_language
 from dragoman.apps.server.doors.deepl.deepl_parameters import invalid
-from dragoman.apps.server.terms import glossary_of
+from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.core.problems import shown
 from dragoman.translation.service.interface import RefusedError
 

@@ -15,8 +15,8 @@ from dragoman.apps.server.doors.deepl.deepl_access import admitted
 from dragoman.apps.server.doors.deepl.deepl_entries import FORMATS, Entry, read_entries, tsv
 from dragoman.apps.server.doors.deepl.deepl_languages import glossary_direction, glossary_pairs
 from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters, invalid
+from dragoman.apps.server.kept.records import KeptDictionary, KeptGlossary
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import KeptDictionary, KeptGlossary
 from dragoman.translation.service.interface import RefusedError
 
 _TSV = "text/tab-separated-values"

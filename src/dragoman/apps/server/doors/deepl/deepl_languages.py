@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.apps.server.languages import language_name
+from dragoman.apps.server.language_names import language_name
 from dragoman.text.language_codes import spelling
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, TranslationService

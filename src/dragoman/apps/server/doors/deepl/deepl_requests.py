@@ -17,8 +17,8 @@ from dragoman.apps.server.doors.deepl.deepl_parameters import (
     invalid,
     unsupported_value,
 )
+from dragoman.apps.server.kept.records import KeptDictionary
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import KeptDictionary
 from dragoman.core.problems import shown
 from dragoman.text.glossary import Glossary
 from dragoman.translation.service.codes import fitting

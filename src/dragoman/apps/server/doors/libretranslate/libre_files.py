@@ -17,8 +17,8 @@ from dragoman.apps.server.doors.libretranslate.libre_answers import LibreFile
 from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
 from dragoman.apps.server.doors.libretranslate.libre_requests import LibreFileTask
 from dragoman.apps.server.jobs import UNEXPECTED
+from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import DocumentJob
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
 _KEPT = timedelta(minutes=30)

@@ -23,7 +23,7 @@ from dragoman.apps.server.doors.libretranslate.libre_answers import (
 from dragoman.apps.server.doors.libretranslate.libre_files import LibreFiles
 from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception, address_of
 from dragoman.apps.server.doors.libretranslate.libre_requests import LibreSuggestion, LibreTask
-from dragoman.apps.server.languages import language_name
+from dragoman.apps.server.language_names import language_name
 from dragoman.apps.server.parameters import RequestParameters
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import (

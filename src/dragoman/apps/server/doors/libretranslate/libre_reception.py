@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
+from dragoman.apps.server.kept.records import ApiKey
 from dragoman.apps.server.parameters import RequestParameters, read_parameters
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import ApiKey
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import RefusedError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.apps.server.config import LimitsConfig
 from dragoman.apps.server.parameters import RequestParameters, Upload
+from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.text.language_codes import spelling
 from dragoman.translation.service.interface import RefusedError
 

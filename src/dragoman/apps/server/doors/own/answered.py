@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Literal
 
-from dragoman.apps.server.store.records import (
+from dragoman.apps.server.kept.records import (
     Correction,
     CorrectionState,
     DocumentJob,

@@ -10,10 +10,10 @@ import anyio.to_thread
 from fastapi import Request
 
 from dragoman.apps.server.doors.own.asked import RequestOptions, TextOptions
-from dragoman.apps.server.languages import known_direction
+from dragoman.apps.server.kept.records import ApiKey, KeptGlossary
+from dragoman.apps.server.language_names import known_direction
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import ApiKey, KeptGlossary
-from dragoman.apps.server.terms import glossary_of
+from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.text.glossary import Glossary
 from dragoman.translation.service.interface import RefusedError, TextRequest
 

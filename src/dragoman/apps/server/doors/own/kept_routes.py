@@ -19,10 +19,10 @@ from dragoman.apps.server.doors.own.caller import (
     kept_glossary,
     key_id,
 )
-from dragoman.apps.server.languages import known_direction
+from dragoman.apps.server.kept.records import ApiKey, Entries
+from dragoman.apps.server.language_names import known_direction
 from dragoman.apps.server.premises import Premises
-from dragoman.apps.server.store.records import ApiKey, Entries
-from dragoman.apps.server.terms import glossary_of
+from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.translation.service.interface import Pairing
 
 

@@ -24,7 +24,7 @@ from dragoman.apps.server.doors.own.answered import (
 )
 from dragoman.apps.server.doors.own.asked import DetectBody, StreamBody, TranslateBody
 from dragoman.apps.server.doors.own.caller import admitted, requests_of
-from dragoman.apps.server.languages import language_name
+from dragoman.apps.server.language_names import language_name
 from dragoman.apps.server.premises import Premises
 from dragoman.core.config import Config
 from dragoman.translation.service.interface import (

@@ -12,10 +12,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from dragoman.apps.server.store.database import Database
-from dragoman.apps.server.store.store import Store
-from dragoman.apps.server.store.tables import metadata
-from dragoman.apps.server.store.upgrading import VERSION_TABLE, _config, newest, upgrade
+from dragoman.apps.server.kept.database import Database
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.kept.tables import metadata
+from dragoman.apps.server.kept.upgrading import VERSION_TABLE, _config, newest, upgrade
 from dragoman.core.errors import SavedError
 
 REVISIONS = [one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()][::-1]
@@ -64,9 +64,9 @@ def test_readers_of_a_file_do_not_wait_for_a_writer(opened: Database) -> None:
 
 
 def test_nothing_is_lost(empty_database: str) -> None:
-    with Store(empty_database) as store:
+    with ServerStore(empty_database) as store:
         key, secret = store.create_key("one")
-    with Store(empty_database) as store:
+    with ServerStore(empty_database) as store:
         assert store.find_key(secret) == key
 
 
@@ -75,23 +75,23 @@ def test_servers_that_start_at_once_make_one_database(empty_database: str) -> No
 
     def start(number: int) -> int:
         barrier.wait()
-        with Store(empty_database) as store:
+        with ServerStore(empty_database) as store:
             store.charge(None, 1)
             return store.create_key(str(number))[0].id
 
     with ThreadPoolExecutor(5) as threads:
         assert sorted(threads.map(start, range(5))) == [1, 2, 3, 4, 5]
-    with Store(empty_database) as store:
+    with ServerStore(empty_database) as store:
         assert store.used(None) == 5
 
 
 def test_a_database_of_a_newer_version(empty_database: str) -> None:
-    Store(empty_database).close()
+    ServerStore(empty_database).close()
     with closing(Database(empty_database)) as opened:
         with opened.writing() as connection:
             connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
         with pytest.raises(SavedError, match=r"newer version of Dragoman \(revision 9999.*update"):
-            Store(empty_database)
+            ServerStore(empty_database)
         with opened.reading() as connection:
             found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
     assert found == "9999"
@@ -103,7 +103,7 @@ def test_an_upgrade_that_fails_leaves_nothing(
     with opened.writing() as connection:
         connection.execute(text("CREATE TABLE jobs (id INTEGER)"))
     monkeypatch.setattr(
-        "dragoman.apps.server.store.upgrading._revision", lambda connection, name: None
+        "dragoman.apps.server.kept.upgrading._revision", lambda connection, name: None
     )
     with pytest.raises(Exception, match="exists"):
         upgrade(opened)

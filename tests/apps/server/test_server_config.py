@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.apps.server.config import ServerConfig, read_server
+from dragoman.apps.server.server_config import ServerConfig, read_server
 from dragoman.core.errors import ConfigError
 
 

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dragoman.apps.server.store.records import KeptGlossary
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.records import KeptGlossary
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.translation.service.interface import RefusedError
 
 HOUSE = [("house", "Haus"), ("garden", "Garten")]
@@ -18,7 +18,7 @@ def directions(glossary: KeptGlossary) -> list[tuple[str, str, int]]:
     ]
 
 
-def test_a_glossary_has_entries_by_direction(store: Store) -> None:
+def test_a_glossary_has_entries_by_direction(store: ServerStore) -> None:
     made = store.create_glossary(
         " office ", {("EN", "de"): HOUSE, ("en", "pt_BR"): [("house", "casa")]}
     )
@@ -33,7 +33,7 @@ def test_a_glossary_has_entries_by_direction(store: Store) -> None:
     assert made.dictionary("de", "en") is None
 
 
-def test_glossaries_are_seen_by_their_owners_alone(store: Store) -> None:
+def test_glossaries_are_seen_by_their_owners_alone(store: ServerStore) -> None:
     one, _ = store.create_key("one")
     two, _ = store.create_key("two")
     owners = (one.id, two.id, None)
@@ -54,7 +54,7 @@ def test_glossaries_are_seen_by_their_owners_alone(store: Store) -> None:
     assert {key: store.glossaries(key)[0] for key in owners} == made
 
 
-def test_entries_are_replaced_or_merged(store: Store) -> None:
+def test_entries_are_replaced_or_merged(store: ServerStore) -> None:
     made = store.create_glossary("g", {("en", "de"): HOUSE})
     first = made.dictionaries[0].revision
     merged = store.put_dictionary(
@@ -79,7 +79,7 @@ def test_entries_are_replaced_or_merged(store: Store) -> None:
     assert len({first, *seen}) == 5  # the direction that was not changed is seen three times
 
 
-def test_merging_loses_no_entry_under_threads(store: Store) -> None:
+def test_merging_loses_no_entry_under_threads(store: ServerStore) -> None:
     made = store.create_glossary("g", {("en", "de"): HOUSE})
 
     def merge(number: int) -> None:
@@ -92,7 +92,7 @@ def test_merging_loses_no_entry_under_threads(store: Store) -> None:
     assert {*entries} == {*HOUSE, *((f"s{number}", f"t{number}") for number in range(8))}
 
 
-def test_a_glossary_is_renamed_and_deleted(store: Store) -> None:
+def test_a_glossary_is_renamed_and_deleted(store: ServerStore) -> None:
     made = store.create_glossary("g", {("en", "de"): HOUSE})
     renamed = store.rename_glossary(made.id, "another")
     assert renamed is not None and renamed.name == "another"
@@ -102,7 +102,7 @@ def test_a_glossary_is_renamed_and_deleted(store: Store) -> None:
     assert store.glossary_entries(made.id, "en", "de") is None
 
 
-def test_any_character_comes_back(store: Store) -> None:
+def test_any_character_comes_back(store: ServerStore) -> None:
     entries = [("\t\"'\\\n", "漢字 😀"), ("%s", "{}"), ("a", "\N{COMBINING ACUTE ACCENT}")]
     made = store.create_glossary('"; DROP TABLE glossaries; --', {("en", "de"): entries})
     found = store.glossary_entries(made.id, "en", "de")
@@ -110,7 +110,7 @@ def test_any_character_comes_back(store: Store) -> None:
     assert store.glossaries() == [made]
 
 
-def test_bad_glossaries_are_refused(open_store: Callable[..., Store]) -> None:
+def test_bad_glossaries_are_refused(open_store: Callable[..., ServerStore]) -> None:
     store = open_store(glossary_characters=20, glossaries=2)
     good = {("en", "de"): [("a", "b")]}
     for name, given, kind in (
@@ -138,7 +138,7 @@ def test_bad_glossaries_are_refused(open_store: Callable[..., Store]) -> None:
     assert store.glossary_entries(made.id, "en", "de") == (("a", "b"),)
 
 
-def test_other_identifiers_find_nothing(store: Store) -> None:
+def test_other_identifiers_find_nothing(store: ServerStore) -> None:
     for identifier in ("", "x", "\0" * 36, "' OR 1=1 --", "\ud800" * 36, "0" * 36):
         assert store.glossary(identifier) is None
         assert store.glossary_entries(identifier, "en", "de") is None

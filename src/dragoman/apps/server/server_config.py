@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dragoman.apps.server.store.store_limits import StoreLimits
+from dragoman.apps.server.kept.store_limits import StoreLimits
 from dragoman.core.config import Config, override, parse, read_yaml
 from dragoman.core.files import absolute
 from dragoman.saved.system import TranslationSystem, on_folder, read_values

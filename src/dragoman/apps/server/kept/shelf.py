@@ -7,8 +7,8 @@ from datetime import datetime, timezone
 
 from sqlalchemy import Column, ColumnElement
 
-from dragoman.apps.server.store.database import Database
-from dragoman.apps.server.store.store_limits import StoreLimits
+from dragoman.apps.server.kept.database import Database
+from dragoman.apps.server.kept.store_limits import StoreLimits
 from dragoman.text.language_codes import spelling
 from dragoman.text.normalization import CONTROLS
 from dragoman.translation.service.interface import RefusedError

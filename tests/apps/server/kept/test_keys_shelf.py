@@ -10,16 +10,16 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from sqlalchemy import text
 
-from dragoman.apps.server.store.database import Database
-from dragoman.apps.server.store.records import Usage
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.database import Database
+from dragoman.apps.server.kept.records import Usage
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.core.errors import ConfigError, DataError
 
 NOVEMBER = datetime(2026, 11, 30, 23, 59, 59, tzinfo=timezone.utc)
 DECEMBER = NOVEMBER + timedelta(seconds=1)
 
 
-def test_a_secret_finds_its_key_and_no_other(store: Store) -> None:
+def test_a_secret_finds_its_key_and_no_other(store: ServerStore) -> None:
     key, secret = store.create_key("one", requests_per_minute=3, characters_per_month=2**40)
     other, another = store.create_key("two")
     assert (key.name, key.requests_per_minute, key.characters_per_month) == ("one", 3, 2**40)
@@ -31,7 +31,7 @@ def test_a_secret_finds_its_key_and_no_other(store: Store) -> None:
     assert key.created.tzinfo is not None
 
 
-def test_other_secrets_find_nothing(store: Store) -> None:
+def test_other_secrets_find_nothing(store: ServerStore) -> None:
     _, real = store.create_key("one")
     for secret in ("", "dg_", "x", "dg_" + "a" * 43, "dg_\0", "\ud800", "dg_é"):
         assert store.find_key(secret) is None
@@ -40,7 +40,7 @@ def test_other_secrets_find_nothing(store: Store) -> None:
     assert store.find_key(real + "a") is None
 
 
-def test_secrets_are_not_in_the_database(store: Store, database: str) -> None:
+def test_secrets_are_not_in_the_database(store: ServerStore, database: str) -> None:
     _, secret = store.create_key("one")
     opened = Database(database)
     with opened.reading() as connection:
@@ -50,7 +50,7 @@ def test_secrets_are_not_in_the_database(store: Store, database: str) -> None:
     assert secret[10:] not in str(dict(row))
 
 
-def test_a_revoked_key_is_found_no_more(store: Store) -> None:
+def test_a_revoked_key_is_found_no_more(store: ServerStore) -> None:
     key, secret = store.create_key("one")
     revoked = store.revoke_key(key.id)
     assert revoked.revoked is not None
@@ -61,7 +61,7 @@ def test_a_revoked_key_is_found_no_more(store: Store) -> None:
         store.revoke_key(99)
 
 
-def test_names_of_living_keys_are_unique(store: Store) -> None:
+def test_names_of_living_keys_are_unique(store: ServerStore) -> None:
     key, _ = store.create_key(" the  one ")
     assert key.name == "the one"
     with pytest.raises(ConfigError, match="'the one'"):
@@ -70,21 +70,21 @@ def test_names_of_living_keys_are_unique(store: Store) -> None:
     store.create_key("the one")
 
 
-def test_a_key_needs_a_name(store: Store) -> None:
+def test_a_key_needs_a_name(store: ServerStore) -> None:
     for name in ("", " ", "\0", "x" * 201):
         with pytest.raises(ConfigError, match="name"):
             store.create_key(name)
     assert not store.has_keys()
 
 
-def test_whether_there_were_keys(store: Store) -> None:
+def test_whether_there_were_keys(store: ServerStore) -> None:
     assert not store.has_keys()
     key, _ = store.create_key("one")
     store.revoke_key(key.id)
     assert store.has_keys()
 
 
-def test_usage_is_by_key_and_month(store: Store) -> None:
+def test_usage_is_by_key_and_month(store: ServerStore) -> None:
     key, _ = store.create_key("one")
     store.charge(key.id, 5, NOVEMBER)
     store.charge(key.id, 2**40, NOVEMBER)
@@ -97,13 +97,13 @@ def test_usage_is_by_key_and_month(store: Store) -> None:
     assert store.usage(NOVEMBER) == {key.id: Usage(5 + 2**40, 2), None: Usage(7, 1)}
 
 
-def test_the_month_is_that_of_utc(store: Store) -> None:
+def test_the_month_is_that_of_utc(store: ServerStore) -> None:
     east = timezone(timedelta(hours=2))
     store.charge(None, 3, datetime(2026, 12, 1, 1, 0, tzinfo=east))
     assert store.used(None, NOVEMBER) == 3
 
 
-def test_nothing_is_charged_beyond_a_limit(store: Store) -> None:
+def test_nothing_is_charged_beyond_a_limit(store: ServerStore) -> None:
     assert not store.charge(None, 11, limit=10)
     assert store.charge(None, 6, limit=10)
     assert not store.charge(None, 5, limit=10)
@@ -112,7 +112,7 @@ def test_nothing_is_charged_beyond_a_limit(store: Store) -> None:
     assert store.usage()[None] == Usage(10, 3)
 
 
-def test_counts_are_exact_under_threads(store: Store) -> None:
+def test_counts_are_exact_under_threads(store: ServerStore) -> None:
     with ThreadPoolExecutor(8) as threads:
         counted = [
             threads.submit(store.charge, number % 3 or None, 7, NOVEMBER) for number in range(90)
@@ -127,11 +127,11 @@ def test_counts_are_exact_under_threads(store: Store) -> None:
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_counts_are_exact_under_processes(store: Store, database: str) -> None:
+def test_counts_are_exact_under_processes(store: ServerStore, database: str) -> None:
     program = (
         "import json, sys\n"
-        "from dragoman.apps.server.store.store import Store\n"
-        "with Store(json.loads(sys.argv[1])) as store:\n"
+        "from dragoman.apps.server.kept.server_store import ServerStore\n"
+        "with ServerStore(json.loads(sys.argv[1])) as store:\n"
         "    for _ in range(40):\n"
         "        store.charge(None, 1)\n"
     )

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from sqlalchemy import text
 
-from dragoman.apps.server.store.database import Database
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.database import Database
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.core.errors import DataError
 from dragoman.translation.service.interface import RefusedError
 
@@ -25,7 +25,7 @@ def files(database: str) -> int:
     return int(found)
 
 
-def test_a_job_from_its_beginning_to_its_end(store: Store, database: str) -> None:
+def test_a_job_from_its_beginning_to_its_end(store: ServerStore, database: str) -> None:
     content = bytes(range(256)) * 10
     options = {"tags": ["<formal>"], "terms": [["a\0\ud800", ["b"], False]]}
     made = store.create_job("x.html", content, None, "pt_BR", options=options)
@@ -55,7 +55,7 @@ def test_a_job_from_its_beginning_to_its_end(store: Store, database: str) -> Non
     assert files(database) == 0
 
 
-def test_a_job_that_failed_says_why(store: Store, database: str) -> None:
+def test_a_job_that_failed_says_why(store: ServerStore, database: str) -> None:
     made = store.create_job("x.txt", b"x", "en", "de")
     store.finish_job(made.id, "error", message="line\0 one")
     found = store.job(made.id)
@@ -64,7 +64,7 @@ def test_a_job_that_failed_says_why(store: Store, database: str) -> None:
     assert files(database) == 0
 
 
-def test_what_is_finished_stays_finished(store: Store) -> None:
+def test_what_is_finished_stays_finished(store: ServerStore) -> None:
     made = store.create_job("x.txt", b"x", "en", "de")
     store.finish_job(made.id, "done", result=b"first")
     store.finish_job(made.id, "done", result=b"second")
@@ -74,7 +74,7 @@ def test_what_is_finished_stays_finished(store: Store) -> None:
     assert store.take_result(made.id, delete=False) == b"first"
 
 
-def test_a_job_needs_its_secret(store: Store) -> None:
+def test_a_job_needs_its_secret(store: ServerStore) -> None:
     made = store.create_job("x.txt", b"x", "en", "de")
     for secret in ("", made.secret[:-1], made.secret.upper() + "x", "\0", "\ud800", "é"):
         assert store.job(made.id, secret) is None
@@ -83,13 +83,13 @@ def test_a_job_needs_its_secret(store: Store) -> None:
         assert store.take_result(identifier, delete=True) is None
 
 
-def test_the_oldest_job_comes_first_and_once(store: Store) -> None:
+def test_the_oldest_job_comes_first_and_once(store: ServerStore) -> None:
     made = [store.create_job(f"{number}.txt", b"x", "en", "de").id for number in range(3)]
     claimed = [store.claim_job(LONG_AGO) for _ in range(4)]
     assert [one and one.id for one in claimed] == [*made, None]
 
 
-def test_a_job_is_claimed_once_under_threads(store: Store) -> None:
+def test_a_job_is_claimed_once_under_threads(store: ServerStore) -> None:
     made = {store.create_job(f"{number}.txt", b"x", "en", "de").id for number in range(6)}
     with ThreadPoolExecutor(6) as threads:
         claimed = list(threads.map(lambda _: store.claim_job(LONG_AGO), range(12)))
@@ -101,7 +101,7 @@ def test_a_job_is_claimed_once_under_threads(store: Store) -> None:
     assert sorted(found) == sorted(made)
 
 
-def test_a_job_is_taken_once_under_threads(store: Store) -> None:
+def test_a_job_is_taken_once_under_threads(store: ServerStore) -> None:
     made = store.create_job("x.txt", b"x", "en", "de")
     result = b"result" * 50_000  # long enough for others to read it, too
     store.finish_job(made.id, "done", result=result)
@@ -111,7 +111,7 @@ def test_a_job_is_taken_once_under_threads(store: Store) -> None:
     assert taken.count(None) == 11
 
 
-def test_the_job_of_a_translator_that_fell_silent_is_claimed_again(store: Store) -> None:
+def test_the_job_of_a_translator_that_fell_silent_is_claimed_again(store: ServerStore) -> None:
     made = store.create_job("x.txt", b"x", "en", "de")
     first = store.claim_job(LONG_AGO)
     assert store.claim_job(LONG_AGO) is None
@@ -124,7 +124,7 @@ def test_the_job_of_a_translator_that_fell_silent_is_claimed_again(store: Store)
     assert store.claim_job(LONG_AGO) is not None
 
 
-def test_old_jobs_are_forgotten_with_their_files(store: Store, database: str) -> None:
+def test_old_jobs_are_forgotten_with_their_files(store: ServerStore, database: str) -> None:
     first, second = (store.create_job("x.txt", b"x", "en", "de") for _ in range(2))
     store.finish_job(second.id, "done", result=b"y")
     assert store.forget_jobs(first.created) == 0
@@ -137,7 +137,7 @@ def test_old_jobs_are_forgotten_with_their_files(store: Store, database: str) ->
     assert files(database) == 0
 
 
-def test_documents_have_bounds(open_store: Callable[..., Store]) -> None:
+def test_documents_have_bounds(open_store: Callable[..., ServerStore]) -> None:
     store = open_store(job_bytes=10)
     with pytest.raises(RefusedError) as refused:
         store.create_job("x.txt", b"x" * 11, "en", "de")
@@ -155,7 +155,7 @@ def test_documents_have_bounds(open_store: Callable[..., Store]) -> None:
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_deleted_documents_leave_no_trace_in_the_file(store: Store, database: str) -> None:
+def test_deleted_documents_leave_no_trace_in_the_file(store: ServerStore, database: str) -> None:
     secret = os.urandom(24).hex().encode()
     made = store.create_job("x.txt", secret * 1000, "en", "de")
     store.finish_job(made.id, "done", result=b"y")

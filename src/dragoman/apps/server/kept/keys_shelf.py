@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import Row, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from dragoman.apps.server.store.records import ApiKey, Usage
-from dragoman.apps.server.store.shelf import Shelf, now
-from dragoman.apps.server.store.tables import api_keys, usage
+from dragoman.apps.server.kept.records import ApiKey, Usage
+from dragoman.apps.server.kept.shelf import Shelf, now
+from dragoman.apps.server.kept.tables import api_keys, usage
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.normalization import normalize
 

@@ -14,10 +14,10 @@ from postgresql_server import PostgresqlServer
 from sqlalchemy import create_engine, insert, text
 from sqlalchemy.exc import DBAPIError
 
-from dragoman.apps.server.store.database import Database, database_url
-from dragoman.apps.server.store.failures import explained
-from dragoman.apps.server.store.store import Store
-from dragoman.apps.server.store.tables import jobs, usage
+from dragoman.apps.server.kept.database import Database, database_url
+from dragoman.apps.server.kept.failures import explained
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.kept.tables import jobs, usage
 from dragoman.core.errors import ConfigError, MissingExtraError, SavedError, StorageError
 
 USAGE = {"month": "2026-11", "owner": 0, "characters": 1, "requests": 1}
@@ -36,7 +36,7 @@ def opened(database: str) -> Iterator[Database]:
 
 def test_the_default_is_in_the_users_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    with Store() as store:
+    with ServerStore() as store:
         assert Path(store.name) == tmp_path / "dragoman" / "server.sqlite"
     assert Path(store.name).is_file()
 
@@ -70,7 +70,7 @@ def test_bad_urls(given: str) -> None:
 def test_passwords_are_not_shown(postgresql: PostgresqlServer) -> None:
     url = "postgresql://someone:hush@/nothing?host=/nonexistent"
     with pytest.raises(StorageError, match=r"someone:\*\*\*@.* cannot be reached") as error:
-        Store(url)
+        ServerStore(url)
     assert "hush" not in str(error.value)
     with pytest.raises(ConfigError) as bad:
         database_url("postgresql://someone:hush@host:port/name")
@@ -78,7 +78,7 @@ def test_passwords_are_not_shown(postgresql: PostgresqlServer) -> None:
 
 
 def test_a_new_file_is_private(path: Path) -> None:
-    with Store(str(path)) as store:
+    with ServerStore(str(path)) as store:
         store.charge(None, 1)
         modes = {stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()}
     assert modes == {0o600}
@@ -86,24 +86,24 @@ def test_a_new_file_is_private(path: Path) -> None:
 
 def test_what_need_not_be_made_is_not_made(path: Path) -> None:
     with pytest.raises(SavedError, match="no such database"):
-        Store(str(path), create=False)
+        ServerStore(str(path), create=False)
     assert not path.exists()
 
 
 def test_a_directory_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=f"no directory {tmp_path / 'a'}; make it"):
-        Store(str(tmp_path / "a" / "server.sqlite"))
+        ServerStore(str(tmp_path / "a" / "server.sqlite"))
     assert not (tmp_path / "a").exists()
 
 
 def test_a_place_where_nothing_can_be_made() -> None:
     with pytest.raises(StorageError, match="choose another"):
-        Store("/proc/server.sqlite")
+        ServerStore("/proc/server.sqlite")
 
 
 def test_something_else_than_a_file(tmp_path: Path) -> None:
     with pytest.raises(SavedError, match="not a file"):
-        Store(str(tmp_path))
+        ServerStore(str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -112,16 +112,16 @@ def test_something_else_than_a_file(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(SavedError, match=r"damaged, or not an SQLite database; restore"):
-        Store(str(path))
+        ServerStore(str(path))
     assert path.read_bytes() == content
 
 
 def test_a_damaged_file(path: Path) -> None:
-    with Store(str(path)) as store:
+    with ServerStore(str(path)) as store:
         store.create_glossary("x", {("en", "de"): [("a", "b" * 10_000)]})
     content = path.read_bytes()
     path.write_bytes(content[:8192] + bytes(len(content) - 8192))
-    with pytest.raises(SavedError, match="damaged"), Store(str(path)) as store:
+    with pytest.raises(SavedError, match="damaged"), ServerStore(str(path)) as store:
         store.create_key("x")
         store.glossaries()
 
@@ -131,7 +131,7 @@ def test_a_file_of_another_program(path: Path) -> None:
         connection.execute("CREATE TABLE bookmarks (url TEXT)")
     before = path.read_bytes()
     with pytest.raises(SavedError, match="tables of another program, such as bookmarks"):
-        Store(str(path))
+        ServerStore(str(path))
     assert path.read_bytes() == before
 
 
@@ -156,7 +156,7 @@ def test_what_fails_is_undone(opened: Database) -> None:
 
 
 def test_a_full_disk(path: Path) -> None:
-    Store(str(path)).close()
+    ServerStore(str(path)).close()
     with closing(Database(str(path))) as opened, opened.reading() as connection:
         connection.execute(text("PRAGMA max_page_count = 1"))  # no more than there are
         full = pytest.raises(StorageError, match="the disk is full; free some space")
@@ -165,7 +165,7 @@ def test_a_full_disk(path: Path) -> None:
 
 
 def test_a_read_only_file(path: Path) -> None:
-    Store(str(path)).close()
+    ServerStore(str(path)).close()
     engine = create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
     with pytest.raises(DBAPIError) as error, engine.begin() as connection:
         connection.execute(insert(usage), USAGE)
@@ -180,12 +180,12 @@ def test_a_read_only_file(path: Path) -> None:
 def test_a_read_only_server(postgresql: PostgresqlServer) -> None:
     url = f"{postgresql.url()}&options=-cdefault_transaction_read_only%3Don"
     with pytest.raises(StorageError, match="read-only"):
-        Store(url)
+        ServerStore(url)
 
 
 def test_a_server_without_this_database(postgresql: PostgresqlServer) -> None:
     with pytest.raises(StorageError, match=r'cannot be reached: .*"nothing" does not exist'):
-        Store(postgresql.url("nothing"))
+        ServerStore(postgresql.url("nothing"))
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)

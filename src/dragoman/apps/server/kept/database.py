@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from dragoman.apps.server.store.failures import explained, unopened
+from dragoman.apps.server.kept.failures import explained, unopened
 from dragoman.core.errors import ConfigError, MissingExtraError, SavedError
 from dragoman.core.files import make_directory, storage_errors, user_data_folder
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from dragoman.apps.server.terms import ReadGlossaries, glossary_of
+from dragoman.apps.server.read_glossaries import ReadGlossaries, glossary_of
 from dragoman.translation.service.interface import RefusedError
 
 

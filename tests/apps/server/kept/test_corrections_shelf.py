@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from dragoman.apps.server.store.database import Database
-from dragoman.apps.server.store.store import Store
+from dragoman.apps.server.kept.database import Database
+from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.core.errors import DataError
 from dragoman.translation.service.interface import RefusedError
 
 
-def propose(store: Store, source: str, target: str, **given: Any) -> int:
+def propose(store: ServerStore, source: str, target: str, **given: Any) -> int:
     return store.add_correction(source, target, "en", "de", **given).id
 
 
-def test_a_correction_waits_for_its_review(store: Store) -> None:
+def test_a_correction_waits_for_its_review(store: ServerStore) -> None:
     key, _ = store.create_key("one")
     sent = store.add_correction("Hello\n you", " Hallo\ndu ", "EN", "pt_BR", key.id)
     assert (sent.source, sent.target) == ("Hello\n you", "Hallo\ndu")
@@ -32,7 +32,7 @@ def test_a_correction_waits_for_its_review(store: Store) -> None:
     assert store.remembered(["Hello you"], "en", "pt-BR") == {"Hello you": "Hallo\ndu"}
 
 
-def test_memory_looks_past_white_space_and_composition_but_not_case(store: Store) -> None:
+def test_memory_looks_past_white_space_and_composition_but_not_case(store: ServerStore) -> None:
     store.review_correction(propose(store, "Le café\n est bon", "x"), "accepted")
     same = ["Le café est bon", "  Le\tcafé est  bon ", "Le cafe\N{COMBINING ACUTE ACCENT} est bon"]
     others = ["le café est bon", "Le cafe est bon", "Le café est bon.", "", "\ud800"]
@@ -41,7 +41,7 @@ def test_memory_looks_past_white_space_and_composition_but_not_case(store: Store
     assert store.remembered(same, "en", "fr") == {}
 
 
-def test_many_sentences_are_remembered_at_once(store: Store) -> None:
+def test_many_sentences_are_remembered_at_once(store: ServerStore) -> None:
     numbers = [propose(store, f"source {one}", f"target {one}") for one in range(3)]
     store.review_corrections(numbers, "accepted")
     asked = [f"source {one}" for one in range(1200)]
@@ -50,7 +50,7 @@ def test_many_sentences_are_remembered_at_once(store: Store) -> None:
     }
 
 
-def test_what_was_accepted_last_wins(store: Store) -> None:
+def test_what_was_accepted_last_wins(store: ServerStore) -> None:
     first, second = propose(store, "a", "first"), propose(store, "a", "second")
     store.review_corrections([first, second], "accepted")
     assert store.remembered(["a"], "en", "de") == {"a": "second"}
@@ -64,7 +64,7 @@ def test_what_was_accepted_last_wins(store: Store) -> None:
     assert store.memory() == []
 
 
-def test_the_same_correction_waits_once(store: Store) -> None:
+def test_the_same_correction_waits_once(store: ServerStore) -> None:
     first = propose(store, "a b", "x")
     assert propose(store, " a  b", "x ") == first
     assert len({first, propose(store, "a b", "y"), propose(store, "A b", "x")}) == 3
@@ -73,7 +73,7 @@ def test_the_same_correction_waits_once(store: Store) -> None:
     assert store.add_correction("a b", "x", "en", "fr").id != first
 
 
-def test_what_the_memory_answers_need_not_be_reviewed(store: Store) -> None:
+def test_what_the_memory_answers_need_not_be_reviewed(store: ServerStore) -> None:
     first, second = propose(store, "a", "first"), propose(store, "a", "second")
     store.review_corrections([first, second], "accepted")
     assert propose(store, "a", "second") == second
@@ -82,13 +82,13 @@ def test_what_the_memory_answers_need_not_be_reviewed(store: Store) -> None:
     assert propose(store, "a", "first") == again
 
 
-def test_the_same_correction_waits_once_under_threads(store: Store) -> None:
+def test_the_same_correction_waits_once_under_threads(store: ServerStore) -> None:
     with ThreadPoolExecutor(6) as threads:
         numbers = list(threads.map(lambda _: propose(store, "a", "b"), range(12)))
     assert len({*numbers}) == len(store.corrections()) == 1
 
 
-def test_as_many_wait_as_are_allowed(open_store: Callable[..., Store]) -> None:
+def test_as_many_wait_as_are_allowed(open_store: Callable[..., ServerStore]) -> None:
     store = open_store(pending_corrections=5, pending_corrections_per_client=2)
     one, _ = store.create_key("one")
     for client in ({"key": one.id}, {"address": "10.0.0.1"}):
@@ -104,7 +104,7 @@ def test_as_many_wait_as_are_allowed(open_store: Callable[..., Store]) -> None:
     propose(store, "f", "x", address="10.0.0.1")
 
 
-def test_bounds_hold_under_threads(open_store: Callable[..., Store]) -> None:
+def test_bounds_hold_under_threads(open_store: Callable[..., ServerStore]) -> None:
     store = open_store(pending_corrections_per_client=3)
 
     def attempt(number: int) -> bool:
@@ -118,7 +118,7 @@ def test_bounds_hold_under_threads(open_store: Callable[..., Store]) -> None:
     assert len(store.corrections()) == 3
 
 
-def test_addresses_are_forgotten_with_the_review(store: Store, database: str) -> None:
+def test_addresses_are_forgotten_with_the_review(store: ServerStore, database: str) -> None:
     number = propose(store, "a", "b", address="10.0.0.1")
     opened = Database(database)
 
@@ -132,7 +132,7 @@ def test_addresses_are_forgotten_with_the_review(store: Store, database: str) ->
     opened.close()
 
 
-def test_bad_corrections_are_refused(open_store: Callable[..., Store]) -> None:
+def test_bad_corrections_are_refused(open_store: Callable[..., ServerStore]) -> None:
     store = open_store(correction_characters=10)
     for source, target, kind in (
         ("", "x", "invalid"),
@@ -151,14 +151,14 @@ def test_bad_corrections_are_refused(open_store: Callable[..., Store]) -> None:
     assert store.corrections() == []
 
 
-def test_characters_that_databases_cannot_hold_are_left_out(store: Store) -> None:
+def test_characters_that_databases_cannot_hold_are_left_out(store: ServerStore) -> None:
     sent = store.add_correction("a\0b\ud800c", "x\0\x1b[2Jy", "en", "de")
     assert (sent.source, sent.target) == ("abc", "x[2Jy")  # and no terminal obeys it
     store.review_correction(sent.id, "accepted")
     assert store.remembered(["a\0b\ud800c"], "en", "de") == {"a\0b\ud800c": "x[2Jy"}
 
 
-def test_reviews_are_all_or_nothing(store: Store) -> None:
+def test_reviews_are_all_or_nothing(store: ServerStore) -> None:
     numbers = [propose(store, source, "x") for source in "abc"]
     assert [one.id for one in store.review_corrections(numbers[::-1], "accepted")] == numbers[::-1]
     with pytest.raises(DataError, match="no correction 98, 99; nothing was changed"):
@@ -167,7 +167,7 @@ def test_reviews_are_all_or_nothing(store: Store) -> None:
     assert store.review_corrections([], "accepted") == []
 
 
-def test_corrections_are_listed_by_language(store: Store) -> None:
+def test_corrections_are_listed_by_language(store: ServerStore) -> None:
     store.add_correction("a", "b", "en", "de")
     store.add_correction("a", "b", "en", "fr")
     store.add_correction("a", "b", "de", "fr")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import context
 
-from dragoman.apps.server.store.tables import metadata
-from dragoman.apps.server.store.upgrading import VERSION_TABLE
+from dragoman.apps.server.kept.tables import metadata
+from dragoman.apps.server.kept.upgrading import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],

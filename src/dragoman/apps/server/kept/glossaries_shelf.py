@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from dragoman.apps.server.store.records import Entries, KeptDictionary, KeptGlossary
-from dragoman.apps.server.store.shelf import (
+from dragoman.apps.server.kept.records import Entries, KeptDictionary, KeptGlossary
+from dragoman.apps.server.kept.shelf import (
     Shelf,
     is_identifier,
     language,
@@ -18,7 +18,7 @@ from dragoman.apps.server.store.shelf import (
     owned_by,
     storable,
 )
-from dragoman.apps.server.store.tables import dictionaries, glossaries
+from dragoman.apps.server.kept.tables import dictionaries, glossaries
 from dragoman.translation.service.interface import RefusedError
 
 Direction = tuple[str, str]

@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from dragoman.apps.server.store.records import ApiKey, CorrectionState
-from dragoman.apps.server.store.store import Store
-from dragoman.apps.server.store.store_limits import StoreLimits
+from dragoman.apps.server.kept.records import ApiKey, CorrectionState
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.kept.store_limits import StoreLimits
 from dragoman.translation.service.interface import RefusedError
 
 STATES: tuple[CorrectionState, ...] = ("pending", "accepted", "rejected")
@@ -37,7 +37,7 @@ class StoreModel(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         path = shutil.copy(self.empty, self.folder.name)
         limits = StoreLimits(pending_corrections=LIMIT, glossaries=LIMIT)
-        self.store = Store(str(path), limits)
+        self.store = ServerStore(str(path), limits)
         self.secrets: dict[str, ApiKey] = {}
         self.used: dict[int | None, int] = {}
         # Source, target, languages and state of each correction; and those reviewed, in order.
@@ -182,5 +182,5 @@ def test_the_store_is_what_a_few_dictionaries_are(tmp_path: Path) -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     StoreModel.empty = tmp_path / "server.sqlite"
-    Store(str(StoreModel.empty)).close()
+    ServerStore(str(StoreModel.empty)).close()
     run_state_machine_as_test(StoreModel, settings=settings(max_examples=3, stateful_step_count=12))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dragoman.apps.server.store.corrections_shelf import CorrectionShelf
-from dragoman.apps.server.store.database import BUSY_SECONDS, Database
-from dragoman.apps.server.store.glossaries_shelf import GlossaryShelf
-from dragoman.apps.server.store.jobs_shelf import JobShelf
-from dragoman.apps.server.store.keys_shelf import KeyShelf, UsageShelf
-from dragoman.apps.server.store.store_limits import StoreLimits
-from dragoman.apps.server.store.upgrading import upgrade
+from dragoman.apps.server.kept.corrections_shelf import CorrectionShelf
+from dragoman.apps.server.kept.database import BUSY_SECONDS, Database
+from dragoman.apps.server.kept.glossaries_shelf import GlossaryShelf
+from dragoman.apps.server.kept.jobs_shelf import JobShelf
+from dragoman.apps.server.kept.keys_shelf import KeyShelf, UsageShelf
+from dragoman.apps.server.kept.store_limits import StoreLimits
+from dragoman.apps.server.kept.upgrading import upgrade
 
 
-class Store(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf):
+class ServerStore(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf):
     """Keys, usage, corrections, glossaries and document jobs.
 
     Methods block; they may be called from any thread.  Doors call them with
@@ -60,7 +60,7 @@ class Store(KeyShelf, UsageShelf, CorrectionShelf, GlossaryShelf, JobShelf):
         """Close all connections."""
         self._database.close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> ServerStore:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
 
-from dragoman.apps.server.store.records import DocumentJob, JobState
-from dragoman.apps.server.store.shelf import Shelf, is_identifier, language, now, storable
-from dragoman.apps.server.store.tables import job_files, jobs
+from dragoman.apps.server.kept.records import DocumentJob, JobState
+from dragoman.apps.server.kept.shelf import Shelf, is_identifier, language, now, storable
+from dragoman.apps.server.kept.tables import job_files, jobs
 from dragoman.core.errors import DataError
 from dragoman.translation.service.interface import RefusedError
 

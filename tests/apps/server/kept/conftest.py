@@ -11,10 +11,10 @@ import pytest
 from postgresql_server import PostgresqlServer, postgresql_server
 from sqlalchemy import text
 
-from dragoman.apps.server.store.database import Database
-from dragoman.apps.server.store.store import Store
-from dragoman.apps.server.store.store_limits import StoreLimits
-from dragoman.apps.server.store.tables import metadata
+from dragoman.apps.server.kept.database import Database
+from dragoman.apps.server.kept.server_store import ServerStore
+from dragoman.apps.server.kept.store_limits import StoreLimits
+from dragoman.apps.server.kept.tables import metadata
 
 KINDS = ("sqlite", "postgresql")
 
@@ -37,7 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Any], str]:
                 if kind == "sqlite"
                 else request.getfixturevalue("postgresql").new_database()
             )
-            Store(known[kind]).close()
+            ServerStore(known[kind]).close()
         return known[kind]
 
     return make
@@ -69,12 +69,12 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def open_store(database: str) -> Iterator[Callable[..., Store]]:
+def open_store(database: str) -> Iterator[Callable[..., ServerStore]]:
     """Opens the database, as often as wanted."""
     opened = []
 
-    def open_it(**limits: int) -> Store:
-        opened.append(Store(database, StoreLimits(**limits)))
+    def open_it(**limits: int) -> ServerStore:
+        opened.append(ServerStore(database, StoreLimits(**limits)))
         return opened[-1]
 
     yield open_it
@@ -83,5 +83,5 @@ def open_store(database: str) -> Iterator[Callable[..., Store]]:
 
 
 @pytest.fixture
-def store(open_store: Callable[..., Store]) -> Store:
+def store(open_store: Callable[..., ServerStore]) -> ServerStore:
     return open_store()

@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, inspect, text
 
-from dragoman.apps.server.store.database import Database
+from dragoman.apps.server.kept.database import Database
 from dragoman.core.errors import SavedError
 
 VERSION_TABLE = "dragoman_revision"

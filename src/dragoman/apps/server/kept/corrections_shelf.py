@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, update
 
-from dragoman.apps.server.store.records import Correction, CorrectionState
-from dragoman.apps.server.store.shelf import Shelf, language, now, storable
-from dragoman.apps.server.store.tables import corrections
+from dragoman.apps.server.kept.records import Correction, CorrectionState
+from dragoman.apps.server.kept.shelf import Shelf, language, now, storable
+from dragoman.apps.server.kept.tables import corrections
 from dragoman.core.errors import DataError
 from dragoman.text.normalization import normalize
 from dragoman.translation.service.interface import RefusedError
