@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from dragoman.apps.server.premises import Door
+from dragoman.core.errors import SavedError, StorageError
 from dragoman.translation.service.interface import RefusedError
 
 
@@ -59,6 +60,14 @@ class PlainDoor:
         @router.get("/broken")
         async def broken() -> Response:
             raise RuntimeError("a secret of the inside")
+
+        @router.get("/away")
+        async def away() -> Response:
+            raise StorageError("/secret/server.sqlite: the disk is full")
+
+        @router.get("/damaged")
+        async def damaged() -> Response:
+            raise SavedError("/secret/server.sqlite: damaged")
 
         @router.get("/refused")
         async def refused() -> Response:

@@ -101,6 +101,17 @@ def test_a_fault_is_in_the_log_and_not_in_the_answer(
     assert "a secret of the inside" in caplog.text
 
 
+@pytest.mark.parametrize("path", ["away", "damaged"])
+def test_a_database_that_does_not_answer_is_a_busy_server(
+    address: str, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    response = httpx.get(f"{address}/plain/{path}")
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    said = "the database does not answer; try again later"
+    assert response.json() == {"plain": said, "kind": "busy"}
+    assert "/secret/server.sqlite" in caplog.text
+
+
 @pytest.mark.parametrize("given", ["", "two words", "a\tb", "x" * 65, "<b>", "ü"])
 def test_a_request_number_that_could_harm_a_log_is_replaced(address: str, given: str) -> None:
     number = given.encode("latin-1")

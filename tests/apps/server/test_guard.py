@@ -169,24 +169,6 @@ def test_a_file_is_admitted_while_any_of_the_quota_is_left(store: ServerStore) -
     assert store.used(key.id) == 509
 
 
-def test_a_database_that_does_not_answer_is_a_busy_server(
-    store: ServerStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(secret: str) -> None:
-        raise OSError("no route to host")
-
-    monkeypatch.setattr(store, "find_key", fail)
-
-    async def ask() -> None:
-        guard = Guard(store, LimitsConfig())
-        found = await refusal(guard, "secret words", HERE)
-        assert found == ("busy", "the database does not answer; try again later")
-
-    asyncio.run(ask())
-    assert "no route to host" in caplog.text
-    assert "secret words" not in caplog.text
-
-
 @pytest.mark.parametrize(
     ("address", "network"),
     [

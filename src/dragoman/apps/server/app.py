@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -17,7 +18,10 @@ from dragoman.apps.server.premises import Door
 from dragoman.apps.server.request_bounds import RequestBounds
 from dragoman.apps.server.request_log import RequestLog
 from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.core.errors import SavedError, StorageError
 from dragoman.translation.service.interface import RefusalKind, RefusedError
+
+log = logging.getLogger(__name__)
 
 STATUS: dict[RefusalKind, int] = {
     "invalid": 400,
@@ -34,6 +38,7 @@ STATUS: dict[RefusalKind, int] = {
 """What HTTP has for each kind of refusal."""
 
 _PREFLIGHT_SECONDS = 3600
+_AWAY_SECONDS = 5.0
 _UNBOUNDED = ("/health", "/v1/health", "/ready", "/metrics")  # asked however busy the server is
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -105,6 +110,12 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
     async def refused(request: Request, error: RefusedError) -> Response:
         return refuse(request.url.path, error, STATUS[error.kind])
 
+    async def away(request: Request, error: StorageError | SavedError) -> Response:
+        # Its text has paths and addresses, which are for the log alone.
+        log.error("the database does not answer: %s", error)
+        text = "the database does not answer; try again later"
+        return await refused(request, RefusedError("busy", text, _AWAY_SECONDS))
+
     async def unfit(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(one) for one in first["loc"][1:])
@@ -119,5 +130,7 @@ def _word_errors(app: FastAPI, refuse: Callable[[str, RefusedError, int], Respon
         return response
 
     app.add_exception_handler(RefusedError, refused)  # type: ignore[arg-type]
+    for kind in (StorageError, SavedError):
+        app.add_exception_handler(kind, away)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, unfit)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, http)  # type: ignore[arg-type]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import anyio.to_thread
 
@@ -20,9 +19,6 @@ from dragoman.apps.server.ledger import KeepsUsage, UsageLedger
 from dragoman.apps.server.rates import RequestRates
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusedError
-
-log = logging.getLogger(__name__)
-Answer = TypeVar("Answer")
 
 KNOWN_SECONDS = 5.0
 """How long a key is believed after it was looked up: so long a revoked one may still be used."""
@@ -92,7 +88,8 @@ class Guard:
 
         Raises:
             RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or
-                ``quota_exceeded``; ``busy``, if the database cannot be asked.
+                ``quota_exceeded``.
+            StorageError, SavedError: the database cannot be asked.
         """
         key = await self._identified(secret)
         characters = self._fitting(texts)
@@ -139,7 +136,7 @@ class Guard:
         digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
         found = self._keys.get(digest)
         if found is None or found.until <= self._clock():
-            found = await _asked(anyio.to_thread.run_sync(self._look_up, secret))
+            found = await anyio.to_thread.run_sync(self._look_up, secret)
             self._keys[digest] = found
             self._keys.move_to_end(digest)
             if len(self._keys) > MAX_KEYS:
@@ -194,14 +191,14 @@ class Guard:
         return self._limits.characters_per_month
 
     async def _check_any_left(self, key: ApiKey, quota: int) -> None:
-        used = await _asked(anyio.to_thread.run_sync(self._store.used, key.id))
+        used = await anyio.to_thread.run_sync(self._store.used, key.id)
         if used >= quota:
             raise _exceeded(quota, "none is left")
 
     async def _charge_within(self, key: ApiKey, quota: int, characters: int) -> None:
         """Count characters in the database at once, which knows what other processes count."""
         write = partial(self._store.charge, key.id, characters, limit=quota)
-        if not await _asked(anyio.to_thread.run_sync(write)):
+        if not await anyio.to_thread.run_sync(write):
             raise _exceeded(quota, f"{characters} more are too many")
         self._count(characters)
 
@@ -212,19 +209,6 @@ def _exceeded(quota: int, why: str) -> RefusedError:
         f"this key may use {quota} characters per month, and {why}; the next month begins with "
         "none used",
     )
-
-
-async def _asked(answer: Awaitable[Answer]) -> Answer:
-    """What the database answers.
-
-    Raises:
-        RefusedError: it does not.
-    """
-    try:
-        return await answer
-    except Exception as error:
-        log.exception("the database cannot be asked")
-        raise RefusedError("busy", "the database does not answer; try again later", 5) from error
 
 
 def network_of(address: str) -> str:

@@ -37,6 +37,7 @@ class Admits(Protocol):
 
         Raises:
             RefusedError: ``forbidden``, ``too_large``, ``too_many_requests`` or ``quota_exceeded``.
+            StorageError, SavedError: the database cannot be asked.
         """
 
     def charge(self, key: int | None, characters: int) -> None:

@@ -197,6 +197,12 @@ def test_lost_connections_are_made_again(opened: Database) -> None:
         assert connection.execute(usage.select()).all() == []
 
 
+def test_a_database_that_was_taken_away(opened: Database) -> None:
+    missing = pytest.raises(SavedError, match="tables or columns that it had are missing; restore")
+    with missing, opened.reading() as connection:
+        connection.execute(text("SELECT * FROM what_there_was"))
+
+
 def test_mistakes_of_this_program_are_no_errors_of_storage(opened: Database) -> None:
     with pytest.raises(DBAPIError), opened.writing() as connection:
         connection.execute(insert(jobs), {"id": "x"})

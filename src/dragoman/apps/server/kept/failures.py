@@ -30,6 +30,7 @@ _SQLITE = {
     "disk I/O error": "the disk reports an error; choose another disk",
 }
 _DAMAGED = re.compile("not a database|malformed|unsupported file format")
+_LACKING = re.compile("no such table|no such column")
 
 # By SQLSTATE, appendix A of the manual of PostgreSQL.
 _POSTGRESQL = {
@@ -39,6 +40,7 @@ _POSTGRESQL = {
     "55P03": _BUSY,
     "57014": _BUSY,
 }
+_UNDEFINED = {"42P01", "42703"}  # a table, a column
 
 
 def unopened(name: str, reason: str) -> StorageError:
@@ -62,13 +64,10 @@ def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> Dragoma
         return None
     said = " ".join(str(error.orig).split())
     state = getattr(error.orig, "sqlstate", None)
+    if (damage := _damage(said, state)) is not None:
+        return SavedError(f"{name}: {damage}; restore it from a backup, or choose another database")
     if state is not None:
         reason = _POSTGRESQL.get(state)
-    elif _DAMAGED.search(said):
-        return SavedError(
-            f"{name}: damaged, or not an SQLite database; restore it from a backup, or choose "
-            "another file"
-        )
     else:
         reason = next((reason for part, reason in _SQLITE.items() if part in said), None)
     if reason is not None:
@@ -77,6 +76,15 @@ def explained(error: SQLAlchemyError, name: str, busy_seconds: float) -> Dragoma
         return StorageError(
             f"{name}: cannot be reached: {said}; check that the server runs, and the URL"
         )
+    return None
+
+
+def _damage(said: str, state: str | None) -> str | None:
+    """What is wrong with the content of a database; None if nothing is."""
+    if state in _UNDEFINED or (state is None and _LACKING.search(said)):
+        return "tables or columns that it had are missing"
+    if state is None and _DAMAGED.search(said):
+        return "damaged, or not an SQLite database"
     return None
 
 
