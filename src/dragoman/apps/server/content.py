@@ -19,8 +19,8 @@ from dragoman.documents.marking import PLACEHOLDER, placeholders
 from dragoman.documents.placeholder_repair import repaired
 from dragoman.documents.xml import read_xml
 from dragoman.text.glossary import Glossary, Term
-from dragoman.text.language_codes import spelling
 from dragoman.text.sentences import split_text
+from dragoman.translation.service.detecting import likeliest_source
 from dragoman.translation.service.interface import (
     Detection,
     RefusedError,
@@ -242,19 +242,8 @@ async def _detections(
         return found
     texts = ["\n".join(one.text for one in documents[at].texts)[:_JUDGED] for at in unknown]
     for at, ranked in zip(unknown, await service.detect(texts), strict=True):
-        target = _primary(requests[at].target)
-        known = {
-            _primary(pair.source)
-            for pair in service.directions()
-            if _primary(pair.target) == target
-        }
-        fitting = [one for one in ranked if _primary(one.language) in known | {target}]
-        found[at] = next(iter(fitting or ranked), None)
+        found[at] = likeliest_source(ranked, requests[at].target, service.directions())
     return found
-
-
-def _primary(language: str) -> str:
-    return spelling(language).partition("-")[0]
 
 
 def _questions(

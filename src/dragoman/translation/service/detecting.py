@@ -1,4 +1,4 @@
-"""Which language a text is in, among those that a service reads."""
+"""Which language a text is in, among those that a service reads or writes."""
 
 from __future__ import annotations
 
@@ -6,55 +6,90 @@ from collections.abc import Sequence
 
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.evaluation.languages import identified
-from dragoman.translation.service.interface import Detection, RefusedError
+from dragoman.text.language_codes import spelling
+from dragoman.translation.service.interface import Detection, Pairing, RefusedError
 
 _LETTERS = 24
 """Letters of a text that is judged by itself."""
 _ENOUGH = 2000
 """Characters from the beginning of a text that are looked at."""
+_SURE = 0.9
+"""Probability from which a text is taken to be in the language that it is to be translated into,
+and is left as it is.  Of single English words, py3langid takes half for German if that is the other
+choice, and 1 % with this probability; of German sentences, it has this one for 98 %."""
+
+
+def likeliest_source(
+    ranked: Sequence[Detection], target: str, directions: Sequence[Pairing]
+) -> Detection | None:
+    """The language to translate a text from.
+
+    Args:
+        ranked: languages that it may be in, the most probable first.
+        target: the language that it is to be translated into, as clients write it.
+        directions: those that there are.
+
+    Returns:
+        The likeliest that can be translated into ``target``, or that itself if it is beyond doubt;
+        the likeliest of all if there is no such one; None if none was detected.
+    """
+    into = _base(target)
+    sources = {_base(one.source) for one in directions if _base(one.target) == into}
+    for one in ranked:
+        if _base(one.language) == into and one.probability >= _SURE:
+            return one
+        if _base(one.language) in sources - {into}:
+            return one
+    return next(iter(ranked), None)
 
 
 class LanguageDetector:
     """Detects languages by py3langid.
 
     Args:
-        languages: that texts may be in; where nothing speaks for any of them, the first one is
+        sources: languages that are read; where nothing speaks for any of them, the first one is
             preferred.
+        targets: languages that are written, in which texts may be already.
     """
 
-    def __init__(self, languages: Sequence[str]) -> None:
-        self._languages = tuple(languages)
+    def __init__(self, sources: Sequence[str], targets: Sequence[str] = ()) -> None:
+        self._sources = frozenset(sources)
+        self._languages = tuple(dict.fromkeys([*sources, *targets]))
         self._known: tuple[str, ...] | None = None
 
     def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
         """The languages that each text may be in, the most probable first; none if it is empty.
 
         Raises:
-            RefusedError: ``unsupported``, if py3langid is not installed or knows none of them.
+            RefusedError: ``unsupported``, if py3langid is not installed or knows no language that
+                is read.
         """
         return [self._ranked(text, self._identifiable()) if text.strip() else [] for text in texts]
 
-    def judge(self, texts: Sequence[str], among: Sequence[str]) -> list[Detection]:
-        """The likeliest language of each text.
+    def judge(self, texts: Sequence[str], target: str, sources: Sequence[str]) -> list[Detection]:
+        """The language to translate each text from.
 
         A text of few letters is judged with all others together: words such as "test" are in many
         languages, and whoever sends several texts usually sends them in one.
 
         Args:
             texts: any texts.
-            among: the languages to choose from; the first one if py3langid knows none of them.
+            target: what they are to be translated into; one that is in it already stays as it is.
+            sources: the languages that can be translated into that.
 
         Raises:
-            RefusedError: ``unsupported``, if py3langid is not installed and there is a choice.
+            RefusedError: ``unsupported``, if py3langid is not installed or knows no source.
         """
-        known = [one for one in self._identifiable() if one in among]
-        if not known:
-            return [Detection(among[0], 0.0) for _ in texts]
+        known = [one for one in self._identifiable() if one == target or one in sources]
+        if known in ([], [target]):
+            raise _undetectable(", ".join(sources))
+        directions = [Pairing(one, target) for one in sources]
         together = "\n".join(texts)
         found = []
         for text in texts:
             alone = len(texts) == 1 or sum(map(str.isalpha, text)) >= _LETTERS
-            found.append(self._ranked(text if alone else together, known)[0])
+            ranked = self._ranked(text if alone else together, known)
+            found.append(likeliest_source(ranked, target, directions) or ranked[0])
         return found
 
     def _ranked(self, text: str, known: Sequence[str]) -> list[Detection]:
@@ -75,10 +110,19 @@ class LanguageDetector:
                 except MissingExtraError as error:
                     raise RefusedError("unsupported", f"source: {error}") from error
                 known.append(language)
-            if not known:
-                raise RefusedError(
-                    "unsupported",
-                    "source: no language here can be detected; name the language of the text",
-                )
+            if not self._sources.intersection(known):
+                raise _undetectable(", ".join(self._languages))
             self._known = tuple(known)
         return self._known
+
+
+def _undetectable(languages: str) -> RefusedError:
+    return RefusedError(
+        "unsupported",
+        f"source: texts in {languages} cannot be detected; name the language of the text",
+    )
+
+
+def _base(language: str) -> str:
+    """A language without its script and region."""
+    return spelling(language).partition("-")[0]

@@ -54,14 +54,14 @@ class DirectionTable:
         """The languages that are written, sorted."""
         return sorted({one.target for one in self.routes})
 
-    def sources_into(self, code: str) -> list[str]:
-        """The languages that a text may be in which is to be in this one, that itself first.
+    def sources_into(self, code: str) -> tuple[str, list[str]]:
+        """The language that is meant by a code, and those that can be translated into it.
 
         Raises:
             RefusedError: ``unsupported``, if nothing translates into it.
         """
         target, *_ = self._meant(code, self.targets, "into")
-        return [target, *(one for one in self.sources if Pairing(one, target) in self.routes)]
+        return target, [one for one in self.sources if Pairing(one, target) in self.routes]
 
     def pair(self, source: str, target: str) -> Pairing:
         """The direction that is meant by two codes; from a language to itself, nothing is done.

@@ -218,10 +218,10 @@ class ModelService:
         return [joined(job) for job in jobs]
 
     def _new_detector(self) -> LanguageDetector:
-        """A detector of the languages that are read; pivots are the likeliest without evidence."""
+        """A detector of all languages; pivots that are read are the likeliest without evidence."""
         sources = self._table.sources
         preferred = [one for pivot in self._pivots for one in fitting(pivot, sources)]
-        return LanguageDetector(list(dict.fromkeys([*preferred, *sources])))
+        return LanguageDetector(list(dict.fromkeys([*preferred, *sources])), self._table.targets)
 
     async def _planned(self, requests: Sequence[TextRequest]) -> list[TextJob]:
         """The texts divided into sentences, with the translations that are known."""
@@ -252,9 +252,9 @@ class ModelService:
             if request.source is None:
                 places.setdefault(request.target, []).append(place)
         for target, mine in places.items():
-            among = self._table.sources_into(target)
+            into, sources = self._table.sources_into(target)
             texts = [requests[place].text for place in mine]
-            judged = await asyncio.to_thread(self._detector.judge, texts, among)
+            judged = await asyncio.to_thread(self._detector.judge, texts, into, sources)
             for place, one in zip(mine, judged, strict=True):
                 found[place] = one
         return found

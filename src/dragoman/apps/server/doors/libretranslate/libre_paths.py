@@ -26,6 +26,7 @@ from dragoman.apps.server.doors.libretranslate.libre_requests import LibreSugges
 from dragoman.apps.server.language_names import language_name
 from dragoman.apps.server.parameters import RequestParameters
 from dragoman.apps.server.premises import Premises
+from dragoman.translation.service.detecting import likeliest_source
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,
@@ -74,7 +75,7 @@ class LibrePaths:
     async def suggest(self, request: Request) -> LibreSuccess:
         """Submit a suggestion to improve a translation."""
         suggestion, key = await self._reception.admit(request, LibreSuggestion.read)
-        source = suggestion.source or (await self._detected(suggestion.text))[0].language
+        source = suggestion.source or await self._source(suggestion.text, suggestion.target)
         add = partial(
             self._premises.store.add_correction,
             suggestion.text,
@@ -125,6 +126,12 @@ class LibrePaths:
     async def _detected(self, text: str) -> list[Detection]:
         [found] = await self._premises.service.detect([text])
         return found or [_UNKNOWN]
+
+    async def _source(self, text: str, target: str) -> str:
+        """The language that a text is translated from if its client names none."""
+        ranked = await self._detected(text)
+        found = likeliest_source(ranked, target, self._premises.service.directions())
+        return (found or _UNKNOWN).language
 
 
 def _text_to_detect(given: RequestParameters) -> str:

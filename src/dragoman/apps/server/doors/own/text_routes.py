@@ -27,6 +27,7 @@ from dragoman.apps.server.doors.own.caller import admitted, requests_of
 from dragoman.apps.server.language_names import language_name
 from dragoman.apps.server.premises import Premises
 from dragoman.core.config import Config
+from dragoman.translation.service.detecting import likeliest_source
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,
@@ -133,10 +134,12 @@ class TextRoutes:
         """The request with its source language, which is detected if none is given."""
         if wanted.source is not None:
             return wanted, None
-        (found,) = await self._premises.service.detect([wanted.text])
-        if not found:  # an empty text
+        service = self._premises.service
+        (ranked,) = await service.detect([wanted.text])
+        found = likeliest_source(ranked, wanted.target, service.directions())
+        if found is None:  # an empty text
             return wanted, None
-        return replace(wanted, source=found[0].language), found[0]
+        return replace(wanted, source=found.language), found
 
 
 def as_json(answer: Config) -> Response:

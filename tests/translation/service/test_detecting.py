@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from dragoman.translation.service.detecting import LanguageDetector, likeliest_source
+from dragoman.translation.service.interface import Detection, Pairing, RefusedError
+
+GERMAN = "Das ist ein schönes Haus."
+ENGLISH = "This is a beautiful house."
+PAIRS = [Pairing("en", "de"), Pairing("fr", "de"), Pairing("de", "fr")]
+
+
+def ranked(**probabilities: float) -> list[Detection]:
+    return [Detection(*one) for one in probabilities.items()]
+
+
+@pytest.mark.parametrize(
+    ("found", "target", "chosen"),
+    [
+        (ranked(en=0.6, de=0.4), "de", "en"),
+        (ranked(de=0.7, en=0.3), "de", "en"),  # perhaps "Name"
+        (ranked(de=0.95, en=0.05), "DE-AT", "de"),
+        (ranked(en=0.9, de=0.1), "fr", "de"),  # nothing translates from English into French
+        (ranked(es=0.9, it=0.1), "de", "es"),  # which is then refused
+        ([], "de", None),
+    ],
+)
+def test_what_may_be_a_source_is_one_unless_the_text_is_translated_already(
+    found: list[Detection], target: str, chosen: str | None
+) -> None:
+    source = likeliest_source(found, target, PAIRS)
+    assert (source and source.language) == chosen
+
+
+def test_a_text_may_be_in_a_language_that_is_only_written() -> None:
+    pytest.importorskip("py3langid")
+    detector = LanguageDetector(["en"], ["de"])
+    assert [found[0].language for found in detector.detect([GERMAN, ENGLISH])] == ["de", "en"]
+    assert detector.detect([" "]) == [[]]
+    judged = {text: detector.judge([text], "de", ["en"])[0] for text in (GERMAN, "Name", "123")}
+    assert {text: one.language for text, one in judged.items()} == {
+        GERMAN: "de",
+        "Name": "en",
+        "123": "en",
+    }
+    assert judged[GERMAN].probability > 0.9
+
+
+def test_what_cannot_be_detected_is_refused() -> None:
+    pytest.importorskip("py3langid")
+    with pytest.raises(RefusedError, match="texts in xx, de cannot be detected; name the lang"):
+        LanguageDetector(["xx"], ["de"]).detect([GERMAN])
+    detector = LanguageDetector(["en", "xx"], ["fr", "de"])
+    with pytest.raises(RefusedError, match="texts in xx cannot be detected") as caught:
+        detector.judge([GERMAN], "de", ["xx"])
+    assert caught.value.kind == "unsupported"
+    # A target that the detector does not know is not in its way.
+    (found,) = LanguageDetector(["en"], ["xx"]).judge([GERMAN], "xx", ["en"])
+    assert found == ("en", 1.0)
