@@ -59,8 +59,8 @@ def test_what_does_not_open_is_not_served(tmp_path: Path, caplog: pytest.LogCapt
         async with await ModelService.open([described(path)], reload_seconds=0) as service:
             before = await service.translate(requests())
             weights = path / "model.safetensors"
-            whole = weights.read_bytes()
-            weights.write_bytes(whole[:-100])
+            served = weights.rename(tmp_path / "served")
+            weights.write_bytes(served.read_bytes()[:-100])
             for _ in range(4):
                 await service.look()
             assert await service.translate(requests()) == before
@@ -68,6 +68,14 @@ def test_what_does_not_open_is_not_served(tmp_path: Path, caplog: pytest.LogCapt
             assert problem is not None
             assert "truncated" in problem
             assert caplog.text.count("the old one is kept") == 1  # it is not tried again and again
+            weights.rename(path / "broken")
+            served.rename(weights)
+            for _ in range(2):
+                await service.look()
+            assert (service.status().systems[0].problem, service.status().systems[0].reloads) == (
+                None,
+                0,
+            )
             shutil.rmtree(path)
             for _ in range(3):
                 await service.look()

@@ -60,7 +60,12 @@ class Reloader:
         """Look once, and load the system if its files have changed."""
         now = await asyncio.to_thread(identity, self._system)
         seen, self._seen = self._seen, now
-        if not now or now != seen or now in {self._served, self._failed}:
+        if not now or now != seen:
+            return
+        if now == self._served:  # perhaps again, after others that could not be loaded
+            self._failed, self.problem = (), None
+            return
+        if now == self._failed:
             return
         path = self._system.models[0]
         try:
