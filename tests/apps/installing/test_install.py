@@ -259,6 +259,20 @@ def test_a_bad_archive_leaves_nothing(
     assert sorted(os.listdir(tmp_path)) in ([archive.name], [archive.name, "installed"])
 
 
+def test_a_file_called_as_the_folder_of_the_model_is_left_out(
+    model: Path, folder: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "odd.tar"
+    files = io.BytesIO(tar_of_model(model, "odd/"))
+    with tarfile.open(fileobj=files, mode="a") as tar:
+        tar.addfile(tarfile.TarInfo("odd"))
+    archive.write_bytes(files.getvalue())
+    said: list[str] = []
+    install(str(archive), said.append)
+    assert contents(folder / "odd") == contents(model)
+    assert "left out, as they are no files of a model: odd" in said
+
+
 def test_an_archive_that_is_too_large_is_refused_before_it_is_unpacked(
     archive: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,8 @@ LARGEST = 2**36  # bytes, unpacked; 64 GiB
 _MOST_MEMBERS = 10_000
 _CHUNK_BYTES = 2**20
 
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error)
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
+"""What is raised for an archive that cannot be read."""
 
 Advance = Callable[[int], object]
 """Called with the number of bytes done."""
@@ -158,7 +159,7 @@ def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
         inner = path.relative_to(top)
     except ValueError:
         return None
-    return str(inner) if inner.parts[0] in MODEL_FILES else None
+    return str(inner) if inner.parts and inner.parts[0] in MODEL_FILES else None
 
 
 def _checked(members: Iterable[Member | str], archive: Path) -> list[Member]:
@@ -259,13 +260,7 @@ def _reading(archive: Path) -> Iterator[None]:
     """Turn errors of reading a damaged archive into :class:`DataError`."""
     try:
         yield
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        EOFError,
-        zlib.error,
-        NotImplementedError,
-    ) as error:
+    except _DAMAGE as error:
         raise DataError(f"{archive}: no archive, or truncated or corrupt: {error}") from error
     except RuntimeError as error:  # of zipfile, where a password is needed
         raise DataError(f"{archive}: cannot be read: {error}") from error
