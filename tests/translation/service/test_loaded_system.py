@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from planted_calibration import plant_calibration
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.core.errors import ConfigError
@@ -167,3 +168,24 @@ def test_context_is_read_by_models_that_know_it(folder: Path) -> None:
     (found,) = answers(system(path), with_context)
     translator = Translator.load(path, device="cpu")
     assert found.text == translator.translate(["a b <sep> c d <sep> d e"])[0]
+
+
+def test_confidence_is_given_where_a_model_is_calibrated(folder: Path) -> None:
+    path = save_tiny_model(folder / "calibrated", seed=7, directions=(direction("en", "de"),))
+    lines = ["a b c d e", "e d c", "b a"]
+    requests = [TextRequest(line, "de", "en", nbest=2) for line in lines]
+
+    def shown() -> list[list[float | None]]:
+        found = answers(system(path), *requests)
+        return [[one.confidence for one in text.sentences[0].renderings] for text in found]
+
+    assert shown() == [[None, None]] * 3
+    plant_calibration(path)
+    with Translator.of(system(path, confidence=True)) as translator:
+        wanted = translator.translate_nbest(lines, nbest=2)
+    for one, expected in zip(shown(), wanted, strict=True):
+        assert one == pytest.approx([other.confidence for other in expected], abs=1e-4)
+    # Of a system of two models, that calibration says nothing.
+    both = TranslationSystem(models=(path, path), device="cpu")
+    (found,) = answers(both, requests[0])
+    assert found.sentences[0].renderings[0].confidence is None
