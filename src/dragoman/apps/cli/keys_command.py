@@ -172,7 +172,7 @@ def _used(usage: dict[int | None, Usage], key: int | None) -> dict[str, int]:
     }
 
 
-_HEADER = ["name", "secret", "made", "revoked", "per minute", "characters", "of per month"]
+_HEADER = ["name", "secret", "made", "revoked", "per minute", "used", "per month"]
 
 
 def _row(key: ApiKey, used: dict[str, int]) -> list[str]:

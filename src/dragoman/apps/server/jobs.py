@@ -205,7 +205,7 @@ class JobRunner:
             message = str(error)
         except Exception:
             _log.exception("a file could not be translated")
-            message = "the server could not translate the file; its log says why"
+            message = UNEXPECTED
         failed = partial(self._store.finish_job, job.id, "error", message=message)
         await to_thread.run_sync(failed)
 

@@ -176,8 +176,3 @@ def allow_many_connections(wanted: int) -> None:
     if soft != resource.RLIM_INFINITY and soft < needed:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-
-
-def serve(server: StoppableServer, bound: socket.socket) -> None:
-    """Answer requests until the process is told to stop."""
-    server.run(sockets=[bound])

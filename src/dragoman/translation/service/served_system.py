@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 _THREADS = "translating"
 logging.getLogger("dragoman.translation.terms").addFilter(
-    # Line numbers say nothing here, and texts of clients do not belong into a log.
+    # Line numbers say nothing here, and texts of clients do not belong in a log.
     lambda record: not (record.threadName or "").startswith(_THREADS)
 )
 _SHARE = 4

@@ -89,11 +89,6 @@ class TextJob:
         unit.renderings = (translation,)
         self.units = [unit]
 
-    @property
-    def untranslated(self) -> list[Unit]:
-        """The sentences that have no translation yet."""
-        return [unit for unit in self.units if not unit.renderings and not unit.parts]
-
 
 class Joiner:
     """Puts the translations of a text's sentences together, one after another.
