@@ -128,5 +128,6 @@ def test_the_unit_runs_a_command_that_exists(unit: RawConfigParser) -> None:
     check_command(arguments)
     assert service["User"] == "dragoman"
     assert int(service["TimeoutStopSec"]) > SHUTDOWN_SECONDS
+    assert "ProcSubset" not in service  # PyTorch must be able to read /proc/cpuinfo
     text = (ROOT / "deploy" / "dragoman.service").read_text(encoding="utf-8")
     assert f"Environment={database_variable()}=/var/lib/{service['StateDirectory']}/" in text
