@@ -291,13 +291,13 @@ def test_files_outlast_a_database_that_is_away(
         return content(identifier)
 
     monkeypatch.setattr(store, "job_content", away)
-    monkeypatch.setattr(jobs, "_SILENT_SECONDS", 0.0)
 
     async def main() -> None:
         files = runner(store, documents_at_once=1)
         async with files.running():
             found = await ended(store, await files.submit("a.txt", b"text", REQUEST))
         assert found.state == "done" and not failures
+        assert found.abandoned == 0  # no server has died of it
 
     asyncio.run(main())
 

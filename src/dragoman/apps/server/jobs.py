@@ -156,9 +156,13 @@ class JobRunner:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks, self._news = [], None
         for identifier in list(self._at_work):
-            with suppress(DragomanError):
-                await to_thread.run_sync(self._store.finish_job, identifier, "queued")
-        self._at_work.clear()
+            await self._give_back(identifier)
+
+    async def _give_back(self, identifier: str) -> None:
+        """Let a job wait again; if the database refuses, it is found when it has been silent."""
+        with suppress(DragomanError):
+            await to_thread.run_sync(self._store.finish_job, identifier, "queued")
+        self._at_work.discard(identifier)
 
     async def _translate_all(self) -> None:
         assert self._news is not None
@@ -173,11 +177,11 @@ class JobRunner:
                     await self._finish(job)
                     self._at_work.discard(job.id)
             except Exception:
-                # Such as a database that is away for a while: the job is found again later.
+                # Such as a database that is away for a while.
                 _log.exception("the store cannot be read or written")
-                if job is not None:
-                    self._at_work.discard(job.id)
                 await asyncio.sleep(_LOOK_SECONDS)
+                if job is not None:
+                    await self._give_back(job.id)
             if job is None:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._news.wait(), _LOOK_SECONDS)
