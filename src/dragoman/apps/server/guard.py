@@ -206,8 +206,8 @@ class Guard:
 def _exceeded(quota: int, why: str) -> RefusedError:
     return RefusedError(
         "quota_exceeded",
-        f"this key may use {quota} characters per month, and {why}; the next month begins with "
-        "none used",
+        f"this key may use {quota} characters per month, and {why}; wait for the next month, or "
+        "ask whoever runs this server for more",
     )
 
 
