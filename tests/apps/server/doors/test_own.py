@@ -236,6 +236,12 @@ def test_a_stream_tells_sentences_in_order(http: httpx.Client) -> None:
     assert end == {"kind": "end"}
 
 
+def test_a_stream_is_translated_from_a_language_that_can_be(http: httpx.Client) -> None:
+    # The text looks German, and only English is translated into French.
+    start, *_ = events(http.post("/v1/stream", json={"text": "der", "target": "fr"}))
+    assert start["detection"] == {"language": "en", "probability": 0.1}
+
+
 def test_a_stream_of_an_empty_text_ends_at_once(http: httpx.Client) -> None:
     found = events(http.post("/v1/stream", json={"text": " ", "target": "de"}))
     assert [one["kind"] for one in found] == ["start", "end"]
