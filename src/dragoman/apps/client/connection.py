@@ -47,7 +47,7 @@ class Connection:
         try:
             import httpx
         except ImportError as error:
-            raise MissingExtraError.of("httpx", "httpx>=0.27") from error
+            raise MissingExtraError.of("httpx", "httpx") from error
         if not timeout > 0:
             raise ConfigError(f"timeout: expected a number of seconds above 0, found {timeout!r}")
         try:
