@@ -325,6 +325,9 @@ def test_languages_are_detected_among_those_that_can_be_translated() -> None:
         texts = ["test", "Voici une maison avec un grand jardin."]
         found = await service.translate([TextRequest(text, "de") for text in texts])
         assert [one.source for one in found] == ["fr", "fr"]
+        for target in ("de", "DE-at"):
+            judged = await service.detect_sources(texts, target)
+            assert [one.language for one in judged] == ["fr", "fr"]
         (alone,) = await service.translate([TextRequest("test", "de")])
         assert (alone.source, alone.text) == ("en", "TESTde")
         assert alone.detection is not None

@@ -133,10 +133,8 @@ class TextRoutes:
         """The request with its source language, which is detected if none is given."""
         if wanted.source is not None:
             return wanted, None
-        (found,) = await self._premises.service.detect([wanted.text])
-        if not found:  # an empty text
-            return wanted, None
-        return replace(wanted, source=found[0].language), found[0]
+        (found,) = await self._premises.service.detect_sources([wanted.text], wanted.target)
+        return replace(wanted, source=found.language), found
 
 
 def as_json(answer: Config) -> Response:
