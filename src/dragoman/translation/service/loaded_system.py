@@ -21,7 +21,7 @@ from dragoman.saved.model import (
 from dragoman.saved.system import TermsConfig, TranslationSystem
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
 from dragoman.translation.service.interface import Pairing
-from dragoman.translation.service.placeholders import PATTERNS, PROTECTED_KINDS
+from dragoman.translation.service.placeholders import PLACEHOLDER, PROTECTED_KINDS
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -210,7 +210,8 @@ def _opened(system: TranslationSystem, config: SavedConfig, pairs: int) -> Trans
     draws = search.get("sampling") or search.get("mbr") or search.get("grammar", "any") != "any"
     protects = system.engine == "pytorch" and config.context is None and not draws
     if protects and system.terms is None:
-        changes["terms"] = TermsConfig(protect=PROTECTED_KINDS, keep_patterns=PATTERNS)
+        marks = (PLACEHOLDER.pattern,)
+        changes["terms"] = TermsConfig(protect=PROTECTED_KINDS, keep_patterns=marks)
     neutral = system.model_copy(update=changes)
     if _is_calibrated(system, pairs) and not draws:
         try:
