@@ -337,6 +337,22 @@ def test_languages_are_detected_among_those_that_can_be_translated() -> None:
     run(use, system, pivots=("en",))
 
 
+def test_a_text_in_the_language_it_is_wanted_in_is_left_even_if_nothing_reads_that() -> None:
+    pytest.importorskip("py3langid")
+
+    async def use(service: ModelService) -> None:
+        german = "Das ist ein schönes Haus."
+        for text, expected in [
+            (german, german),
+            ("This is a beautiful house.", "THISde ISde Ade BEAUTIFULde HOUSE.de"),
+            ("test", "TESTde"),  # nothing speaks for either language
+        ]:
+            (found,) = await service.translate([TextRequest(text, "de")])
+            assert found.text == expected
+
+    run(use, FakeSystem("en-de"))
+
+
 def test_a_failure_of_one_direction_stops_the_other() -> None:
     good, bad = FakeSystem("en-de"), FakeSystem("en-fr", longest=3)
 

@@ -1,4 +1,4 @@
-"""Which language a text is in, among those that a service reads."""
+"""Which language a text is in, among those of a service."""
 
 from __future__ import annotations
 

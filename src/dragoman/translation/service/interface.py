@@ -51,7 +51,7 @@ class Detection(NamedTuple):
 
     language: str
     probability: float
-    """From 0 to 1, among the languages that the service reads."""
+    """From 0 to 1, among the languages that the service reads or writes."""
 
 
 class Link(NamedTuple):

@@ -223,10 +223,14 @@ class ModelService:
         return [joined(job) for job in jobs]
 
     def _new_detector(self) -> LanguageDetector:
-        """A detector of the languages that are read; pivots are the likeliest without evidence."""
+        """A detector of all languages: without evidence, pivots, then others that are read.
+
+        A text may be in one that is written alone, and is then left as it is.
+        """
         sources = self._table.sources
         preferred = [one for pivot in self._pivots for one in fitting(pivot, sources)]
-        return LanguageDetector(list(dict.fromkeys([*preferred, *sources])))
+        known = [*preferred, *sources, *self._table.targets]
+        return LanguageDetector(list(dict.fromkeys(known)))
 
     async def _planned(self, requests: Sequence[TextRequest]) -> list[TextJob]:
         """The texts divided into sentences, with the translations that are known."""
