@@ -19,6 +19,7 @@ from dragoman.saved.model import (
     read_config,
 )
 from dragoman.saved.system import TermsConfig, TranslationSystem
+from dragoman.text.language_codes import meant
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.placeholders import PLACEHOLDER, PROTECTED_KINDS
@@ -90,6 +91,14 @@ class LoadedSystem:
                     f"tags: {' '.join(styles)}: a system with a pivot of its own takes none"
                 )
             return ()
+        known = self._known_tags()
+        for style in styles:
+            if style not in known:
+                there = self.styles(pair)
+                raise ConfigError(
+                    f"the model has no tag {style[:80]}; tags there: {', '.join(there) or 'none'}"
+                    f"{meant(style, there)}"
+                )
         wanted = tags_between(
             self.config,
             self.translator.vocabularies.source,
