@@ -23,7 +23,7 @@ _UNLIMITED = 1_000_000_000_000
 _ABSENT = {
     "/v2/write": "rewriting and correcting texts",
     "/v3/style_rules": "style rules",
-    "/v3/translation_memories": ("translation memories that are uploaded"),
+    "/v3/translation_memories": "translation memories that are uploaded",
 }
 
 
