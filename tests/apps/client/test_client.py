@@ -365,7 +365,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 def test_a_client_without_httpx_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'httpx>=0\.27'"):
+    with pytest.raises(MissingExtraError, match="pip install httpx"):
         Client()
 
 
