@@ -57,6 +57,12 @@ class EchoService:
     async def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
         return [_detected(text) if text.strip() else [] for text in texts]
 
+    async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
+        into = target.lower().partition("-")[0]
+        among = {into, *(pair.source for pair in self._pairs if pair.target == into)}
+        ranked = map(_detected, texts)
+        return [next((one for one in each if one.language in among), each[0]) for each in ranked]
+
     def _translated(self, request: TextRequest) -> TranslatedText:
         detection = None if request.source else _detected(request.text)[0]
         source = request.source or _detected(request.text)[0].language

@@ -54,6 +54,7 @@ def test_options_are_in_the_case_of_the_elements() -> None:
         ("\ud800", "not well-formed"),
         ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "declarations in its document type"),
         ("<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><a>&b;</a>", "declarations"),
+        ("<!DOCTYPE a SYSTEM 'file:///etc/passwd'><a/>", "names a document type elsewhere"),
         ("<!DOCTYPE a SYSTEM '<['[<!ENTITY b 'c'>]><a>&b;</a>", "XML"),
     ],
 )

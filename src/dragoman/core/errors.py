@@ -126,7 +126,7 @@ class ServiceError(DragomanError):
     def __init__(
         self,
         message: str,
-        kind: str,
+        kind: str = "internal",
         *,
         status: int | None = None,
         retry_after: float | None = None,

@@ -11,8 +11,8 @@ from itertools import pairwise
 import regex
 
 from dragoman.documents.marked_text import Mark
-from dragoman.documents.marking import PLACEHOLDER
 from dragoman.translation.service.interface import Link, TranslatedText
+from dragoman.translation.service.placeholders import PLACEHOLDER
 
 # Scripts without spaces between words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"

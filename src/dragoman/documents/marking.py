@@ -11,12 +11,10 @@ from typing import Literal
 import regex
 
 from dragoman.documents.marked_text import Mark, MarkedText
+from dragoman.translation.service.placeholders import PLACEHOLDER
 
 _LONGEST_ATOM = 100
 """Characters.  What is longer is no word of a sentence, and would be no help in translating it."""
-
-PLACEHOLDER = re.compile(r"\[X[0-9]+X\]")
-"""What clients put in place of something to be copied."""
 
 
 @dataclass(frozen=True)

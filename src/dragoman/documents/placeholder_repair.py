@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_text import MarkedText
-from dragoman.documents.marking import PLACEHOLDER, placeholders
+from dragoman.documents.marking import placeholders
 from dragoman.translation.service.interface import (
     Rendering,
     TranslatedSentence,
     TranslatedText,
 )
+from dragoman.translation.service.placeholders import PLACEHOLDER
 
 
 def repaired(translated: TranslatedText) -> TranslatedText:

@@ -37,7 +37,7 @@ def read_xml(text: str, options: MarkupOptions | None = None) -> MarkedDocument:
         options: names of elements, with their prefix if they have one.
 
     Raises:
-        DataError: it is not well-formed, or declares entities.
+        DataError: it is not well-formed, declares entities, or names a document type elsewhere.
     """
     options = options or MarkupOptions()
     _check(text)
@@ -77,9 +77,10 @@ def _check(text: str) -> None:
             f"not well-formed XML: {error.getMessage()} at line {line}, column {column + 1}"
         ) from error
     except (DefusedXmlException, ValueError) as error:
-        raise DataError("XML that declares entities is not read; write what they stand for") from (
-            error
-        )
+        raise DataError(
+            "XML that declares entities, or names a document type elsewhere, is not read; write "
+            "what entities stand for, and leave the type out"
+        ) from error
 
 
 def _structure(tokens: Sequence[MarkupToken], elements: Elements) -> set[int]:

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from door_server import DoorServer, own_server
 from echo_service import EchoService
 from fastapi import FastAPI, Request
-from own_server import OwnServer, own_server
 from running_server import running
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
@@ -25,12 +25,12 @@ from dragoman.translation.service.interface import Detection, Link
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
     with own_server(tmp_path_factory.mktemp("client"), limits=LimitsConfig(items=64)) as found:
         yield found
 
 
-def test_one_text_gives_one_and_a_list_a_list(server: OwnServer) -> None:
+def test_one_text_gives_one_and_a_list_a_list(server: DoorServer) -> None:
     async def calls() -> None:
         async with Client(server.address) as client:
             assert await client.translate("Hello. You?", target="de") == "HELLO.de YOU?de"
@@ -40,7 +40,7 @@ def test_one_text_gives_one_and_a_list_a_list(server: OwnServer) -> None:
     asyncio.run(calls())
 
 
-def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: OwnServer) -> None:
+def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: DoorServer) -> None:
     async def call() -> list[str]:
         async with Client(f"{server.address}/") as client:
             texts = [f"line {number}" for number in range(150)] + ["x" * 30_000]
@@ -54,7 +54,7 @@ def test_a_long_list_is_sent_in_parts_and_answered_in_order(server: OwnServer) -
     assert sorted(sizes) == [1, 22, 64, 64]
 
 
-def test_details_are_those_of_the_service(server: OwnServer) -> None:
+def test_details_are_those_of_the_service(server: DoorServer) -> None:
     async def call() -> None:
         async with Client(server.address) as client:
             found = await client.translate_details("Hello. You.", target="de", nbest=2, links=True)
@@ -70,7 +70,7 @@ def test_details_are_those_of_the_service(server: OwnServer) -> None:
     asyncio.run(call())
 
 
-def test_options_reach_the_service(server: OwnServer) -> None:
+def test_options_reach_the_service(server: DoorServer) -> None:
     async def call() -> None:
         async with Client(server.address) as client:
             await client.translate(
@@ -92,7 +92,7 @@ def test_options_reach_the_service(server: OwnServer) -> None:
     assert asked.glossary.terms[0].targets == ("Haus", "Hauses")
 
 
-def test_a_stream_gives_sentences(server: OwnServer) -> None:
+def test_a_stream_gives_sentences(server: DoorServer) -> None:
     async def call() -> list[str]:
         async with Client(server.address) as client:
             stream = client.stream("One. Two.", target="de", nbest=2)
@@ -101,7 +101,7 @@ def test_a_stream_gives_sentences(server: OwnServer) -> None:
     assert asyncio.run(call()) == ["ONE.de 2", "TWO.de 2"]
 
 
-def test_what_a_server_keeps(server: OwnServer) -> None:
+def test_what_a_server_keeps(server: DoorServer) -> None:
     async def calls() -> None:
         async with Client(server.address) as client:
             german, english = await client.languages()
@@ -131,7 +131,7 @@ def test_what_a_server_keeps(server: OwnServer) -> None:
     asyncio.run(calls())
 
 
-def test_refusals_are_service_errors(server: OwnServer) -> None:
+def test_refusals_are_service_errors(server: DoorServer) -> None:
     async def call(**options: object) -> None:
         async with Client(server.address) as client:
             await client.translate("x", **options)  # type: ignore[call-overload]
@@ -275,6 +275,23 @@ def test_a_stream_that_is_cut_off() -> None:
     assert caught.value.kind == "cut_off"
 
 
+@pytest.mark.parametrize(
+    "line", ["<html>", "[]", "{}", '{"kind": "sentence"}', '{"kind": "error", "error": "no"}']
+)
+def test_a_stream_of_another_server_is_recognised(line: str) -> None:
+    async def call(address: str) -> None:
+        async with Client(address) as client:
+            async for _ in client.stream("a", target="de"):
+                pass
+
+    with (
+        answering(lambda number: PlainTextResponse(line)) as (address, _),
+        pytest.raises(ServiceError, match="this is no server of Dragoman") as caught,
+    ):
+        asyncio.run(call(address))
+    assert caught.value.kind == "foreign"
+
+
 def test_an_error_within_a_stream() -> None:
     error = {"kind": "timed_out", "message": "the time is up", "retry_after": 3}
     content = json.dumps({"kind": "start"}) + "\n" + json.dumps({"kind": "error", "error": error})
@@ -292,7 +309,7 @@ def test_an_error_within_a_stream() -> None:
     assert (caught.value.kind, caught.value.retry_after) == ("timed_out", 3)
 
 
-def test_one_failing_part_ends_the_others(server: OwnServer) -> None:
+def test_one_failing_part_ends_the_others(server: DoorServer) -> None:
     async def call() -> None:
         async with Client(server.address, timeout=1.9) as client:
             with pytest.raises(ServiceError, match="too many texts are waiting"):
@@ -323,6 +340,18 @@ def test_bad_arguments_are_told() -> None:
     for text in (3, None, b"a", ["a", 3]):
         with pytest.raises(UsageError):
             asyncio.run(call(text))
+
+
+def test_what_cannot_be_sent_is_told() -> None:
+    async def call(text: str, **options: object) -> None:
+        async with Client() as client:
+            await client.translate(text, target="de", **options)  # type: ignore[call-overload]
+
+    with pytest.raises(DataError, match=r"half of a surrogate pair, '\\ud800'"):
+        asyncio.run(call("a\ud800"))
+    for options in ({"tags": {"<formal>"}}, {"nbest": float("nan")}):
+        with pytest.raises(UsageError, match="an option cannot be sent as JSON"):
+            asyncio.run(call("a", **options))
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:

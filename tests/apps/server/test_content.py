@@ -16,7 +16,12 @@ from dragoman.apps.server.content import (
     translate_file,
 )
 from dragoman.text.glossary import Glossary
-from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
+from dragoman.translation.service.interface import (
+    Detection,
+    RefusedError,
+    TextRequest,
+    TranslatedText,
+)
 
 
 def translated(
@@ -85,6 +90,19 @@ def test_a_language_is_chosen_that_can_be_translated() -> None:
     requests = [TextRequest("<p>One<p>Two", "FR-ca")]  # English, into which nothing here leads
     (found,) = asyncio.run(translate_contents(service, requests, "html"))
     assert (found.source, found.text) == ("de", "<p>ONEfr<p>TWOfr")
+
+
+def test_pages_of_one_request_are_judged_together() -> None:
+    judged: list[list[str]] = []
+
+    class Judging(EchoService):
+        async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
+            judged.append(list(texts))
+            return await super().detect_sources(texts, target)
+
+    requests = [TextRequest(text, "de") for text in ("<b>one</b>", "<br>", "<p>two<p>three")]
+    asyncio.run(translate_contents(Judging(), requests, "html"))
+    assert judged == [["one", "two\nthree"]]
 
 
 def test_names_in_code_are_terms_and_plain_words_are_not() -> None:

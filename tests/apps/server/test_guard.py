@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.apps.server import guard as guards
-from dragoman.apps.server.guard import Guard, network_of
+from dragoman.apps.server.guard import Guard, monthly_quota, network_of
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import RefusalKind, RefusedError
@@ -45,6 +45,16 @@ def test_keys_are_demanded_only_if_configured(store: ServerStore) -> None:
             await guard.close()
 
     asyncio.run(ask())
+
+
+def test_the_quota_of_a_key_goes_before_that_of_all(store: ServerStore) -> None:
+    large, _ = store.create_key("large", characters_per_month=1000)
+    other, _ = store.create_key("other")
+    limits = LimitsConfig(characters_per_month=5)
+    assert monthly_quota(large, limits) == 1000
+    assert monthly_quota(other, limits) == 5
+    assert monthly_quota(other, LimitsConfig()) is None
+    assert monthly_quota(None, limits) is None  # as documented: whoever brings no key has none
 
 
 def test_a_server_without_keys_ignores_those_that_clients_insist_on(store: ServerStore) -> None:

@@ -325,6 +325,9 @@ def test_languages_are_detected_among_those_that_can_be_translated() -> None:
         texts = ["test", "Voici une maison avec un grand jardin."]
         found = await service.translate([TextRequest(text, "de") for text in texts])
         assert [one.source for one in found] == ["fr", "fr"]
+        for target in ("de", "DE-at"):
+            judged = await service.detect_sources(texts, target)
+            assert [one.language for one in judged] == ["fr", "fr"]
         (alone,) = await service.translate([TextRequest("test", "de")])
         assert (alone.source, alone.text) == ("en", "TESTde")
         assert alone.detection is not None
@@ -332,6 +335,22 @@ def test_languages_are_detected_among_those_that_can_be_translated() -> None:
         assert same.text == "Das ist ein schönes Haus."
 
     run(use, system, pivots=("en",))
+
+
+def test_a_text_in_the_language_it_is_wanted_in_is_left_even_if_nothing_reads_that() -> None:
+    pytest.importorskip("py3langid")
+
+    async def use(service: ModelService) -> None:
+        german = "Das ist ein schönes Haus."
+        for text, expected in [
+            (german, german),
+            ("This is a beautiful house.", "THISde ISde Ade BEAUTIFULde HOUSE.de"),
+            ("test", "TESTde"),  # nothing speaks for either language
+        ]:
+            (found,) = await service.translate([TextRequest(text, "de")])
+            assert found.text == expected
+
+    run(use, FakeSystem("en-de"))
 
 
 def test_a_failure_of_one_direction_stops_the_other() -> None:

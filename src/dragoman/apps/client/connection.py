@@ -10,7 +10,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dragoman
-from dragoman.core.errors import ConfigError, MissingExtraError, ServiceError
+from dragoman.core.errors import (
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    ServiceError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -47,7 +53,7 @@ class Connection:
         try:
             import httpx
         except ImportError as error:
-            raise MissingExtraError.of("httpx", "httpx>=0.27") from error
+            raise MissingExtraError.of("httpx", "httpx") from error
         if not timeout > 0:
             raise ConfigError(f"timeout: expected a number of seconds above 0, found {timeout!r}")
         try:
@@ -61,7 +67,9 @@ class Connection:
             if not (key.isascii() and key.isprintable()):
                 raise ConfigError("key: it has characters that no key has; copy it again")
             headers["Authorization"] = f"Bearer {key.strip()}"
-        self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
+        # Reading all certificates takes 30 ms, and no redirection is followed to where they count.
+        verify = address.scheme == "https"
+        self._http = httpx.AsyncClient(headers=headers, timeout=timeout, verify=verify)
         self.url, self._timeout = url.rstrip("/"), timeout
         self._slow, self._broken = httpx.TimeoutException, httpx.TransportError
         self._unsent = httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout
@@ -124,9 +132,7 @@ class Connection:
         self, sending: Sending, end: float, *, streamed: bool
     ) -> tuple[httpx.Response | None, ServiceError | None, bool]:
         """An answer, or an error and whether to try again."""
-        request = self._http.build_request(
-            sending.method, f"{self.url}{sending.path}", **sending.content
-        )
+        request = self._built(sending)
         left = max(0.001, end - time.monotonic())
         try:
             response = await asyncio.wait_for(self._http.send(request, stream=streamed), left)
@@ -138,6 +144,25 @@ class Connection:
         except self._broken as error:
             return None, self._failure(error), sending.repeatable or isinstance(error, self._unsent)
         return None, _refusal(response, self.url), response.status_code in _LATER
+
+    def _built(self, sending: Sending) -> httpx.Request:
+        """A request as it is sent.
+
+        Raises:
+            DataError: a text has half of a character.
+            UsageError: an option is nothing that JSON has.
+        """
+        try:
+            return self._http.build_request(
+                sending.method, f"{self.url}{sending.path}", **sending.content
+            )
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"a text has half of a surrogate pair, {error.object[error.start]!a}, which cannot "
+                "be sent; send the whole character"
+            ) from error
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"an option cannot be sent as JSON: {error}") from error
 
     def _failure(self, error: Exception) -> ServiceError:
         if isinstance(error, (asyncio.TimeoutError, self._slow)):

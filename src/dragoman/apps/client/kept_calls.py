@@ -58,7 +58,7 @@ class KeptCalls(Calls):
             ServiceError: the server refuses, or cannot be reached.
         """
         body = {"name": name, "source": source, "target": target, "entries": dict(entries)}
-        sending = Sending("PUT", f"/v1/glossaries/{quote(identifier, safe='')}", {"json": body})
+        sending = Sending("PUT", _glossary(identifier), {"json": body})
         return await self._asked(sending, glossary_offer_of)
 
     async def glossaries(self) -> list[GlossaryOffer]:
@@ -78,8 +78,7 @@ class KeptCalls(Calls):
         Raises:
             ServiceError: the server refuses, or cannot be reached.
         """
-        sending = Sending("GET", f"/v1/glossaries/{quote(identifier, safe='')}")
-        return await self._asked(sending, glossary_offer_of)
+        return await self._asked(Sending("GET", _glossary(identifier)), glossary_offer_of)
 
     async def delete_glossary(self, identifier: str) -> None:
         """Delete a glossary.
@@ -87,9 +86,7 @@ class KeptCalls(Calls):
         Raises:
             ServiceError: the server refuses, or cannot be reached.
         """
-        sending = Sending(
-            "DELETE", f"/v1/glossaries/{quote(identifier, safe='')}", repeatable=False
-        )
+        sending = Sending("DELETE", _glossary(identifier), repeatable=False)
         await self._connection.send(sending)
 
     async def usage(self) -> CharacterUsage:
@@ -171,4 +168,5 @@ class KeptCalls(Calls):
 
 
 def _glossary(identifier: str) -> str:
+    """The path of a glossary."""
     return f"/v1/glossaries/{quote(identifier, safe='')}"

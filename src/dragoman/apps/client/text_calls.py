@@ -89,8 +89,10 @@ class TextCalls(Calls):
             options: see :class:`TranslateOptions`.
 
         Raises:
+            DataError: a text has half of a surrogate pair.
             ServiceError: the server refuses, or cannot be reached.
-            UsageError: the text is no string and no list of strings.
+            UsageError: the text is no string and no list of strings, or an option is nothing that
+                JSON has.
         """
         found = await self.translate_details(text, target=target, source=source, **options)
         return found.text if isinstance(found, TranslatedText) else [one.text for one in found]
@@ -136,6 +138,7 @@ class TextCalls(Calls):
             options: as there.
 
         Raises:
+            DataError: as there.
             ServiceError: as there.
             UsageError: as there.
         """
@@ -180,19 +183,13 @@ class TextCalls(Calls):
         )
         async with self._connection.lines(sending) as lines:
             async for line in lines:
-                event = self._read(json.loads, line)
-                if event.get("kind") == "end":
+                kind, found = self._read(_event, line)
+                if kind == "end":
                     return
-                if event.get("kind") == "sentence":
-                    yield self._read(lambda one: sentence_of(one["sentence"]), event)
-                elif event.get("kind") == "error":
-                    problem = event["error"]
-                    raise ServiceError(
-                        problem["message"],
-                        problem["kind"],
-                        status=200,
-                        retry_after=problem.get("retry_after"),
-                    )
+                if isinstance(found, TranslatedSentence):
+                    yield found
+                elif found is not None:
+                    raise found
         raise ServiceError(
             f"{self._connection.url}: the connection ended before the text was translated; "
             "try again",
@@ -239,6 +236,21 @@ class TextCalls(Calls):
                 Sending("POST", "/v1/translate", {"json": body}),
                 lambda answer: list(map(text_of, answer["translations"])),
             )
+
+
+def _event(line: str) -> tuple[str, TranslatedSentence | ServiceError | None]:
+    """The kind of a line of a stream, and what it tells."""
+    event = json.loads(line)
+    kind = event["kind"]
+    if kind == "sentence":
+        return kind, sentence_of(event["sentence"])
+    if kind == "error":
+        problem = event["error"]
+        retry_after = problem.get("retry_after")
+        return kind, ServiceError(
+            problem["message"], problem["kind"], status=200, retry_after=retry_after
+        )
+    return kind, None
 
 
 def _parts(texts: Sequence[str]) -> Iterator[list[str]]:

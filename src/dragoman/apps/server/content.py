@@ -15,12 +15,11 @@ from dragoman.documents.html import read_html
 from dragoman.documents.mark_placement import place_marks
 from dragoman.documents.marked_document import MarkedDocument, MarkupOptions
 from dragoman.documents.marked_text import MarkedText
-from dragoman.documents.marking import PLACEHOLDER, placeholders
+from dragoman.documents.marking import placeholders
 from dragoman.documents.placeholder_repair import repaired
 from dragoman.documents.xml import read_xml
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.sentences import split_text
-from dragoman.translation.service.detecting import likeliest_source
 from dragoman.translation.service.interface import (
     Detection,
     RefusedError,
@@ -28,6 +27,7 @@ from dragoman.translation.service.interface import (
     TranslatedText,
     TranslationService,
 )
+from dragoman.translation.service.placeholders import PLACEHOLDER
 
 __all__ = [
     "FILE_FORMATS",
@@ -235,14 +235,15 @@ async def _detections(
 ) -> list[Detection | None]:
     """The language of each document that comes without, by its text as a whole."""
     found: list[Detection | None] = [None] * len(requests)
-    unknown = [
-        at for at, request in enumerate(requests) if not request.source and documents[at].texts
-    ]
-    if not unknown:
-        return found
-    texts = ["\n".join(one.text for one in documents[at].texts)[:_JUDGED] for at in unknown]
-    for at, ranked in zip(unknown, await service.detect(texts), strict=True):
-        found[at] = likeliest_source(ranked, requests[at].target, service.directions())
+    unknown: dict[str, dict[int, str]] = {}
+    for at, (request, document) in enumerate(zip(requests, documents, strict=True)):
+        if not request.source and document.texts:
+            text = "\n".join(one.text for one in document.texts)[:_JUDGED]
+            unknown.setdefault(request.target, {})[at] = text
+    for target, texts in unknown.items():
+        detected = await service.detect_sources(list(texts.values()), target)
+        for at, one in zip(texts, detected, strict=True):
+            found[at] = one
     return found
 
 

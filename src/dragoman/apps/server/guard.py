@@ -94,7 +94,7 @@ class Guard:
         key = await self._identified(secret)
         characters = self._fitting(texts)
         await self._in_turn(key, address)
-        quota = self._quota_of(key)
+        quota = monthly_quota(key, self._limits)
         if key is not None and quota is not None:
             if files and not characters:
                 await self._check_any_left(key, quota)
@@ -183,13 +183,6 @@ class Guard:
         if wait:
             await asyncio.sleep(wait)
 
-    def _quota_of(self, key: ApiKey | None) -> int | None:
-        if key is None:
-            return None
-        if key.characters_per_month is not None:
-            return key.characters_per_month
-        return self._limits.characters_per_month
-
     async def _check_any_left(self, key: ApiKey, quota: int) -> None:
         used = await anyio.to_thread.run_sync(self._store.used, key.id)
         if used >= quota:
@@ -201,6 +194,15 @@ class Guard:
         if not await anyio.to_thread.run_sync(write):
             raise _exceeded(quota, f"{characters} more are too many")
         self._count(characters)
+
+
+def monthly_quota(key: ApiKey | None, limits: LimitsConfig) -> int | None:
+    """Characters that a key may use per month; None: any number, as whoever brings no key."""
+    if key is None:
+        return None
+    if key.characters_per_month is not None:
+        return key.characters_per_month
+    return limits.characters_per_month
 
 
 def _exceeded(quota: int, why: str) -> RefusedError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +16,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from anyio import to_thread
 
@@ -259,6 +261,18 @@ def seconds_remaining(job: DocumentJob, now: datetime | None = None) -> int | No
         return None
     elapsed = ((now or _now()) - job.started).total_seconds()
     return max(0, round(elapsed * (job.texts - job.texts_done) / job.texts_done))
+
+
+def attachment_headers(job: DocumentJob) -> dict[str, str]:
+    """Headers of a translated file: to be saved under its name, and neither shown nor kept."""
+    name = job.result_name or job.file_name
+    exact = quote(name, safe="")
+    plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)  # for programs such as curl
+    return {
+        "Content-Disposition": f"attachment; filename={plain}; filename*=UTF-8''{exact}",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-store",
+    }
 
 
 def _now() -> datetime:

@@ -97,6 +97,11 @@ class RequestParameters:
         return value
 
 
+def address_of(request: Request) -> str:
+    """Where the client of a request is; empty if that is not known."""
+    return request.client.host if request.client else ""
+
+
 async def read_parameters(request: Request, *, part_bytes: int) -> RequestParameters:
     """The parameters of a request.
 
@@ -197,14 +202,21 @@ def _grouped(fields: Iterable[tuple[str, _Value]]) -> dict[str, Any]:
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
-def _proper(name: str, text: str) -> str:
-    """A text that can be written as UTF-8, which half of a surrogate pair cannot."""
+def half_character(text: str) -> int | None:
+    """Which character, from 1, is half of a surrogate pair; None if a text has no such.
+
+    JSON can say it, and nothing can write it.
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise _invalid(
-            f"{name} parameter has half of a surrogate pair at character {error.start + 1}"
-        ) from error
+        return error.start + 1
+    return None
+
+
+def _proper(name: str, text: str) -> str:
+    if (place := half_character(text)) is not None:
+        raise _invalid(f"{name} parameter has half of a surrogate pair at character {place}")
     return text
 
 

@@ -215,3 +215,18 @@ class TranslationService(Protocol):
         Raises:
             RefusedError: ``unsupported``, if nothing here can tell languages apart.
         """
+
+    async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
+        """The language that :meth:`translate` takes each text to be in, if none is given.
+
+        It is one that is translated into the target language, or that itself.  A text of few
+        letters is judged together with all others.
+
+        Args:
+            texts: any texts.
+            target: language code, as clients write it.
+
+        Raises:
+            RefusedError: ``unsupported``, if nothing translates into the target language, or
+                nothing here can tell languages apart.
+        """

@@ -19,9 +19,10 @@ from dragoman.saved.model import (
     read_config,
 )
 from dragoman.saved.system import TermsConfig, TranslationSystem
+from dragoman.text.language_codes import meant
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
 from dragoman.translation.service.interface import Pairing
-from dragoman.translation.service.placeholders import PATTERNS, PROTECTED_KINDS
+from dragoman.translation.service.placeholders import PLACEHOLDER, PROTECTED_KINDS
 from dragoman.translation.translator import Translator
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,14 @@ class LoadedSystem:
                     f"tags: {' '.join(styles)}: a system with a pivot of its own takes none"
                 )
             return ()
+        known = self._known_tags()
+        for style in styles:
+            if style not in known:
+                there = self.styles(pair)
+                raise ConfigError(
+                    f"the model has no tag {style[:80]}; tags there: {', '.join(there) or 'none'}"
+                    f"{meant(style, there)}"
+                )
         wanted = tags_between(
             self.config,
             self.translator.vocabularies.source,
@@ -210,7 +219,8 @@ def _opened(system: TranslationSystem, config: SavedConfig, pairs: int) -> Trans
     draws = search.get("sampling") or search.get("mbr") or search.get("grammar", "any") != "any"
     protects = system.engine == "pytorch" and config.context is None and not draws
     if protects and system.terms is None:
-        changes["terms"] = TermsConfig(protect=PROTECTED_KINDS, keep_patterns=PATTERNS)
+        marks = (PLACEHOLDER.pattern,)
+        changes["terms"] = TermsConfig(protect=PROTECTED_KINDS, keep_patterns=marks)
     neutral = system.model_copy(update=changes)
     if _is_calibrated(system, pairs) and not draws:
         try:

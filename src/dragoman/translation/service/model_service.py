@@ -216,6 +216,11 @@ class ModelService:
         """See :meth:`TranslationService.detect`."""
         return await asyncio.to_thread(self._detector.detect, list(texts))
 
+    async def detect_sources(self, texts: Sequence[str], target: str) -> list[Detection]:
+        """See :meth:`TranslationService.detect_sources`."""
+        into, sources = self._table.sources_into(target)
+        return await asyncio.to_thread(self._detector.judge, list(texts), into, sources)
+
     async def _translated(self, requests: Sequence[TextRequest]) -> list[TranslatedText]:
         jobs = await self._planned(requests)
         await self._answer([(job, job.units) for job in jobs])
@@ -246,19 +251,14 @@ class ModelService:
         return jobs
 
     async def _detected(self, requests: Sequence[TextRequest]) -> list[Detection | None]:
-        """The languages of those texts that come without.
-
-        A text of few letters is judged together with all others of its target language.
-        """
+        """The languages of those texts that come without."""
         found: list[Detection | None] = [None] * len(requests)
         places: dict[str, list[int]] = {}
         for place, request in enumerate(requests):
             if request.source is None:
                 places.setdefault(request.target, []).append(place)
         for target, mine in places.items():
-            into, sources = self._table.sources_into(target)
-            texts = [requests[place].text for place in mine]
-            judged = await asyncio.to_thread(self._detector.judge, texts, into, sources)
+            judged = await self.detect_sources([requests[place].text for place in mine], target)
             for place, one in zip(mine, judged, strict=True):
                 found[place] = one
         return found

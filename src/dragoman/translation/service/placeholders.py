@@ -12,10 +12,10 @@ from dragoman.text.terminology import ProtectedKind, Terminology, missing
 from dragoman.text.word_edges import Span
 
 PROTECTED_KINDS: tuple[ProtectedKind, ...] = ("placeholders", "tags", "urls")
-PATTERNS = (r"\[X\d+X\]",)
-"""Marks that are in no set, as regular expressions."""
+PLACEHOLDER = re.compile(r"\[X[0-9]+X\]")
+"""What platforms put in place of something to be copied, and is in no set."""
 
-_TERMS = Terminology(protect=PROTECTED_KINDS, patterns=PATTERNS)
+_TERMS = Terminology(protect=PROTECTED_KINDS, patterns=[PLACEHOLDER.pattern])
 _HINT = re.compile(r"[%{$<&@]|\[X|://|www\.", re.IGNORECASE)
 """What a text with anything to protect has: nearly all have nothing, and this is quick."""
 

@@ -10,19 +10,19 @@ from typing import Any
 import deepl
 import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries as Dictionary
-from deepl_server import DeepLServer, deepl_server
+from door_server import DoorServer, deepl_server
 from echo_service import EchoService
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeepLServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
     service = EchoService(("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"))
     with deepl_server(tmp_path_factory.mktemp("deepl"), service=service) as found:
         yield found
 
 
 @pytest.fixture
-def client(server: DeepLServer) -> Iterator[deepl.DeepLClient]:
+def client(server: DoorServer) -> Iterator[deepl.DeepLClient]:
     client = deepl.DeepLClient("any:fx", server_url=server.address)
     yield client
     client.close()  # type: ignore[no-untyped-call]
@@ -38,7 +38,7 @@ def test_a_text(client: deepl.DeepLClient) -> None:
 
 
 def test_a_list_is_one_request_of_the_service(
-    client: deepl.DeepLClient, server: DeepLServer
+    client: deepl.DeepLClient, server: DoorServer
 ) -> None:
     texts = ["ein Hund", "", "zwei\nZeilen."]
     found = client.translate_text(texts, source_lang="DE", target_lang="EN-US")
@@ -53,7 +53,7 @@ def test_each_text_of_a_list_has_its_own_language(client: deepl.DeepLClient) -> 
     assert [one.detected_source_lang for one in found] == ["DE", "EN"]
 
 
-def test_all_options_are_understood(client: deepl.DeepLClient, server: DeepLServer) -> None:
+def test_all_options_are_understood(client: deepl.DeepLClient, server: DoorServer) -> None:
     found = client.translate_text(
         "Come in",
         source_lang="EN",
@@ -78,7 +78,7 @@ def test_all_options_are_understood(client: deepl.DeepLClient, server: DeepLServ
     ("given", "split"), [(None, "sentences"), ("1", "sentences"), ("0", "none")]
 )
 def test_sentences_are_split_as_asked(
-    client: deepl.DeepLClient, server: DeepLServer, given: str | None, split: str
+    client: deepl.DeepLClient, server: DoorServer, given: str | None, split: str
 ) -> None:
     client.translate_text("One. Two", target_lang="DE", split_sentences=given)
     assert server.service.calls[-1][0].split == split
@@ -89,14 +89,14 @@ def test_sentences_are_split_as_asked(
     [("default", ()), ("more", ("<formal>",)), ("prefer_less", ("<informal>",))],
 )
 def test_formality_is_a_tag(
-    client: deepl.DeepLClient, server: DeepLServer, formality: str, tags: tuple[str, ...]
+    client: deepl.DeepLClient, server: DoorServer, formality: str, tags: tuple[str, ...]
 ) -> None:
     client.translate_text("Come in", target_lang="DE", formality=formality)
     assert server.service.calls[-1][0].tags == tags
 
 
 def test_formality_falls_back_only_if_that_is_asked_for(
-    client: deepl.DeepLClient, server: DeepLServer
+    client: deepl.DeepLClient, server: DoorServer
 ) -> None:
     client.translate_text("Come in", target_lang="FR", formality="prefer_more")
     assert server.service.calls[-1][0].tags == ()
@@ -137,7 +137,7 @@ def test_markup_stays_in_place(
     ],
 )
 def test_tags_split_texts_as_asked(
-    client: deepl.DeepLClient, server: DeepLServer, options: dict[str, Any], texts: list[str]
+    client: deepl.DeepLClient, server: DoorServer, options: dict[str, Any], texts: list[str]
 ) -> None:
     client.translate_text(
         "<a>One.</a><a>Two</a>",
@@ -153,7 +153,7 @@ def test_tags_split_texts_as_asked(
 
 
 def test_sentences_of_pages_go_on_across_lines(
-    client: deepl.DeepLClient, server: DeepLServer
+    client: deepl.DeepLClient, server: DoorServer
 ) -> None:
     client.translate_text("<p>One</p>", target_lang="DE", tag_handling="html")
     assert server.service.calls[-1][0].split == "flowing"
@@ -164,7 +164,7 @@ def test_markup_that_is_broken(client: deepl.DeepLClient) -> None:
         client.translate_text("<a>x<b></a>", target_lang="DE", tag_handling="xml")
 
 
-def test_a_document(client: deepl.DeepLClient, server: DeepLServer, tmp_path: Path) -> None:
+def test_a_document(client: deepl.DeepLClient, server: DoorServer, tmp_path: Path) -> None:
     source, target = tmp_path / "mine.html", tmp_path / "theirs.html"
     source.write_text("<p>Hello <b>you</b></p>")
     glossary = client.create_glossary("Mine", "EN", "DE", {"dog": "Hund"})
@@ -190,7 +190,9 @@ def test_a_document_is_fetched_once(client: deepl.DeepLClient) -> None:
     response = client.translate_document_download(handle)
     assert response is not None and response.content == b"HALLOde"
     disposition = response.headers["Content-Disposition"]
-    assert disposition == "attachment; filename*=UTF-8''gr%C3%B6%C3%9Fe.de.txt"
+    assert disposition == (
+        "attachment; filename=gr__e.de.txt; filename*=UTF-8''gr%C3%B6%C3%9Fe.de.txt"
+    )
     assert response.headers["Content-Type"] == "text/plain"
     with pytest.raises(deepl.DeepLException, match="Not found"):
         client.translate_document_download(handle)
@@ -219,7 +221,7 @@ def test_usage_counts_the_characters_of_texts(client: deepl.DeepLClient) -> None
     assert usage.character.valid and not usage.any_limit_reached
 
 
-def test_a_glossary_of_one_direction(client: deepl.DeepLClient, server: DeepLServer) -> None:
+def test_a_glossary_of_one_direction(client: deepl.DeepLClient, server: DoorServer) -> None:
     pairs = {(one.source_lang, one.target_lang) for one in client.get_glossary_languages()}
     assert pairs == {("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr")}
     terms = {"dog": "Hund", "Polish": "polnisch", "polish": "polieren", "a,b": 'say "x"'}
@@ -248,7 +250,7 @@ def test_a_glossary_from_csv(client: deepl.DeepLClient) -> None:
     assert client.get_glossary_entries(made) == {"a,b": "x", "c": 'd "e"'}
 
 
-def test_a_glossary_of_several_directions(client: deepl.DeepLClient, server: DeepLServer) -> None:
+def test_a_glossary_of_several_directions(client: deepl.DeepLClient, server: DoorServer) -> None:
     made = client.create_multilingual_glossary(
         "Many", [Dictionary("EN", "DE", {"dog": "Hund"}), Dictionary("EN", "FR", {"dog": "chien"})]
     )
@@ -289,7 +291,7 @@ def test_a_glossary_of_several_directions(client: deepl.DeepLClient, server: Dee
 
 
 def test_the_first_of_several_glossaries_goes_first(
-    client: deepl.DeepLClient, server: DeepLServer
+    client: deepl.DeepLClient, server: DoorServer
 ) -> None:
     one = client.create_glossary("1", "EN", "DE", {"dog": "Hund", "cat": "Katze"})
     other = client.create_glossary("2", "EN", "DE", {"dog": "Köter", "cow": "Kuh"})

@@ -14,8 +14,8 @@ from urllib.error import HTTPError
 
 import httpx
 import pytest
+from door_server import DoorServer, libre_server
 from echo_service import EchoService
-from libre_server import LibreServer, libre_server
 from libretranslatepy import LibreTranslateAPI
 
 from dragoman.apps.server.doors.libretranslate import libre_files
@@ -84,13 +84,13 @@ def service() -> _WatchedService:
 @pytest.fixture(scope="module")
 def server(
     service: _WatchedService, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[LibreServer]:
+) -> Iterator[DoorServer]:
     with libre_server(tmp_path_factory.mktemp("libre"), service) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
-def http(server: LibreServer) -> Iterator[httpx.Client]:
+def http(server: DoorServer) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.address) as client:
         yield client
 
@@ -105,14 +105,14 @@ def translated(http: httpx.Client, **body: object) -> Body:
 # The published client
 
 
-def test_the_published_client_translates(server: LibreServer) -> None:
+def test_the_published_client_translates(server: DoorServer) -> None:
     client = LibreTranslateAPI(server.address)
     assert client.translate("Hello you. And Größe & 100%", "en", "de") == (
         "HELLO YOU.de AND GRÖSSE & 100%de"
     )
 
 
-def test_the_published_client_detects(server: LibreServer) -> None:
+def test_the_published_client_detects(server: DoorServer) -> None:
     assert LibreTranslateAPI(server.address).detect("der Hund") == [
         GERMAN,
         {"confidence": 10, "language": "en"},
@@ -121,7 +121,7 @@ def test_the_published_client_detects(server: LibreServer) -> None:
 
 @pytest.mark.parametrize("key", [None, "unused"])
 def test_the_published_client_lists_languages_with_a_get_that_has_a_body(
-    server: LibreServer, key: str | None
+    server: DoorServer, key: str | None
 ) -> None:
     found = LibreTranslateAPI(server.address, key).languages()
     assert found == [
@@ -466,7 +466,7 @@ def test_a_file_must_come_as_one(http: httpx.Client) -> None:
         assert answer.json() == {"error": "Invalid request: file parameter is not a file"}
 
 
-def test_nobody_fetches_what_is_not_theirs(http: httpx.Client, server: LibreServer) -> None:
+def test_nobody_fetches_what_is_not_theirs(http: httpx.Client, server: DoorServer) -> None:
     address = send(http, b"a").json()["translatedFileUrl"]
     path, _, query = address.rpartition("/")[2].partition("?")
     job = path.partition(".")[0]
@@ -523,7 +523,7 @@ def test_a_file_that_takes_too_long_to_fetch_can_be_fetched_later(tmp_path: Path
 
 
 @pytest.mark.parametrize("way", ["json", "data", "params"])
-def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: LibreServer, way: str) -> None:
+def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: DoorServer, way: str) -> None:
     body = {"q": f"Hello {way}", "s": "Größe", "source": "auto", "target": "DE"}
     answer = http.post("/suggest", **{way: body})  # type: ignore[arg-type]
     assert (answer.status_code, answer.json()) == (200, {"success": True})
@@ -533,7 +533,7 @@ def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: LibreServer
 
 
 def test_a_suggestion_without_a_source_is_for_a_language_that_is_translated(
-    http: httpx.Client, server: LibreServer
+    http: httpx.Client, server: DoorServer
 ) -> None:
     body = {"q": "der Hut", "s": "o chapéu", "target": "pt"}
     assert http.post("/suggest", json={**body, "source": "auto"}).json() == {"success": True}
@@ -549,13 +549,14 @@ def test_a_suggestion_without_a_source_is_for_a_language_that_is_translated(
         ({"source": ""}, "missing source parameter"),
         ({"target": ""}, "missing target parameter"),
         ({"target": "xx"}, "xx is not supported"),
+        ({"source": "fr"}, "does not translate from 'fr' to 'de'"),
         ({"q": ["a"]}, "q parameter is several strings; one is expected"),
         ({"s": "a" * 6000}, "6,000 characters; the maximum is 5,000"),
         ({"s": "\0"}, "the correction is empty"),
     ],
 )
 def test_suggestions_that_make_no_sense_are_refused(
-    http: httpx.Client, server: LibreServer, changes: Body, message: str
+    http: httpx.Client, server: DoorServer, changes: Body, message: str
 ) -> None:
     before = len(server.store.corrections())
     answer = http.post("/suggest", json={"q": "a", "s": "b", **TO_GERMAN, **changes})

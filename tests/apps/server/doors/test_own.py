@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
+from door_server import DoorServer, own_server
 from echo_service import EchoService
-from own_server import OwnServer, own_server
 
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.translation.service.interface import (
@@ -25,13 +25,13 @@ LIMITS = LimitsConfig(characters=1000, items=5, alternatives=2)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
     with own_server(tmp_path_factory.mktemp("own"), limits=LIMITS) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def http(server: OwnServer) -> Iterator[httpx.Client]:
+def http(server: DoorServer) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.address) as client:
         yield client
 
@@ -70,7 +70,7 @@ def test_a_text_is_answered_with_its_sentences(http: httpx.Client) -> None:
     }
 
 
-def test_a_list_is_one_request_of_the_service(http: httpx.Client, server: OwnServer) -> None:
+def test_a_list_is_one_request_of_the_service(http: httpx.Client, server: DoorServer) -> None:
     before = len(server.service.calls)
     body = {"text": ["One.", "", "Two."], "source": "en", "target": "de"}
     found = ok(http.post("/v1/translate", json=body))["translations"]
@@ -79,7 +79,7 @@ def test_a_list_is_one_request_of_the_service(http: httpx.Client, server: OwnSer
     assert len(server.service.calls) == before + 1
 
 
-def test_all_options_reach_the_service(http: httpx.Client, server: OwnServer) -> None:
+def test_all_options_reach_the_service(http: httpx.Client, server: DoorServer) -> None:
     body = {
         "text": "A house",
         "source": "auto",
@@ -252,6 +252,15 @@ def test_a_stream_that_is_refused_has_a_status(http: httpx.Client) -> None:
     assert problem(http.post("/v1/stream", json={"text": ["a"], "target": "de"}), 400, "invalid")
 
 
+def test_a_stream_is_of_a_language_that_can_be_translated(tmp_path: Path) -> None:
+    with own_server(tmp_path, EchoService(("de", "fr"), ("en", "de"))) as server:
+        body = {"text": "Hello you.", "target": "fr"}  # English, from which nothing here leads
+        start, *_ = events(httpx.post(f"{server.address}/v1/stream", json=body))
+        page = {**body, "format": "html"}
+        (whole,) = ok(httpx.post(f"{server.address}/v1/translate", json=page))["translations"]
+    assert start["source"] == start["detection"]["language"] == whole["source"] == "de"
+
+
 class Faltering(EchoService):
     """Refuses the second sentence of every stream."""
 
@@ -310,7 +319,7 @@ def test_languages_are_detected_and_listed(http: httpx.Client) -> None:
     assert english["tags"] == {"de": ["<formal>", "<informal>"]}
 
 
-def test_a_correction_waits_for_its_review(http: httpx.Client, server: OwnServer) -> None:
+def test_a_correction_waits_for_its_review(http: httpx.Client, server: DoorServer) -> None:
     body = {"text": "Hello.", "translation": "Hallo.", "source": "en-GB", "target": "de"}
     found = ok(http.post("/v1/corrections", json=body), 201)
     assert found["state"] == "pending"
@@ -324,7 +333,7 @@ def test_a_correction_waits_for_its_review(http: httpx.Client, server: OwnServer
 
 
 def test_a_glossary_is_kept_used_replaced_and_deleted(
-    http: httpx.Client, server: OwnServer
+    http: httpx.Client, server: DoorServer
 ) -> None:
     body = {"name": "Houses", "source": "en", "target": "de", "entries": {"house": "Haus"}}
     made = ok(http.post("/v1/glossaries", json=body), 201)
@@ -415,7 +424,7 @@ def test_the_description_is_complete(http: httpx.Client) -> None:
 
 
 def test_the_page_shows_every_request_and_asks_for_nothing_elsewhere(
-    http: httpx.Client, server: OwnServer
+    http: httpx.Client, server: DoorServer
 ) -> None:
     page = http.get("/v1/docs")
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"

@@ -10,21 +10,21 @@ from typing import Any
 
 import httpx
 import pytest
+from door_server import DoorServer, own_server
 from echo_service import EchoService
-from own_server import OwnServer, own_server
 
 from dragoman import Client
 from dragoman.core.errors import ServiceError
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorServer]:
     with own_server(tmp_path_factory.mktemp("files")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def http(server: OwnServer) -> Iterator[httpx.Client]:
+def http(server: DoorServer) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.address) as client:
         yield client
 
@@ -94,14 +94,31 @@ def test_a_file_is_only_for_who_has_its_secret(http: httpx.Client) -> None:
         ("a.txt", b"x", {"glossary": "none"}, 404, "this key has no glossary 'none'"),
         ("a.txt", b"x", {"traget": "de"}, 400, "unknown key 'traget'; did you mean 'target'?"),
         ("a.txt", b"x", {"split": "words"}, 400, "split: Input should be 'sentences', 'flowing'"),
+        (
+            "a.txt",
+            b"x",
+            {"tags": "<formal>", "split": "words"},
+            400,
+            "split: Input should be 'sentences', 'flowing'",
+        ),
+        ("a.txt", b"x", {"tags": ["a"] * 17}, 400, "tags: Tuple should have at most 16 items"),
     ],
 )
 def test_a_bad_form_is_told(
-    http: httpx.Client, name: str, content: bytes, fields: dict[str, str], status: int, message: str
+    http: httpx.Client, name: str, content: bytes, fields: dict[str, Any], status: int, message: str
 ) -> None:
     response = send(http, name, content, **fields)
     assert response.status_code == status, response.text
     assert response.json()["error"]["message"].startswith(message)
+
+
+def test_a_key_without_characters_left_sends_no_files(tmp_path: Path) -> None:
+    with own_server(tmp_path) as server, httpx.Client(base_url=server.address) as http:
+        _, secret = server.store.create_key("me", characters_per_month=1)
+        http.headers["Authorization"] = f"Bearer {secret}"
+        assert http.post("/v1/translate", json={"text": "a", "target": "de"}).status_code == 200
+        refused = send(http, "a.txt", b"Hello.")
+    assert (refused.status_code, refused.json()["error"]["kind"]) == (429, "quota_exceeded")
 
 
 def test_a_form_without_a_file_is_told(http: httpx.Client) -> None:
@@ -132,7 +149,7 @@ def test_a_file_that_is_not_done_is_asked_for_later(tmp_path: Path) -> None:
         assert early.headers["Retry-After"] == "2"
 
 
-def test_the_client_translates_files(server: OwnServer, tmp_path: Path) -> None:
+def test_the_client_translates_files(server: DoorServer, tmp_path: Path) -> None:
     page, output = tmp_path / "page.html", tmp_path / "out" / "page.html"
     page.write_text("<p>Hello <b>you</b></p>", encoding="utf-8")
     shares: list[float] = []

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters
 from dragoman.apps.server.kept.records import ApiKey
+from dragoman.apps.server.parameters import address_of
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
 
@@ -30,8 +31,7 @@ async def admission(
         RefusedError: as the guard does.
     """
     secret = _header_secret(request) or parameters.text("auth_key")
-    address = request.client.host if request.client else ""
-    return await premises.guard.admit(secret, address, texts, files=files)
+    return await premises.guard.admit(secret, address_of(request), texts, files=files)
 
 
 async def admitted(

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from dragoman.apps.server.doors.deepl.deepl_access import admission, admitted
 from dragoman.apps.server.doors.deepl.deepl_languages import listed_sources, listed_targets
 from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters, invalid
+from dragoman.apps.server.guard import monthly_quota
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
 
@@ -22,7 +23,7 @@ _UNLIMITED = 1_000_000_000_000
 _ABSENT = {
     "/v2/write": "rewriting and correcting texts",
     "/v3/style_rules": "style rules",
-    "/v3/translation_memories": ("translation memories that are uploaded"),
+    "/v3/translation_memories": "translation memories that are uploaded",
 }
 
 
@@ -43,9 +44,7 @@ def account_router(premises: Premises) -> APIRouter:
     @router.api_route("/v2/usage", methods=["GET", "POST"])
     async def usage(request: Request) -> Response:
         key = await admission(premises, request, await DeepLParameters.of(premises, request))
-        limit = premises.config.limits.characters_per_month
-        if key is not None and key.characters_per_month is not None:
-            limit = key.characters_per_month
+        limit = monthly_quota(key, premises.config.limits)
         used = await to_thread.run_sync(premises.store.used, key.id if key else None)
         return JSONResponse(_usage(used, _UNLIMITED if limit is None else limit))
 

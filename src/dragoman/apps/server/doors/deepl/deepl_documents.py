@@ -6,7 +6,6 @@ import mimetypes
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import quote
 
 from anyio import to_thread
 from fastapi import APIRouter
@@ -21,7 +20,7 @@ from dragoman.apps.server.doors.deepl.deepl_parameters import (
     invalid,
 )
 from dragoman.apps.server.doors.deepl.deepl_requests import common_request
-from dragoman.apps.server.jobs import seconds_remaining
+from dragoman.apps.server.jobs import attachment_headers, seconds_remaining
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
@@ -114,6 +113,5 @@ def _status(job: DocumentJob) -> dict[str, Any]:
 def _download(job: DocumentJob, content: bytes) -> Response:
     name = job.result_name or job.file_name
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     # The file says its encoding itself, or is in that of its source.
-    return Response(content, headers={**headers, "Content-Type": kind})
+    return Response(content, headers={**attachment_headers(job), "Content-Type": kind})

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from dragoman.apps.server.parameters import Upload, read_parameters
+from dragoman.apps.server.parameters import Upload, half_character, read_parameters
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
 
@@ -128,12 +128,10 @@ def check_text(name: str, value: str) -> str:
     Raises:
         RefusedError: ``invalid``, if it has half of a surrogate pair, as JSON may have.
     """
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
+    if (place := half_character(value)) is not None:
         raise unsupported_value(
-            name, f"Character {error.start + 1} is half of a surrogate pair, not a character."
-        ) from None
+            name, f"Character {place} is half of a surrogate pair, not a character."
+        )
     return value
 
 

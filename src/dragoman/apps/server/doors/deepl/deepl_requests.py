@@ -9,6 +9,7 @@ from dragoman.apps.server.doors.deepl.deepl_languages import (
     deepl_code,
     glossary_direction,
     has_formality,
+    same_language,
     sources,
     targets,
 )
@@ -47,11 +48,13 @@ async def common_request(
         RefusedError: ``invalid``, or ``not_found`` if there is no such glossary.
     """
     service = premises.service
-    target = parameters.required("target_lang")
-    if not fitting(target, targets(service)):
+    target, source = parameters.required("target_lang"), parameters.text("source_lang")
+    known = {*sources(service), *targets(service)}
+    # A text that is in its target language already is left as it is, as long as it is known here.
+    is_same = source is not None and same_language(source, target) and fitting(target, known)
+    if not is_same and not fitting(target, targets(service)):
         raise unsupported_value("target_lang", _listed(targets(service)))
-    source = parameters.text("source_lang")
-    if source is not None and not fitting(source, sources(service)):
+    if not is_same and source is not None and not fitting(source, sources(service)):
         raise unsupported_value("source_lang", _listed(sources(service)))
     for name, what in _UNSUPPORTED.items():
         if parameters.has(name):

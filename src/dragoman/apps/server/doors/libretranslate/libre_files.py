@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import PurePosixPath
-from urllib.parse import quote
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -16,7 +14,7 @@ from dragoman.apps.server.content import FILE_FORMATS
 from dragoman.apps.server.doors.libretranslate.libre_answers import LibreFile
 from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
 from dragoman.apps.server.doors.libretranslate.libre_requests import LibreFileTask
-from dragoman.apps.server.jobs import UNEXPECTED
+from dragoman.apps.server.jobs import UNEXPECTED, attachment_headers
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError, TextRequest
@@ -73,17 +71,8 @@ class LibreFiles:
             content = await to_thread.run_sync(partial(store.take_result, job.id, delete=False))
         if content is None:
             raise _failure(job)
-        name = job.result_name or job.file_name
-        exact = quote(name, safe="")
-        plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
         return Response(
-            content,
-            media_type="application/octet-stream",
-            headers={
-                "Content-Disposition": f"attachment; filename={plain}; filename*=UTF-8''{exact}",
-                "X-Content-Type-Options": "nosniff",
-                "Cache-Control": "private, no-store",
-            },
+            content, media_type="application/octet-stream", headers=attachment_headers(job)
         )
 
     async def _done(self, job: DocumentJob) -> DocumentJob | None:

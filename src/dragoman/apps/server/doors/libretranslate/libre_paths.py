@@ -21,12 +21,11 @@ from dragoman.apps.server.doors.libretranslate.libre_answers import (
     LibreTranslation,
 )
 from dragoman.apps.server.doors.libretranslate.libre_files import LibreFiles
-from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception, address_of
+from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
 from dragoman.apps.server.doors.libretranslate.libre_requests import LibreSuggestion, LibreTask
-from dragoman.apps.server.language_names import language_name
-from dragoman.apps.server.parameters import RequestParameters
+from dragoman.apps.server.language_names import known_direction, language_name
+from dragoman.apps.server.parameters import RequestParameters, address_of
 from dragoman.apps.server.premises import Premises
-from dragoman.translation.service.detecting import likeliest_source
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,
@@ -70,18 +69,23 @@ class LibrePaths:
     async def detect(self, request: Request) -> list[LibreDetection]:
         """Detect the language of a text, or of several together."""
         text, _ = await self._reception.admit(request, _text_to_detect, lambda one: [one])
-        return [_detection(one) for one in await self._detected(text)]
+        [found] = await self._premises.service.detect([text])
+        return [_detection(one) for one in found or [_UNKNOWN]]
 
     async def suggest(self, request: Request) -> LibreSuccess:
         """Submit a suggestion to improve a translation."""
         suggestion, key = await self._reception.admit(request, LibreSuggestion.read)
-        source = suggestion.source or await self._source(suggestion.text, suggestion.target)
+        source, target = suggestion.source, suggestion.target
+        service = self._premises.service
+        with self._reception.wording(source, target):
+            if source is None:
+                source = (await service.detect_sources([suggestion.text], target))[0].language
+            pair = known_direction(service, source, target)
         add = partial(
             self._premises.store.add_correction,
             suggestion.text,
             suggestion.translation,
-            self._reception.known(source),
-            self._reception.known(suggestion.target),
+            *pair,
             key.id if key else None,
             address=address_of(request),
         )
@@ -122,16 +126,6 @@ class LibrePaths:
     async def health(self) -> LibreHealth:
         """Whether the server is up."""
         return LibreHealth(status="ok")
-
-    async def _detected(self, text: str) -> list[Detection]:
-        [found] = await self._premises.service.detect([text])
-        return found or [_UNKNOWN]
-
-    async def _source(self, text: str, target: str) -> str:
-        """The language that a text is translated from if its client names none."""
-        ranked = await self._detected(text)
-        found = likeliest_source(ranked, target, self._premises.service.directions())
-        return (found or _UNKNOWN).language
 
 
 def _text_to_detect(given: RequestParameters) -> str:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from dragoman.apps.server.kept.records import ApiKey
-from dragoman.apps.server.parameters import RequestParameters, read_parameters
+from dragoman.apps.server.parameters import RequestParameters, address_of, read_parameters
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import RefusedError
@@ -17,11 +17,6 @@ from dragoman.translation.service.interface import RefusedError
 _Asked = TypeVar("_Asked")
 
 _SHOWN = 40  # characters of a code that is unknown
-
-
-def address_of(request: Request) -> str:
-    """Where a client is."""
-    return request.client.host if request.client else ""
 
 
 def _no_texts(asked: object) -> Sequence[str]:

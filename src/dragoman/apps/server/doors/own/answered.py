@@ -53,7 +53,7 @@ class DetectedLanguage(Config):
 
     language: str
     probability: float
-    """From 0 to 1, among the languages that the server reads."""
+    """From 0 to 1, among the languages that the server knows."""
 
     @classmethod
     def of(cls, found: Detection | None) -> DetectedLanguage | None:

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from dragoman.apps.server.content import ContentFormat
+from dragoman.apps.server.parameters import half_character
 from dragoman.core.config import Config
 from dragoman.text.glossary import Glossary
 from dragoman.text.sentences import SplitMode
@@ -34,13 +35,9 @@ _ENTRIES = 5_000
 
 
 def _writable(text: str) -> str:
-    """Refuse half of a character, which JSON can say and no encoding can write."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"character {error.start + 1} is half of a surrogate pair; send the whole pair"
-        ) from error
+    """Refuse half of a character."""
+    if (place := half_character(text)) is not None:
+        raise ValueError(f"character {place} is half of a surrogate pair; send the whole pair")
     return text
 
 

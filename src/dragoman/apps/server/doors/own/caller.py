@@ -12,6 +12,7 @@ from fastapi import Request
 from dragoman.apps.server.doors.own.asked import RequestOptions, TextOptions
 from dragoman.apps.server.kept.records import ApiKey, KeptGlossary
 from dragoman.apps.server.language_names import known_direction
+from dragoman.apps.server.parameters import address_of
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.text.glossary import Glossary
@@ -21,9 +22,15 @@ Result = TypeVar("Result")
 
 
 async def admitted(
-    premises: Premises, request: Request, texts: Sequence[str] = ()
+    premises: Premises, request: Request, texts: Sequence[str] = (), *, files: bool = False
 ) -> ApiKey | None:
     """The key of a request, after the guard has counted it.
+
+    Args:
+        premises: whose guard is asked.
+        request: brings the key, or none.
+        texts: what it wants to have translated, or detected.
+        files: whether it brings a file, whose characters are counted later.
 
     Raises:
         RefusedError: the guard refuses it.
@@ -31,12 +38,7 @@ async def admitted(
     scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
     # Another scheme, such as Basic, is meant for a proxy in front of the server.
     given = secret.strip() if scheme.lower() == "bearer" else ""
-    return await premises.guard.admit(given or None, address_of(request), texts)
-
-
-def address_of(request: Request) -> str:
-    """Where the client is."""
-    return request.client.host if request.client else ""
+    return await premises.guard.admit(given or None, address_of(request), texts, files=files)
 
 
 async def in_thread(call: Callable[..., Result], *arguments: object, **named: object) -> Result:

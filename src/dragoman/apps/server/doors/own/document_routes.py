@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Header, Request
 from starlette.responses import Response
@@ -11,6 +10,7 @@ from starlette.responses import Response
 from dragoman.apps.server.doors.own.answered import DocumentAnswer
 from dragoman.apps.server.doors.own.asked import DocumentForm
 from dragoman.apps.server.doors.own.caller import admitted, in_thread, key_id, wanted_glossary
+from dragoman.apps.server.jobs import attachment_headers
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
 from dragoman.translation.service.interface import RefusedError
@@ -44,7 +44,7 @@ class DocumentRoutes:
         form: Annotated[DocumentForm, Form(media_type="multipart/form-data")],
     ) -> DocumentAnswer:
         """Send a file to translate; ask for its state until that is `done` or `error`."""
-        key = await admitted(self._premises, request)
+        key = await admitted(self._premises, request, files=True)
         glossary = await wanted_glossary(self._premises, form, key)
         job = await self._premises.jobs.submit(
             form.file.filename or "",
@@ -69,11 +69,8 @@ class DocumentRoutes:
         content = await in_thread(store.take_result, job.id, delete=False)
         if content is None:
             raise RefusedError("busy", "the file is not translated yet", _LOOK_AGAIN)
-        name = quote(job.result_name or job.file_name, safe="")
         return Response(
-            content,
-            media_type="application/octet-stream",
-            headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
+            content, media_type="application/octet-stream", headers=attachment_headers(job)
         )
 
     async def _job(self, identifier: str, secret: str) -> DocumentJob:

@@ -13,14 +13,15 @@ from dragoman.apps.server.doors.own.answered import (
 )
 from dragoman.apps.server.doors.own.asked import CorrectionBody, GlossaryBody
 from dragoman.apps.server.doors.own.caller import (
-    address_of,
     admitted,
     in_thread,
     kept_glossary,
     key_id,
 )
+from dragoman.apps.server.guard import monthly_quota
 from dragoman.apps.server.kept.records import ApiKey, Entries
 from dragoman.apps.server.language_names import known_direction
+from dragoman.apps.server.parameters import address_of
 from dragoman.apps.server.premises import Premises
 from dragoman.apps.server.read_glossaries import glossary_of
 from dragoman.translation.service.interface import Pairing
@@ -106,9 +107,7 @@ class KeptRoutes:
         """Say how many characters the key has used in this month."""
         key = await admitted(self._premises, request)
         used = await in_thread(self._premises.store.used, key_id(key))
-        limit = self._premises.config.limits.characters_per_month
-        if key is not None and key.characters_per_month is not None:
-            limit = key.characters_per_month
+        limit = monthly_quota(key, self._premises.config.limits)
         return UsageAnswer(characters=used, characters_per_month=limit)
 
     def _checked(self, body: GlossaryBody) -> tuple[Pairing, Entries]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, get_origin
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -50,7 +50,7 @@ def _worded(error: RequestValidationError, kind: object) -> str:
 
 def _of_body(kind: type[BaseModel], body: object) -> str:
     if isinstance(body, FormData):
-        body = dict(body)
+        body = _fields(kind, body)
     if not isinstance(body, dict):
         found = "nothing" if body is None else shown(body)
         if isinstance(body, bytes):  # FastAPI reads JSON only where it is announced
@@ -61,6 +61,14 @@ def _of_body(kind: type[BaseModel], body: object) -> str:
     except ValidationError as error:
         return explain(kind, body, error, MANUAL).replace("configuration: ", "")
     raise AssertionError("FastAPI refused a body that pydantic accepts")
+
+
+def _fields(kind: type[BaseModel], form: FormData) -> dict[str, Any]:
+    """What a form has, with lists where the model has some."""
+    several = {
+        name for name, field in kind.model_fields.items() if get_origin(field.annotation) is tuple
+    }
+    return {name: form.getlist(name) if name in several else form[name] for name in form}
 
 
 def _example(kind: type[BaseModel]) -> str:

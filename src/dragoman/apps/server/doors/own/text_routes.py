@@ -27,7 +27,6 @@ from dragoman.apps.server.doors.own.caller import admitted, requests_of
 from dragoman.apps.server.language_names import language_name
 from dragoman.apps.server.premises import Premises
 from dragoman.core.config import Config
-from dragoman.translation.service.detecting import likeliest_source
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,
@@ -134,11 +133,7 @@ class TextRoutes:
         """The request with its source language, which is detected if none is given."""
         if wanted.source is not None:
             return wanted, None
-        service = self._premises.service
-        (ranked,) = await service.detect([wanted.text])
-        found = likeliest_source(ranked, wanted.target, service.directions())
-        if found is None:  # an empty text
-            return wanted, None
+        (found,) = await self._premises.service.detect_sources([wanted.text], wanted.target)
         return replace(wanted, source=found.language), found
 
 

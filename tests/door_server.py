@@ -1,9 +1,10 @@
-"""A server that speaks DeepL's API and translates as ``EchoService`` does."""
+"""A server with one door, which translates as ``EchoService`` does, behind a real socket."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,15 +14,17 @@ from running_server import running
 
 from dragoman.apps.server.app import create_app
 from dragoman.apps.server.doors.deepl import deepl_door
+from dragoman.apps.server.doors.libretranslate import libretranslate_door
+from dragoman.apps.server.doors.own import own_door
 from dragoman.apps.server.guard import Guard
 from dragoman.apps.server.kept.server_store import ServerStore
-from dragoman.apps.server.premises import Premises
+from dragoman.apps.server.premises import Door, Premises
 from dragoman.apps.server.server_config import LimitsConfig, ServerConfig
 from dragoman.saved.system import TranslationSystem
 
 
-class DeepLServer(NamedTuple):
-    """One that runs."""
+class DoorServer(NamedTuple):
+    """One that runs: where it is, and what is behind it."""
 
     address: str
     store: ServerStore
@@ -29,18 +32,21 @@ class DeepLServer(NamedTuple):
 
 
 @contextmanager
-def deepl_server(
+def door_server(
+    opened: Callable[[Premises], Door],
     folder: Path,
+    service: EchoService | None = None,
     limits: LimitsConfig | None = None,
     *,
-    service: EchoService | None = None,
     require_key: bool = False,
-) -> Iterator[DeepLServer]:
+) -> Iterator[DoorServer]:
     """A server on a free port, with a database in a folder."""
     config = ServerConfig(
-        systems=(TranslationSystem(models=("unread",)),), limits=limits or LimitsConfig()
+        systems=(TranslationSystem(models=("unread",)),),
+        limits=limits or LimitsConfig(),
+        require_key=require_key,
     )
-    echo = service or EchoService()
+    service = service or EchoService()
     with ServerStore(str(folder / "server.sqlite")) as store:
         guard = Guard(store, config.limits, require_key=require_key)
 
@@ -49,6 +55,11 @@ def deepl_server(
             yield
             await guard.close()
 
-        door = deepl_door(Premises(echo, store, guard, config))
+        door = opened(Premises(service, store, guard, config))
         with running(create_app([door], config.limits, lifespan=closing)) as address:
-            yield DeepLServer(address, store, echo)
+            yield DoorServer(address, store, service)
+
+
+libre_server = partial(door_server, libretranslate_door)
+deepl_server = partial(door_server, deepl_door)
+own_server = partial(door_server, own_door)
