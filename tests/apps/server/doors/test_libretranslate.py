@@ -535,9 +535,9 @@ def test_a_suggestion_waits_for_a_review(http: httpx.Client, server: DoorServer,
 def test_a_suggestion_without_a_source_is_for_a_language_that_is_translated(
     http: httpx.Client, server: DoorServer
 ) -> None:
-    body = {"q": "der Hut", "s": "le chapeau", "target": "fr"}
+    body = {"q": "der Hut", "s": "o chapéu", "target": "pt"}
     assert http.post("/suggest", json={**body, "source": "auto"}).json() == {"success": True}
-    assert server.store.corrections()[-1].source_language == "en"  # of which there is French
+    assert server.store.corrections()[-1].source_language == "en"  # from which there is Portuguese
 
 
 @pytest.mark.parametrize(
