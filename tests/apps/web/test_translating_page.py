@@ -328,10 +328,12 @@ def test_a_busy_server_is_asked_again(own_page: Page, site: Site) -> None:
     page.clock.install()
     arrive(page, site)
     expect(page.locator("#target-language")).to_have_value("de")
+    page.clock.pause_at("2040-01-01")
     body = '{"error": {"kind": "busy", "message": "too many texts are waiting"}}'
     answer = {"status": 503, "headers": {"Retry-After": "20"}, "body": body}
     page.route("**/v1/translate", lambda route: route.fulfill(**answer), times=1)
     page.fill("#source", "It rains.")
+    page.clock.run_for(1_000)
     expect(page.get_by_role("alert")).to_contain_text("busy. Trying again in 20 seconds.")
     page.clock.fast_forward(19_000)
     assert site.service.calls == []
