@@ -325,7 +325,7 @@ def model_directory(path: Path) -> Path:
     if os.path.isdir(path / CHECKPOINTS_DIRECTORY):
         raise SavedError(
             f"{path}: this run has no finished model; finish it with 'dragoman resume {path}', or "
-            f"make one of its checkpoints with 'dragoman average {path}'"
+            f"make one of its checkpoints with 'dragoman average {path} --output MODEL'"
         )
     if not os.path.exists(path):
         raise SavedError(f"{path}: no such model or run")

@@ -181,8 +181,7 @@ def keep_picture(page: Page, name: str) -> None:
         page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png")
 
 
-def test_no_state_has_barriers(own_page: Page, site: Site) -> None:
-    page = own_page
+def test_no_state_has_barriers(page: Page, site: Site) -> None:
     for act, target in STATES:
         state = f"{act.__name__}-{target}"
         page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
@@ -197,12 +196,12 @@ def test_no_state_has_barriers(own_page: Page, site: Site) -> None:
         assert barriers(page) == [], f"{state} on a phone in the dark"
 
 
-def test_the_manual_fits_a_phone(own_page: Page, site: Site) -> None:
-    own_page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-    own_page.goto(f"{site.address}/v1/docs")
-    keep_picture(own_page, "phone-manual")
-    assert own_page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
-    assert barriers(own_page) == []
+def test_the_manual_fits_a_phone(page: Page, site: Site) -> None:
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    page.goto(f"{site.address}/v1/docs")
+    keep_picture(page, "phone-manual")
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+    assert barriers(page) == []
 
 
 def test_barriers_would_be_found(page: Page, site: Site) -> None:
