@@ -17,7 +17,7 @@ from dragoman.training.bounds import BoundConfig, Watched, unfit_bounds
 from dragoman.training.checkpoint import checkpoints, chosen_checkpoints, read_progress, step_of
 from dragoman.training.trainer import Trainer
 
-BOUNDS = {"general": {"may_lose": 1.0}}
+BOUNDS = {"general": {"may_lose": 1.0, "patience": 0}}
 KEEP_ONE = {"keep_checkpoints": 1, "average_checkpoints": 0}
 
 
@@ -61,6 +61,27 @@ def test_it_ends_outside_of_the_bound_and_keeps_what_was_within(tmp_path: Path) 
     assert [step_of(path) for path in checkpoints(tmp_path)] == [4, 6]
 
 
+def test_it_ends_when_the_loss_does_not_pass(tmp_path: Path) -> None:
+    general = [50, 48, 48.9, 49.2, 48, 48, 48, 60]
+    patient = {"general": {"may_lose": 1.0}}
+    whole, parted = tmp_path / "whole", tmp_path / "parted"
+    one = trainer(whole, general, bounds=patient, **KEEP_ONE)
+    assert one.train().step == 12, "the third in a row"
+    (records,) = one.observers
+    assert isinstance(records, Records)
+    warnings = [str(record["message"]) for record in records.of("warning")]
+    assert [("goes on" in text) for text in warnings] == [True, True, True, True, False]
+    assert "outside at step 2: general: chrF 50.00 -> 48.00, may lose 1" in warnings[0]
+    for count in (0, 1):
+        (chosen,) = chosen_checkpoints(whole, count)
+        assert step_of(chosen) == 6, "the only one within"
+    trainer(parted, general[:6], bounds=patient, max_steps=10, **KEEP_ONE).train()
+    later = trainer(parted, general[6:], bounds=patient, max_steps=20, **KEEP_ONE)
+    assert later.resume()
+    assert later.train().step == 12
+    assert_same(weights(parted, 12), weights(whole, 12))
+
+
 def test_the_newest_within_the_bound_is_kept_beside_the_best(tmp_path: Path) -> None:
     values = {"bounds": BOUNDS, "keep_checkpoints": 1, "average_checkpoints": 1}
     one = trainer(tmp_path, [50, 49.5, 49, 48.9], **values)
@@ -91,7 +112,7 @@ def test_it_resumes_as_if_uninterrupted(tmp_path: Path) -> None:
     assert later.train().step == 8
     assert_same(weights(parted, 8), weights(whole, 8))
     assert read_progress(checkpoints(parted)[-1]).watched == Watched(
-        {"general": 50.0}, {"general": 40.0}, 6
+        {"general": 50.0}, {"general": 40.0}, 6, {"general": 1}
     )
 
 

@@ -105,6 +105,28 @@ def test_requests_that_come_together_share_a_call() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("share", "batches"),
+    [(0.0, [["a"], ["b", "c"], ["d", "e"]]), (0.9, [["a"], ["b", "c", "d"], ["e"]])],
+)
+def test_while_requests_keep_coming_they_wait_for_a_share_of_the_last_batch(
+    share: float, batches: list[list[str]]
+) -> None:
+    fake = Fake()
+
+    async def main() -> None:
+        async with batching(fake, batch_lines=9, wait_share=share) as batcher:
+            await batcher.translate(["a"])
+            # 0.9 of the second that it took: until "e" comes, though no pause is as long as 0.5
+            waits = {"b": 0.0, "c": 0.3, "d": 0.6, "e": 0.95}
+            await asyncio.gather(
+                *(later(seconds, batcher.translate([line])) for line, seconds in waits.items())
+            )
+
+    run(main())
+    assert [call.lines for call in fake.calls] == batches
+
+
 def test_a_batch_that_is_full_waits_for_no_more_and_a_lone_one_for_its_time() -> None:
     fake = Fake()
 

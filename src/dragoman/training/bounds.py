@@ -1,13 +1,13 @@
 """Bounds on what a dev set may lose, such as general text while a model adapts to a domain.
 
-What is lost counts from a validation before the first step.  Training ends at the first validation
-outside of a bound, and no weights from there become the model.
+What is lost counts from a validation before the first step.  No weights outside of a bound become
+the model, and training ends when a set stays outside for several validations in a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -25,10 +25,13 @@ class BoundConfig(Config):
     """
 
     may_lose: float = Field(ge=0, le=1000)
-    """How much worse the score may become: points, or nats per token of the loss. Training ends at
-    the first validation at which more is lost, and the model comes from an earlier one."""
+    """How much worse the score may become: points, or nats per token of the loss. Weights with
+    which more is lost never become the model."""
     metric: Literal["chrf", "bleu", "loss"] = "chrf"
     """The score."""
+    patience: int = Field(2, ge=0)
+    """Validations in a row outside of the bound after which training still goes on: scores of small
+    sets vary, and what was lost may come back. The next one ends it."""
 
     def lost(self, before: float, now: float) -> float:
         """How much worse ``now`` is; negative where it is better."""
@@ -59,6 +62,8 @@ class Watched:
     """At the newest validation."""
     kept_step: Annotated[int, Field(ge=0, lt=2**53)] = 0
     """The newest validated step within all bounds."""
+    outside: dict[str, Annotated[int, Field(ge=0, lt=2**53)]] = field(default_factory=dict)
+    """Validations in a row, up to the newest, outside of each bound; those within are left out."""
 
     @classmethod
     def begin(cls, bounds: Bounds, figures: Mapping[str, float]) -> Watched:
@@ -69,10 +74,15 @@ class Watched:
     def see(self, bounds: Bounds, figures: Mapping[str, float], step: int) -> bool:
         """Note the figures of a validation; whether they are within all bounds."""
         self.newest = _scores(bounds, figures)
-        within = not self.passed(bounds)
-        if within:
+        passed = self.passed(bounds)
+        self.outside = {name: self.outside.get(name, 0) + 1 for name in passed}
+        if not passed:
             self.kept_step = step
-        return within
+        return not passed
+
+    def is_lost(self, bounds: Bounds) -> bool:
+        """Whether a dev set has been outside of its bound for longer than its patience."""
+        return any(self.outside.get(name, 0) > bound.patience for name, bound in bounds.items())
 
     def passed(self, bounds: Bounds) -> list[str]:
         """The dev sets that have lost more than they may."""

@@ -35,7 +35,7 @@ class Limits(Protocol):
 
 def limit_reached(progress: Progress, limits: Limits) -> str | None:
     """The limit that ends the training, if one is reached."""
-    if progress.watched is not None and progress.watched.passed(limits.bounds):
+    if progress.watched is not None and progress.watched.is_lost(limits.bounds):
         return "bounds"
     done = _done(progress) | {"patience": progress.stale_validations}
     return next((name for name, value in done.items() if value >= _limit(limits, name)), None)

@@ -90,7 +90,7 @@ class TrainingConfig(Config):
     bounds: dict[str, BoundConfig] = Field(default_factory=dict)
     """What dev sets may lose, by their names in `data.dev`, such as `{general: {may_lose: 1}}` (see
     [bounds](adaptation.md#a-bound-in-any-recipe)). They are measured before the first step, and
-    training ends at the first validation outside of a bound."""
+    weights outside of a bound never become the model."""
     send_gradients: Literal["after", "during"] = "after"
     """When processes sum their gradients: after the backward pass, or part by part during it. The
     result is the same."""

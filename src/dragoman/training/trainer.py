@@ -350,7 +350,7 @@ class Trainer:
             progress.stale_validations += 1
 
     def _within_bounds(self, figures: Mapping[str, float]) -> bool:
-        """Whether no dev set has lost more than it may; says so where training ends for that."""
+        """Whether no dev set has lost more than it may; if one has, says what becomes of it."""
         progress, bounds = self.progress, self._config.bounds
         if not bounds:
             return True
@@ -363,9 +363,11 @@ class Trainer:
         kept = progress.watched.kept_step
         if not self._config.average_checkpoints and best is not None:
             kept = best.step
+        ends = progress.watched.is_lost(bounds)
         self._warn(
-            f"training.bounds: stopped at step {progress.step}: {progress.watched.story(bounds)}; "
-            f"the model is that of step {kept}"
+            f"training.bounds: {'stopped' if ends else 'outside'} at step {progress.step}: "
+            f"{progress.watched.story(bounds)}; "
+            + (f"the model is that of step {kept}" if ends else "training goes on for now")
         )
         return False
 

@@ -39,6 +39,10 @@ class BatchingConfig(Config):
     """Maximum characters given to the translator at once, unless a single line has more."""
     wait_seconds: float = Field(0.005, ge=0)
     """How long a request waits for others, in seconds, before a batch that is not full starts."""
+    wait_share: float = Field(0.15, ge=0, le=1)
+    """While requests keep coming within `wait_seconds` of one another, as when many clients have
+    just had their answers, the first waits longer: up to this part of the time that the last batch
+    took."""
     queue_lines: int = Field(2048, ge=1)
     """Maximum lines in the queue; further requests are refused."""
     batches_at_once: int = Field(1, ge=1, le=1024)
@@ -117,6 +121,8 @@ class RequestBatcher:
         self._executor = executor or self._own
         self._queue: dict[_Request, None] = {}  # in the order of their turns
         self._waiting = 0  # lines of the queue
+        self._latest = 0.0  # when the newest request came
+        self._last_seconds = 0.0  # that a batch took
         self._changed = asyncio.Event()
         self._free = asyncio.Semaphore(self._config.batches_at_once)
         self._serving: asyncio.Task[None] | None = None
@@ -255,6 +261,7 @@ class RequestBatcher:
             )
         self._queue[request] = None
         self._waiting += lines
+        self._latest = request.arrived
         if self._serving is None:
             self._serving = asyncio.get_running_loop().create_task(self._serve())
         self._changed.set()
@@ -291,12 +298,18 @@ class RequestBatcher:
         while not (self._closed or self._waiting >= self._config.batch_lines):
             left = None
             if self._queue:
-                left = next(iter(self._queue)).arrived + self._config.wait_seconds - clock()
+                left = self._due() - clock()
                 if left <= 0:
                     return
             self._changed.clear()
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), left)
+
+    def _due(self) -> float:
+        """When the batch of the first request is to start, if no other comes."""
+        first, wait = next(iter(self._queue)).arrived, self._config.wait_seconds
+        latest = first + max(wait, self._config.wait_share * self._last_seconds)
+        return min(latest, max(first, self._latest) + wait)
 
     def _gather(self) -> list[_Part]:
         """Take as many lines as fit, of the first request and others of its kind."""
@@ -323,6 +336,8 @@ class RequestBatcher:
 
     async def _translate(self, parts: list[_Part]) -> None:
         """Translate a batch, then make room for the next."""
+        clock = asyncio.get_running_loop().time
+        begin = clock()
         try:
             await self._answer(parts)
         except asyncio.CancelledError:  # the event loop ends: leave no caller waiting
@@ -330,6 +345,7 @@ class RequestBatcher:
                 _fail(part.request, WorkerError("the batcher has stopped"))
             raise
         finally:
+            self._last_seconds = clock() - begin
             self._free.release()
 
     async def _answer(self, parts: list[_Part]) -> None:

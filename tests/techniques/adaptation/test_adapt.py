@@ -116,6 +116,7 @@ def test_a_bound_that_cannot_be_met_leaves_the_model_as_it_was(
     command = ["adapt", trained, corrections(tmp_path), "--may-lose", 0.1, *FEW_STEPS]
     command += ["--set", "training.schedule.peak_learning_rate=1", "--ratio", 0]
     command += ["--set", "training.bounds.general.metric=loss"]  # its chrF is nearly 0
+    command += ["--set", "training.bounds.general.patience=0"]
     outcome = dragoman(*command, "--run", tmp_path / "run", "--json")
     assert outcome.code == 0, outcome.err
     assert "the model is that of step 0" in (tmp_path / "run/metrics.jsonl").read_text("utf-8")

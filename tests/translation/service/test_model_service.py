@@ -343,7 +343,7 @@ def test_a_failure_of_one_direction_stops_the_other() -> None:
             await service.translate([to_german("x"), TextRequest("abc", "fr", "en")])
         good.translator.gate.set()
 
-    run(use, good, bad)
+    run(use, good, bad, batching={"batches_at_once": 2})
 
 
 def test_it_says_what_it_is_doing() -> None:

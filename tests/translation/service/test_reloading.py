@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tiny_model import save_tiny_model
 from dragoman.saved.system import TranslationSystem
 from dragoman.text.examples import Direction
 from dragoman.translation.service.interface import Pairing, RefusedError, TextRequest
+from dragoman.translation.service.loaded_system import LoadedSystem
 from dragoman.translation.service.model_service import ModelService
 from dragoman.translation.service.reloading import identity, keep_looking
 
@@ -122,3 +124,27 @@ def test_an_identity_is_that_of_what_belongs_to_a_model(tmp_path: Path) -> None:
     os.utime(path / "config.yaml", ns=(1, 1))
     assert identity(described(path)) != first
     assert identity(described(tmp_path / "none")) == ()
+
+
+def test_models_are_loaded_in_threads_that_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def load(system: TranslationSystem) -> LoadedSystem:
+        threads.append(threading.current_thread())
+        return loaded(system)
+
+    loaded = LoadedSystem.load
+    monkeypatch.setattr(LoadedSystem, "load", load)
+    path = save(tmp_path / "model", seed=1)
+
+    async def main() -> None:
+        async with await ModelService.open([described(path)], reload_seconds=0) as service:
+            save(path, seed=2)
+            await service.look()
+            await service.look()
+            assert len(threads) == 2  # PyTorch's helpers of a thread would stay as long as it does
+            assert not any(thread.is_alive() for thread in threads)
+
+    asyncio.run(main())

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 import re
-import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -113,7 +113,8 @@ def _number(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _GIVEN_NUMBER.fullmatch(given := value.decode("latin-1")):
             return str(given)
-    return secrets.token_hex(8)
+    # Not from the system: while another thread translates, each system call may wait for it.
+    return f"{random.getrandbits(64):016x}"
 
 
 def _printable(path: str) -> str:

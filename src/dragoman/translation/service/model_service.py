@@ -27,8 +27,9 @@ from dragoman.translation.service.interface import (
     TranslatedText,
 )
 from dragoman.translation.service.loaded_system import LoadedSystem
+from dragoman.translation.service.own_thread import in_own_thread
 from dragoman.translation.service.reloading import Reloader, identity, keep_looking
-from dragoman.translation.service.served_system import ServedSystem
+from dragoman.translation.service.served_system import ServedSystem, translating_threads
 from dragoman.translation.service.service_status import ServiceStatus, SystemStatus
 from dragoman.translation.service.text_jobs import Joiner, TextJob, Unit, joined, sizes
 from dragoman.translation.service.unit_translation import UnitTranslator, Wishes
@@ -63,7 +64,8 @@ class ModelService:
         remember: Remember | None = None,
     ) -> None:
         self._batching, self._seconds = batching or BatchingConfig(), seconds
-        self._systems = [ServedSystem(one, self._batching) for one in systems]
+        self._threads = translating_threads(self._batching)
+        self._systems = [ServedSystem(one, self._batching, self._threads) for one in systems]
         self._pivots = tuple(pivots)
         self._remember = remember
         self._reloaders: list[Reloader] = []
@@ -104,7 +106,7 @@ class ModelService:
         try:
             for system in systems:
                 files.append(await asyncio.to_thread(identity, system))
-                loaded.append(await asyncio.to_thread(LoadedSystem.load, system))
+                loaded.append(await in_own_thread(LoadedSystem.load, system))
         except BaseException:
             for one in loaded:
                 one.translator.close()
@@ -125,6 +127,7 @@ class ModelService:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
         await asyncio.gather(*(system.close() for system in self._systems), *self._closing)
+        await asyncio.to_thread(self._threads.shutdown)
 
     async def __aenter__(self) -> ModelService:
         return self
@@ -164,7 +167,8 @@ class ModelService:
 
     def _exchange(self, place: int, loaded: LoadedSystem) -> None:
         """Serve a system in place of another, whose requests are answered before it goes."""
-        old, self._systems[place] = self._systems[place], ServedSystem(loaded, self._batching)
+        new = ServedSystem(loaded, self._batching, self._threads)
+        old, self._systems[place] = self._systems[place], new
         self._table = DirectionTable(self._systems, self._pivots)
         self._detector = self._new_detector()
         task = asyncio.ensure_future(old.close())

@@ -12,6 +12,7 @@ from dragoman.core.errors import SavedError
 from dragoman.saved.model import CONVERTED_DIRECTORY, MODEL_FILES, home_of, model_directory
 from dragoman.saved.system import TranslationSystem
 from dragoman.translation.service.loaded_system import LoadedSystem
+from dragoman.translation.service.own_thread import in_own_thread
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class Reloader:
             return
         path = self._system.models[0]
         try:
-            loaded = await asyncio.to_thread(LoadedSystem.load, self._system)
+            loaded = await in_own_thread(LoadedSystem.load, self._system)
         except Exception as error:  # whatever is wrong with it, the old one goes on
             self._failed, self.problem = now, str(error)
             log.error(

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
@@ -35,6 +35,16 @@ _MEMORY = 0.9
 """Weight of what was before in the moving average of the speed."""
 _REMEMBERED = 256
 """Settings of search that are kept."""
+
+
+def translating_threads(batching: BatchingConfig) -> ThreadPoolExecutor:
+    """The threads that all systems of a service translate in.
+
+    They share them, since each thread has helpers of its own (see
+    :func:`~dragoman.translation.service.own_thread.in_own_thread`): a batch of one model waits for
+    that of another, and then has all cores.
+    """
+    return ThreadPoolExecutor(batching.batches_at_once, _THREADS)
 
 
 class MeasuredTranslator:
@@ -79,15 +89,15 @@ class ServedSystem:
     Args:
         loaded: the system; closed with this.
         batching: sizes and times of batches, and of the queue.
+        threads: where it translates.
 
     A ``with`` block keeps it open for as long as the block takes, even if it is to be closed.
     """
 
-    def __init__(self, loaded: LoadedSystem, batching: BatchingConfig) -> None:
-        self.loaded, self._config = loaded, batching
-        self._executor = ThreadPoolExecutor(batching.batches_at_once, _THREADS)
+    def __init__(self, loaded: LoadedSystem, batching: BatchingConfig, threads: Executor) -> None:
+        self.loaded, self._config, self._threads = loaded, batching, threads
         self.measured = MeasuredTranslator(loaded.translator)
-        self._batcher = RequestBatcher(self.measured, batching, self._executor)
+        self._batcher = RequestBatcher(self.measured, batching, threads)
         self._users = 0
         self._unused = asyncio.Event()
         self._unused.set()
@@ -156,13 +166,12 @@ class ServedSystem:
     async def in_turn(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """What a function returns, called between batches."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, work, *arguments)
+        return await loop.run_in_executor(self._threads, work, *arguments)
 
     async def close(self) -> None:
         """Answer all requests that are in a ``with`` block, then free the models."""
         await self._unused.wait()
         await self._batcher.close()
-        await asyncio.to_thread(self._executor.shutdown)
         self.loaded.translator.close()
 
     async def _insisting(self, call: Callable[[], Any]) -> Any:
