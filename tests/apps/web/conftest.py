@@ -1,6 +1,6 @@
-"""A browser and a server for the tests of this folder.
+"""A browser and a server for the tests of one file.
 
-Playwright's loop belongs to the thread of the tests as long as it runs, so neither outlives them.
+Playwright's loop belongs to the thread of the tests as long as it runs, so neither outlives a file.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from playwright.sync_api import Browser, Page
 from web_site import WIDE, Site, Watch, new_page, opened, running_browser, running_site
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with running_browser() as found:
         yield found
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with running_site(tmp_path_factory.mktemp("site")) as found:
         yield found
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def window(browser: Browser) -> tuple[Page, Watch]:
     """One page for many tests, since each new one takes a process."""
     page = new_page(browser)
