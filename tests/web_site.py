@@ -31,6 +31,7 @@ from playwright.sync_api import (
 )
 
 WIDE, PHONE = (1280, 800), (320, 640)
+expect.set_options(timeout=60_000)  # milliseconds, of which a machine at work may need some
 Scheme = Literal["light", "dark"]
 
 

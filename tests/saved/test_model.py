@@ -244,7 +244,7 @@ def test_global_tags_are_found_in_the_vocabulary(tmp_path: Path) -> None:
     [
         (lambda path: None, "no such model or run"),
         (lambda path: path.mkdir(), "neither a model"),
-        (lambda path: (path / "checkpoints").mkdir(parents=True), "no finished model.*resume"),
+        (lambda path: (path / "checkpoints").mkdir(parents=True), "finished model.*e.*--output"),
     ],
 )
 def test_what_is_no_model_says_so(tmp_path: Path, make: object, message: str) -> None:

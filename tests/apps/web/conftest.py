@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
-from web_site import Site, Watch, new_page, opened, running_browser, running_site
+from web_site import WIDE, Site, Watch, new_page, opened, running_browser, running_site
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,8 @@ def page(window: tuple[Page, Watch], site: Site) -> Iterator[Page]:
     watch.check(site)
     page.unroute_all()
     page.evaluate("localStorage.clear()")
+    page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+    page.emulate_media(color_scheme="light")
 
 
 @pytest.fixture

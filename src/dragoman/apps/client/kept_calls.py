@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
 from dragoman.apps.client.calls import Calls
@@ -107,7 +108,7 @@ class KeptCalls(Calls):
         *,
         target: str,
         source: str | None = None,
-        glossary: str | None = None,
+        glossary: Mapping[str, str | Sequence[str]] | str | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> None:
         """Have a file translated, however long it takes.
@@ -117,7 +118,7 @@ class KeptCalls(Calls):
             output: the file to write, which appears once all is translated.
             target: language code.
             source: language code; None: detected.
-            glossary: ``id`` of a kept glossary.
+            glossary: terms and their translations, or the ``id`` of a kept glossary.
             progress: called with the share that is done, from 0 to 1.
 
         Raises:
@@ -131,7 +132,8 @@ class KeptCalls(Calls):
             content = await asyncio.to_thread(file.read_bytes)
         except OSError as error:
             raise DataError(f"{file}: cannot be read: {error.strerror}") from error
-        fields = {"target": target, "source": source, "glossary": glossary}
+        terms = json.dumps(dict(glossary)) if isinstance(glossary, Mapping) else glossary
+        fields = {"target": target, "source": source, "glossary": terms}
         given = {name: value for name, value in fields.items() if value is not None}
         body = {"data": given, "files": {"file": (file.name, content)}}
         sending = Sending("POST", "/v1/documents", body, repeatable=False)

@@ -92,6 +92,10 @@ def test_a_file_is_only_for_who_has_its_secret(http: httpx.Client) -> None:
         ("a", b"x", {}, 400, "the file has no suffix"),
         ("a.txt", b"", {}, 400, "the file is empty"),
         ("a.txt", b"x", {"glossary": "none"}, 404, "this key has no glossary 'none'"),
+        ("a.txt", b"x", {"glossary": '{"x"'}, 400, "glossary: it begins like a JSON object, but"),
+        ("a.txt", b"x", {"glossary": '{"x":' * 99_999}, 400, "glossary: there are objects in"),
+        ("a.txt", b"x", {"glossary": '{"x": 1}'}, 400, "glossary: Input should be a string or a"),
+        ("a.txt", b"x", {"glossary": '{" ": "y"}'}, 400, "glossary"),
         ("a.txt", b"x", {"traget": "de"}, 400, "unknown key 'traget'; did you mean 'target'?"),
         ("a.txt", b"x", {"split": "words"}, 400, "split: Input should be 'sentences', 'flowing'"),
         (
@@ -119,6 +123,15 @@ def test_a_key_without_characters_left_sends_no_files(tmp_path: Path) -> None:
         assert http.post("/v1/translate", json={"text": "a", "target": "de"}).status_code == 200
         refused = send(http, "a.txt", b"Hello.")
     assert (refused.status_code, refused.json()["error"]["kind"]) == (429, "quota_exceeded")
+
+
+def test_terms_come_with_a_file(server: DoorServer, http: httpx.Client) -> None:
+    terms = '{"house": ["Haus", "Heim"], "garden": "Garten"}'
+    assert finished(http, send(http, "a.txt", b"Hello.", glossary=terms).json())["state"] == "done"
+    given = server.service.calls[-1][0].glossary
+    assert given is not None
+    found = {term.source: term.targets for term in given.terms}
+    assert found == {"house": ("Haus", "Heim"), "garden": ("Garten",)}
 
 
 def test_a_form_without_a_file_is_told(http: httpx.Client) -> None:
@@ -157,12 +170,19 @@ def test_the_client_translates_files(server: DoorServer, tmp_path: Path) -> None
     async def call(source: str | None = None) -> None:
         async with Client(server.address) as client:
             await client.translate_file(
-                page, output, target="de", source=source, progress=shares.append
+                page,
+                output,
+                target="de",
+                source=source,
+                glossary={"Hello": "Hallo"},
+                progress=shares.append,
             )
 
     asyncio.run(call())
     assert output.read_text(encoding="utf-8").startswith("<p>HELLO <b>YOU")
     assert shares[-1] == 1
+    given = server.service.calls[-1][0].glossary
+    assert given is not None and given.terms[0].targets == ("Hallo",)
     output.unlink()
     with pytest.raises(ServiceError, match="no model translates from xx to de"):
         asyncio.run(call("xx"))

@@ -5,11 +5,7 @@ const LONGEST = 4000; // characters of an address that programs pass on undamage
 /** @returns {{source: string, target: string, text: string}} */
 export function read() {
   const found = new URLSearchParams(location.hash.slice(1));
-  return {
-    source: found.get("source") ?? "",
-    target: found.get("target") ?? "",
-    text: found.get("text") ?? "",
-  };
+  return { source: "", target: "", text: "", ...Object.fromEntries(found) };
 }
 
 /** Show what is on the page; false if the text is too long for an address, which then lacks it. */

@@ -48,48 +48,40 @@ export class Alternatives {
    */
   open(word, place, sentence, request) {
     this.#controller.abort();
-    const controller = new AbortController();
-    this.#controller = controller;
+    const { signal } = (this.#controller = new AbortController());
     this.#mark(false);
     this.#word = word;
     const current = sentence.rendering.text;
-    const words = this.#list(`Instead of “${word.textContent}”`);
-    const whole = this.#list("The whole sentence");
-    this.#body.replaceChildren(...words.parts, ...whole.parts);
-    this.#body.lang = "en";
+
+    const list = async (title, more, choose) => {
+      const note = make("p", { className: "help", role: "status" }, "Looking…");
+      const items = make("ul", { className: "options" });
+      this.#body.append(make("h2", {}, title), note, items);
+      try {
+        const asked = { ...request, ...more, text: sentence.source, nbest: this.#wanted, split: "none", links: true };
+        const { sentences } = await api.translate(asked, signal);
+        const renderings = sentences.length === 1 ? sentences[0].renderings : [];
+        const found = choose(distinct(renderings, current)).slice(0, SHOWN);
+        note.textContent = found.length ? "" : "Nothing else was found.";
+        items.append(...found.map((one) => make("li", {}, this.#option(one, current, request.target, place.index))));
+      } catch (error) {
+        note.textContent = error.message;
+      }
+      if (signal.aborted) return;
+      this.#position(word);
+      if (document.activeElement === byId("correct")) this.#body.querySelector("button")?.focus({ preventScroll: true });
+    };
+    this.#body.replaceChildren();
+    const prefix = current.slice(0, place.start).trimEnd();
+    list(`Instead of “${word.textContent}”`, { prefix, memory: false }, (found) =>
+      replacing(found, current, place, prefix.length, request.target),
+    );
+    list("The whole sentence", {}, (found) => found);
     this.#popover.showPopover();
     this.#mark(true);
     if (matchMedia(PHONE).matches) word.scrollIntoView({ block: "start" });
     this.#position(word);
     byId("correct").focus({ preventScroll: true });
-
-    const ask = async (more) => {
-      const asked = { ...request, ...more, text: sentence.source, nbest: this.#wanted, split: "none", links: true };
-      const answer = await api.translate(asked, controller.signal);
-      return answer.sentences.length === 1 ? answer.sentences[0].renderings : [];
-    };
-    const fill = async (list, more, choose) => {
-      let found;
-      try {
-        found = choose(distinct(await ask(more), current));
-      } catch (error) {
-        if (controller.signal.aborted) return;
-        list.say(error.message);
-        return;
-      }
-      if (controller.signal.aborted) return;
-      const rest = byId("correct");
-      list.show(found.slice(0, SHOWN), current, request.target, (rendering) => {
-        this.onChoose(place.index, rendering);
-        this.close();
-      });
-      this.#position(word);
-      if (document.activeElement === rest) this.#body.querySelector("button")?.focus({ preventScroll: true });
-    };
-    const prefix = current.slice(0, place.start).trimEnd();
-    const changed = (found) => replacing(found, current, place, prefix.length, request.target);
-    fill(words, { prefix, memory: false }, changed);
-    fill(whole, {}, (found) => found);
   }
 
   #mark(isOpen) {
@@ -97,18 +89,21 @@ export class Alternatives {
     this.#word?.parentElement.classList.toggle("current", isOpen);
   }
 
-  #list(title) {
-    const items = make("ul", { className: "options" });
-    const note = make("p", { className: "help", role: "status" }, "Looking…");
-    const say = (text) => {
-      note.textContent = text;
-      note.hidden = !text;
+  /** A button with a translation, in which what differs from the present one stands out. */
+  #option(rendering, current, language, index) {
+    const { text, confidence, from_memory: reviewed } = rendering;
+    const at = commonLength(text, current);
+    const from = segments(text, language).findLast(({ start }) => start <= at)?.start ?? 0;
+    const content = make("span", { lang: language, dir: "auto" }, text.slice(0, from), make("b", {}, text.slice(from)));
+    const onclick = () => {
+      this.onChoose(index, rendering);
+      this.close();
     };
-    const show = (found, current, language, choose) => {
-      say(found.length ? "" : "Nothing else was found.");
-      items.replaceChildren(...found.map((one) => make("li", {}, option(one, current, language, choose))));
-    };
-    return { parts: [make("h2", {}, title), note, items], say, show };
+    const button = make("button", { className: "option", onclick }, content);
+    if (reviewed) button.append(make("small", {}, "reviewed"));
+    else if (confidence != null)
+      button.append(make("small", { title: "How likely it is right" }, `${Math.round(100 * confidence)} %`));
+    return button;
   }
 
   /** Below the word, or above it if there is more room; style sheets place it on phones. */
@@ -150,19 +145,4 @@ function commonLength(one, other) {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length += 1;
   return length;
-}
-
-/** A button with a translation, in which what differs from the present one stands out. */
-function option(rendering, current, language, choose) {
-  const { text, confidence, from_memory: reviewed } = rendering;
-  const parts = segments(text, language);
-  const at = commonLength(text, current);
-  const from = parts.findLast(({ start }) => start <= at)?.start ?? 0;
-  const content = make("span", { lang: language, dir: "auto" }, text.slice(0, from), make("b", {}, text.slice(from)));
-  const button = make("button", { type: "button", className: "option" }, content);
-  if (reviewed) button.append(make("small", {}, "reviewed"));
-  else if (confidence !== null && confidence !== undefined)
-    button.append(make("small", { title: "How likely it is right" }, `${Math.round(100 * confidence)} %`));
-  button.addEventListener("click", () => choose(rendering));
-  return button;
 }

@@ -14,40 +14,37 @@ export function connectTabs() {
     }
     byId("hint").hidden = chosen.id !== "text-tab";
   };
-  for (const tab of tabs) {
+  for (const [at, tab] of tabs.entries()) {
     tab.addEventListener("click", () => select(tab));
     tab.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-      const other = tabs[1 - tabs.indexOf(tab)];
-      select(other);
-      other.focus();
+      select(tabs[1 - at]);
+      tabs[1 - at].focus();
       event.preventDefault();
     });
   }
 }
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const root = document.documentElement;
-const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
-
 /** Switch between light and dark; back at the system's own, the page follows the system again. */
 export function connectTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const { dataset } = document.documentElement;
   const button = byId("theme-button");
+  const isDark = () => (dataset.theme ? dataset.theme === "dark" : dark.matches);
   const show = () => (button.ariaPressed = String(isDark()));
   button.addEventListener("click", () => {
-    const chosen = isDark() ? "light" : "dark";
-    if ((chosen === "dark") === dark.matches) delete root.dataset.theme;
-    else root.dataset.theme = chosen;
-    save("theme", root.dataset.theme ?? null);
+    const wantsDark = !isDark();
+    if (wantsDark === dark.matches) delete dataset.theme;
+    else dataset.theme = wantsDark ? "dark" : "light";
+    save("theme", dataset.theme ?? null);
     show();
   });
   dark.addEventListener("change", show);
   show();
 }
 
-const isMac = /Mac|iP(hone|ad)/.test(navigator.platform);
 // Free in browsers on each system, and no letter that somebody types.
-const held = isMac ? ["Control", "Shift"] : ["Alt", "Shift"];
+const held = /Mac|iP(hone|ad)/.test(navigator.platform) ? ["Control", "Shift"] : ["Alt", "Shift"];
 
 /**
  * Let keys do what buttons do, and list them.
@@ -57,10 +54,15 @@ const held = isMac ? ["Control", "Shift"] : ["Alt", "Shift"];
 export function connectShortcuts(shortcuts, others) {
   const dialog = closable(byId("keyboard"));
   byId("keyboard-button").addEventListener("click", () => dialog.showModal());
-  for (const { letter, button } of shortcuts) {
-    if (!button) continue;
-    button.setAttribute("aria-keyshortcuts", [...held, letter].join("+"));
-    button.title = `${button.ariaLabel} (${[...held, letter].join("+")})`;
+  const listed = shortcuts.map(({ letter, label, button }) => {
+    const keys = [...held, letter];
+    button?.setAttribute("aria-keyshortcuts", keys.join("+"));
+    if (button) button.title = `${button.ariaLabel} (${keys.join("+")})`;
+    return [label, keys];
+  });
+  for (const [label, keys] of [...listed, ...others]) {
+    const shown = keys.flatMap((key, at) => [at ? " + " : "", make("kbd", {}, key)]);
+    byId("shortcuts").append(make("dt", {}, label), make("dd", {}, ...shown));
   }
   addEventListener("keydown", (event) => {
     const pressed = [event.ctrlKey && "Control", event.altKey && "Alt", event.shiftKey && "Shift"];
@@ -71,16 +73,9 @@ export function connectShortcuts(shortcuts, others) {
     if (found.run) found.run();
     else found.button.click();
   });
-  const listed = shortcuts.map(({ label, letter }) => [label, [...held, letter]]);
-  for (const [label, keys] of [...listed, ...others])
-    byId("shortcuts").append(
-      make("dt", {}, label),
-      make("dd", {}, ...keys.flatMap((key, at) => [at ? " + " : "", make("kbd", {}, key)])),
-    );
 }
 
 /** Whether a letter was typed: the one on the key or, with other scripts, the one in its place. */
 function isLetter({ key, code }, letter) {
-  if (/^[a-z]$/i.test(key)) return key.toUpperCase() === letter;
-  return code === `Key${letter}`;
+  return /^[a-z]$/i.test(key) ? key.toUpperCase() === letter : code === `Key${letter}`;
 }

@@ -2,24 +2,25 @@
 
 import * as api from "./api.js";
 import { byId, closable } from "./elements.js";
+import { direction } from "./text.js";
 
 export class CorrectionDialog {
   #dialog = closable(byId("correction"));
   #field = byId("correction-text");
-  #problem = this.#dialog.querySelector(".problem");
+  #problem = byId("correction-problem");
+  #asked;
 
   /** @param {(index: number, text: string) => void} onSent */
   constructor(onSent) {
-    this.#dialog.querySelector("form").addEventListener("submit", async (event) => {
+    this.#dialog.addEventListener("submit", async (event) => {
       event.preventDefault();
       const translation = this.#field.value.trim();
       if (!translation) return;
-      const { text, source, target, index } = this.#asked;
-      this.#say("");
+      const { index, ...asked } = this.#asked;
       try {
-        await api.correct({ text, translation, source, target });
+        await api.correct({ ...asked, translation });
       } catch (error) {
-        this.#say(error.message);
+        this.#problem.textContent = error.message;
         return;
       }
       this.#dialog.close();
@@ -27,23 +28,14 @@ export class CorrectionDialog {
     });
   }
 
-  #asked;
-
   /** Ask how a sentence of `Output` should be translated. */
-  open(index, sentence, source, target, direction) {
+  open(index, sentence, source, target) {
     this.#asked = { index, text: sentence.source, source, target };
-    byId("correction-source").textContent = sentence.source;
-    byId("correction-source").lang = source;
-    byId("correction-source").dir = "auto";
-    Object.assign(this.#field, { value: sentence.rendering.text, lang: target, dir: direction });
-    this.#say("");
+    Object.assign(byId("correction-source"), { textContent: sentence.source, lang: source });
+    Object.assign(this.#field, { value: sentence.rendering.text, lang: target, dir: direction(target) });
+    this.#problem.textContent = "";
     this.#dialog.showModal();
     this.#field.focus();
-  }
-
-  #say(problem) {
-    this.#problem.textContent = problem;
-    this.#problem.hidden = !problem;
   }
 }
 
@@ -54,9 +46,8 @@ export class KeyDialog {
   /** @param {() => void} onSave Called when there is another key, or none any more. */
   constructor(onSave) {
     byId("key-button").addEventListener("click", () => this.open());
-    this.#dialog.querySelector("form").addEventListener("submit", () => {
+    this.#dialog.addEventListener("submit", () => {
       api.setKey(this.#field.value.trim());
-      this.#field.value = "";
       onSave();
     });
     if (document.documentElement.dataset.key === "required" || api.hasKey()) this.offer();

@@ -2,9 +2,9 @@
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with attributes or properties, and what is in it. */
-export function make(name, attributes = {}, ...content) {
-  const element = Object.assign(document.createElement(name), attributes);
+/** An element with properties, and what is in it. */
+export function make(name, properties = {}, ...content) {
+  const element = Object.assign(document.createElement(name), properties);
   element.append(...content);
   return element;
 }
@@ -15,15 +15,21 @@ export function icon(name) {
   const svg = document.createElementNS(SVG, "svg");
   const use = document.createElementNS(SVG, "use");
   use.setAttribute("href", `${new URL("icons.svg", import.meta.url)}#${name}`);
-  svg.setAttribute("aria-hidden", "true");
+  svg.ariaHidden = "true";
   svg.append(use);
   return svg;
 }
 
-export function iconButton(name, label, onClick) {
-  const button = make("button", { type: "button", className: "icon", ariaLabel: label, title: label }, icon(name));
-  button.addEventListener("click", onClick);
-  return button;
+export function iconButton(name, label, onclick) {
+  return make("button", { type: "button", className: "icon", ariaLabel: label, title: label, onclick }, icon(name));
+}
+
+/** Draw the icons that the page names, and let their buttons say what they do. */
+export function drawIcons() {
+  for (const place of document.querySelectorAll("[data-icon]")) {
+    place.prepend(icon(place.dataset.icon));
+    place.title = place.ariaLabel ?? "";
+  }
 }
 
 /** Let the buttons of a dialog without an effect of their own, and clicks beside it, close it. */

@@ -7,58 +7,48 @@ const FIRST_WAIT = 500; // milliseconds between questions about a file
 const LONGEST_WAIT = 5000;
 const { suffixes, bytes } = document.documentElement.dataset;
 
-export class Files {
-  #direction;
-
-  /** @param {() => {source: string, target: string}} direction That is chosen now. */
-  constructor(direction) {
-    this.#direction = direction;
-    const field = byId("file");
-    const drop = byId("drop");
-    field.accept = suffixes;
-    byId("file-help").textContent = `${suffixes.replaceAll(",", ", ")}; up to ${size(bytes)} each`;
-    field.addEventListener("change", () => {
-      this.#addAll(field.files);
-      field.value = "";
-    });
-    // A file that misses the field would otherwise replace the page.
-    addEventListener("dragover", (event) => event.preventDefault());
-    addEventListener("drop", (event) => event.preventDefault());
-    drop.addEventListener("dragover", () => drop.classList.add("over"));
-    drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-    drop.addEventListener("drop", (event) => {
-      drop.classList.remove("over");
-      this.#addAll(event.dataTransfer.files);
-    });
-  }
-
-  #addAll(files) {
-    for (const file of files) translateFile(file, this.#direction());
-  }
+/**
+ * Translate the files that are chosen or dropped.
+ * @param {() => {source: string, target: string, glossary: object}} options Those of the moment.
+ */
+export function connectFiles(options) {
+  const field = byId("file");
+  const drop = byId("drop");
+  const add = (files) => {
+    for (const file of files) translateFile(file, options());
+  };
+  field.accept = suffixes;
+  byId("file-help").textContent = `${suffixes.replaceAll(",", ", ")}; up to ${size(bytes)} each`;
+  field.addEventListener("change", () => {
+    add(field.files);
+    field.value = "";
+  });
+  // A file that misses the field would otherwise replace the page.
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => event.preventDefault());
+  const mark = (event) => drop.classList.toggle("over", event.type === "dragover");
+  for (const type of ["dragover", "dragleave", "drop"]) drop.addEventListener(type, mark);
+  drop.addEventListener("drop", (event) => add(event.dataTransfer.files));
 }
 
 /** Translate one file, and show how far it is. */
-async function translateFile(file, { source, target }) {
+async function translateFile(file, options) {
   const controller = new AbortController();
+  const { signal } = controller;
   const row = new Row(file, () => controller.abort());
   try {
     check(file);
-    row.say("Sending…", 0);
-    const job = await patiently(
-      () => api.sendDocument(file, source, target, (share) => row.say("Sending…", share), controller.signal),
-      row,
-      controller.signal,
-    );
-    row.finish(job, await finished(job, row, controller.signal));
+    row.say("Sending…");
+    const job = await patiently(() => api.sendDocument(file, options, signal), row, signal);
+    row.finish(job, await finished(job, row, signal));
   } catch (error) {
-    if (!controller.signal.aborted) row.fail(error.message);
+    if (!signal.aborted) row.fail(error.message);
   }
 }
 
 function check(file) {
-  const known = suffixes.split(",");
-  if (!known.some((suffix) => file.name.toLowerCase().endsWith(suffix)))
-    throw new Error(`Files of this kind are not translated; these are: ${known.join(", ")}`);
+  if (!suffixes.split(",").some((suffix) => file.name.toLowerCase().endsWith(suffix)))
+    throw new Error(`Files of this kind are not translated; these are: ${suffixes.replaceAll(",", ", ")}`);
   if (file.size > Number(bytes)) throw new Error(`The file is larger than ${size(bytes)}.`);
   if (!file.size) throw new Error("The file is empty.");
 }
@@ -66,10 +56,10 @@ function check(file) {
 /** Wait until a file is translated; what the server then says of it. */
 async function finished(job, row, signal) {
   for (let wait = FIRST_WAIT; ; wait = Math.min(wait * 1.5, LONGEST_WAIT)) {
-    const state = await patiently(() => api.documentState(job, signal), row, signal);
-    if (state.state === "done") return state;
-    if (state.state === "error") throw new Error(state.message || "The file could not be translated.");
-    row.say(state.state === "queued" ? "Waiting…" : "Translating…", state.progress ?? null);
+    const found = await patiently(() => api.documentState(job, signal), row, signal);
+    if (found.state === "done") return found;
+    if (found.state === "error") throw new Error(found.message || "The file could not be translated.");
+    row.say(found.state === "queued" ? "Waiting…" : "Translating…", found.progress);
     await sleep(wait, signal);
   }
 }
@@ -81,7 +71,7 @@ async function patiently(ask, row, signal) {
       return await ask();
     } catch (error) {
       if (signal.aborted || !error.retryAfter) throw error;
-      row.say(error.kind === "offline" ? "No connection; trying again…" : "The server is busy; waiting…", null);
+      row.say(error.kind === "offline" ? "No connection; trying again…" : "The server is busy; waiting…");
       await sleep(error.retryAfter * 1000, signal);
     }
   }
@@ -89,60 +79,57 @@ async function patiently(ask, row, signal) {
 
 function sleep(milliseconds, signal) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
+    setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", reject);
   });
 }
 
 /** What the list shows of a file. */
 class Row {
-  constructor(file, onCancel) {
+  constructor(file, onRemove) {
     this.state = make("span", { className: "state", role: "status" });
-    this.progress = make("progress", { max: 1, ariaLabel: `Progress of ${file.name}` });
-    this.actions = make("div", { className: "actions" });
-    this.actions.append(
-      iconButton("clear", `Remove ${file.name}`, () => {
-        onCancel();
-        this.element.remove();
-        byId("file").focus();
-      }),
-    );
-    const name = make("b", { dir: "auto" }, file.name);
+    this.progress = make("progress", { ariaLabel: `Progress of ${file.name}` });
+    const remove = iconButton("clear", `Remove ${file.name}`, () => {
+      onRemove();
+      this.element.remove();
+      byId("file").focus();
+    });
+    this.actions = make("div", { className: "actions" }, remove);
+    const name = make("b", { dir: "auto", title: file.name }, file.name);
     this.element = make("li", {}, icon("file"), make("div", {}, name, this.state, this.progress), this.actions);
     byId("jobs").prepend(this.element);
   }
 
-  /** @param {number | null} share From 0 to 1; null: unknown. */
-  say(text, share) {
+  /** @param {number | null} [share] That is done, from 0 to 1; without: unknown. */
+  say(text, share = null) {
     if (this.state.textContent !== text) this.state.textContent = text;
     if (share === null) this.progress.removeAttribute("value");
     else this.progress.value = share;
   }
 
-  fail(text) {
-    this.element.classList.add("error");
+  /** Say how it ended. */
+  end(text) {
     this.state.textContent = text;
     this.progress.remove();
   }
 
+  fail(text) {
+    this.end(text);
+    this.element.classList.add("error");
+  }
+
   finish(job, { name, characters }) {
-    this.progress.remove();
-    const count = new Intl.NumberFormat("en").format(characters);
-    this.state.textContent = `Done: ${count} characters`;
-    const button = make("button", { type: "button", className: "button primary" }, icon("download"), "Download");
+    this.end(`Done: ${characters.toLocaleString("en")} characters`);
     let content = null; // servers may give it only once
-    button.addEventListener("click", async () => {
+    const fetchIt = async () => {
       try {
         content ??= await api.documentResult(job);
         download(content, name);
       } catch (error) {
         this.fail(error.message);
       }
-    });
-    this.actions.prepend(button);
+    };
+    this.actions.prepend(make("button", { className: "button primary", onclick: fetchIt }, icon("download"), "Download"));
   }
 }
 
@@ -153,6 +140,6 @@ function download(content, name) {
 }
 
 function size(count) {
-  const megabytes = Number(count) / 1e6;
-  return megabytes >= 1 ? `${+megabytes.toFixed(1)} MB` : `${+(Number(count) / 1e3).toFixed(1)} kB`;
+  const [unit, name] = count >= 1e6 ? [1e6, "MB"] : [1e3, "kB"];
+  return `${+(count / unit).toFixed(1)} ${name}`;
 }

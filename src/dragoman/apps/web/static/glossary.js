@@ -15,7 +15,10 @@ export class Glossary {
   constructor(onChange) {
     byId("term-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#add(this.#source.value.trim(), this.#target.value.trim());
+      const [term, translation] = [this.#source.value.trim(), this.#target.value.trim()];
+      if (!term || !translation) return;
+      this.#source.value = this.#target.value = "";
+      this.#keep({ ...this.terms(...this.#direction), [term]: translation });
     });
     this.#dialog.addEventListener("close", () => {
       if (this.#changed) onChange();
@@ -45,38 +48,27 @@ export class Glossary {
     this.#dialog.showModal();
   }
 
-  #add(term, translation) {
-    if (!term || !translation) return;
-    this.#keep({ ...this.terms(...this.#direction), [term]: translation });
-    this.#source.value = this.#target.value = "";
-    this.#source.focus();
-  }
-
-  #remove(term) {
-    const { [term]: _, ...rest } = this.terms(...this.#direction);
-    this.#keep(rest);
-    this.#source.focus();
-  }
-
   #keep(terms) {
     this.#kept[this.#direction.join(">")] = terms;
     this.#changed = true;
     save("glossary", this.#kept);
     this.#draw();
+    this.#source.focus();
   }
 
   #draw() {
     const [source, target] = this.#direction;
-    this.count(source, target);
-    const rows = Object.entries(this.terms(source, target)).map(([term, translation]) =>
-      make(
-        "li",
-        {},
-        make("span", { lang: source, dir: "auto" }, term),
-        make("span", { lang: target, dir: "auto" }, translation),
-        iconButton("clear", `Remove ${term}`, () => this.#remove(term)),
-      ),
-    );
+    const terms = this.terms(source, target);
+    const side = (text, lang) => make("span", { lang, dir: "auto" }, text);
+    const remove = (term) => {
+      const { [term]: _, ...rest } = terms;
+      this.#keep(rest);
+    };
+    const rows = Object.entries(terms).map(([term, translation]) => {
+      const button = iconButton("clear", `Remove ${term}`, () => remove(term));
+      return make("li", {}, side(term, source), side(translation, target), button);
+    });
     byId("terms").replaceChildren(...rows);
+    this.count(source, target);
   }
 }

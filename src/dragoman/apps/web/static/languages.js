@@ -42,10 +42,9 @@ export class Languages {
   }
 }
 
-/** Fill a field with languages, and keep its choice if that is among them. */
-export function fill(field, codes, languages, { keepFirst = false } = {}) {
+/** Fill a field with languages, after what is `first`, and keep its choice if that is among them. */
+export function fill(field, codes, languages, ...first) {
   const chosen = field.value;
-  const first = keepFirst ? [field.options[0]] : [];
   const options = codes.map((code) => new Option(languages.name(code), code));
   field.replaceChildren(...first, ...options);
   field.value = codes.includes(chosen) ? chosen : (field.options[0]?.value ?? "");

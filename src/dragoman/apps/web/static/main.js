@@ -5,11 +5,11 @@ import { Alternatives } from "./alternatives.js";
 import * as api from "./api.js";
 import { connectShortcuts, connectTabs, connectTheme } from "./controls.js";
 import { CorrectionDialog, KeyDialog } from "./dialogs.js";
-import { byId, copyText } from "./elements.js";
-import { Files } from "./files.js";
+import { byId, copyText, drawIcons } from "./elements.js";
+import { connectFiles } from "./files.js";
 import { Glossary } from "./glossary.js";
 import { fill, Languages } from "./languages.js";
-import { Notice } from "./notice.js";
+import * as notice from "./notice.js";
 import { Output } from "./output.js";
 import { Source } from "./source.js";
 import { load, save } from "./storage.js";
@@ -18,33 +18,31 @@ import { Translating } from "./translating.js";
 
 const sourceField = byId("source-language");
 const targetField = byId("target-language");
-const state = byId("state");
-const notice = new Notice();
+const pane = byId("target-pane").classList;
 const choices = new Map(); // sentence of the source -> rendering that somebody chose
 let languages = new Languages([]);
 let result = null; // the translation on the page, and the text that it translates
 let translated = "";
+let opened = 0; // the sentence that alternatives were shown for
 
 const keyDialog = new KeyDialog(start);
-const glossary = new Glossary(() => changed());
+const glossary = new Glossary(changed);
 const alternatives = new Alternatives(choose);
 const correction = new CorrectionDialog((index, text) => {
   choose(index, { text, links: [] });
   say("Thank you: the correction has been sent");
 });
-const source = new Source((pasted) => translate(pasted));
+const source = new Source(translate);
 const output = new Output(byId("output"), {
   onPoint: (ranges) => source.mark(source.text === translated ? ranges : []),
   onOpen: (word, place) => {
     opened = place.index;
-    alternatives.open(word, place, output.sentences[place.index], options(result.source));
+    alternatives.open(word, place, output.sentences[opened], options(result.source));
   },
 });
-let opened = 0; // the sentence that alternatives were shown for
-
 const translating = new Translating(ask, {
   onStart: () => {
-    byId("target-pane").classList.add("working");
+    pane.add("working");
     say("Translating…");
   },
   onResult: show,
@@ -52,7 +50,7 @@ const translating = new Translating(ask, {
 });
 
 /** The source language that is chosen, or else that of the last text. */
-const knownSource = () => sourceField.value || result?.source || "";
+const knownSource = () => sourceField.value || (result?.source ?? "");
 
 /** What requests have in common. */
 function options(from) {
@@ -63,15 +61,11 @@ function options(from) {
 /** Ask for a translation, with the terms of the language that the text turns out to be in. */
 async function ask(signal) {
   const text = source.text;
-  const chosen = sourceField.value;
-  const request = { text, nbest: 1, links: true, ...options(knownSource()), source: chosen || null };
+  const request = { ...options(knownSource()), text, links: true, source: sourceField.value || null };
   let found = await api.translate(request, signal);
-  const terms = glossary.terms(found.source, targetField.value);
-  if (terms !== request.glossary && JSON.stringify(terms) !== JSON.stringify(request.glossary)) {
-    const { detection } = found;
-    found = await api.translate({ ...request, source: found.source, glossary: terms }, signal);
-    found.detection = detection;
-  }
+  const fitting = options(found.source);
+  if (JSON.stringify(fitting.glossary) !== JSON.stringify(request.glossary))
+    found = await api.translate({ ...request, ...fitting }, signal);
   return { ...found, asked: text };
 }
 
@@ -81,7 +75,8 @@ function translate(now = false) {
   notice.hide();
   source.mark([]);
   updateAddress();
-  byId("target-pane").classList.remove("working");
+  pane.remove("working");
+  pane.toggle("stale", !source.isBlank);
   if (source.isBlank) {
     result = null;
     output.clear();
@@ -91,7 +86,6 @@ function translate(now = false) {
     say("");
     notice.show(`The text is longer than the ${source.limit} characters that this server translates at once.`);
   } else if (targetField.value) {
-    byId("target-pane").classList.add("stale");
     translating.schedule(source.text.length, { now });
   }
 }
@@ -101,30 +95,27 @@ function show(found) {
   translated = found.asked;
   notice.hide();
   output.show(found, translated, choices);
-  byId("target-pane").classList.remove("working", "stale");
+  pane.remove("working", "stale");
   say(`Translated from ${languages.name(found.source)}`);
   showLanguages();
 }
 
 /** Say why there is no translation, and what can be done. */
 async function refused(error, seconds) {
-  byId("target-pane").classList.remove("working");
+  pane.remove("working");
   byId("copy").disabled = true; // what is there translates another text
   if (seconds === null) output.clear();
   say("");
-  const again = { label: "Try now", run: () => translate(true) };
   if (seconds !== null) {
     const wait = seconds === 1 ? "1 second" : `${seconds} seconds`;
     const why = error.kind === "offline" ? offlineReason() : "The server is busy.";
-    notice.show(`${why} Trying again in ${wait}.`, again);
+    notice.show(`${why} Trying again in ${wait}.`, "Try now", () => translate(true));
   } else if (error.kind === "forbidden") {
     keyDialog.offer();
-    notice.show(error.message, { label: "Enter a key", run: () => keyDialog.open() });
-  } else if (error.kind === "unsupported") {
-    notice.show(error.message);
-    await offerTargets();
+    notice.show(error.message, "Enter a key", () => keyDialog.open());
   } else {
     notice.show(error.message);
+    if (error.kind === "unsupported") await offerTarget();
   }
 }
 
@@ -134,7 +125,7 @@ const offlineReason = () => (navigator.onLine ? "The server cannot be reached." 
  * After a direction that does not exist: offer one that does, or take it if the text is in the target
  * language, since nobody wants to translate into the language of the text.
  */
-async function offerTargets() {
+async function offerTarget() {
   const text = source.text;
   const found = sourceField.value || (await api.detect(text).catch(() => []))[0]?.language;
   const [target] = found ? languages.targets(found) : [];
@@ -143,14 +134,14 @@ async function offerTargets() {
     targetField.value = target;
     changed();
   };
+  if (found === targetField.value) return take();
   const [from, into, name] = [found, targetField.value, target].map((code) => languages.name(code));
-  if (found === targetField.value) take();
-  else notice.show(`This text in ${from} cannot be translated into ${into} here.`, { label: `Into ${name}`, run: take });
+  notice.show(`This text in ${from} cannot be translated into ${into} here.`, `Into ${name}`, take);
 }
 
-const say = (text) => {
-  if (state.textContent !== text) state.textContent = text;
-};
+function say(text) {
+  byId("state").textContent = text;
+}
 
 /** Use another translation of a sentence, here and wherever it comes again. */
 function choose(index, rendering) {
@@ -170,12 +161,10 @@ async function link(text, rendering) {
 
 /** Show languages as they are chosen or detected, and what can be done with them. */
 function showLanguages() {
-  const from = knownSource();
-  const target = targetField.value;
+  const [from, target] = [knownSource(), targetField.value];
   const detected = result && !sourceField.value;
-  sourceField.options[0].text = detected ? `${languages.name(result.source)} (detected)` : "Detect language";
+  sourceField.options[0].text = detected ? `${languages.name(from)} (detected)` : "Detect language";
   source.language = from;
-  source.direction = direction(from);
   Object.assign(byId("output"), { lang: target, dir: direction(target) });
   byId("swap").disabled = !languages.translates(target, from);
   byId("copy").disabled = byId("share").disabled = !result;
@@ -194,7 +183,6 @@ function changed() {
 
 function swap() {
   const [from, target] = [knownSource(), targetField.value];
-  if (!languages.translates(target, from)) return;
   const text = output.text;
   sourceField.value = target;
   fill(targetField, languages.targets(target), languages);
@@ -218,19 +206,22 @@ async function share() {
   else say(fits ? "Link copied" : "Link to the languages copied; the text is too long for a link");
 }
 
+async function copy() {
+  say((await copyText(output.text)) ? "Copied" : "The browser does not allow copying");
+}
+
 /** Take languages and text from the address, or else from the last visit. */
 function restore() {
   const asked = address.read();
   choices.clear();
   const [from, target] = load("pair", ["", ""]);
-  const own = navigator.language.split("-")[0];
   const choice = (field, ...codes) => {
-    const found = codes.find((code) => [...field.options].some((one) => one.value === code));
-    field.value = found ?? field.options[0]?.value ?? "";
+    const known = [...field.options].map(({ value }) => value);
+    field.value = codes.find((code) => known.includes(code)) ?? known[0] ?? "";
   };
   choice(sourceField, asked.target ? asked.source : from);
   fill(targetField, languages.targets(sourceField.value), languages);
-  choice(targetField, asked.target, target, own);
+  choice(targetField, asked.target, target, navigator.language.split("-")[0]);
   if (asked.text) source.text = asked.text;
   showLanguages();
   if (!source.isBlank) translate(true);
@@ -243,33 +234,28 @@ async function start() {
     languages = new Languages(await api.languages());
   } catch (error) {
     if (error.kind === "forbidden") await refused(error, null);
-    else notice.show(error.message, { label: "Try again", run: start });
+    else notice.show(error.message, "Try again", start);
     return;
   }
-  fill(sourceField, languages.sources(), languages, { keepFirst: true });
-  if (!languages.targets().length) notice.show("This server has no model yet.", { label: "Look again", run: start });
+  fill(sourceField, languages.sources(), languages, sourceField.options[0]);
+  if (!languages.targets().length) notice.show("This server has no model yet.", "Look again", start);
   restore();
 }
 
+const onClick = (id, run) => byId(id).addEventListener("click", run);
 sourceField.addEventListener("change", changed);
 targetField.addEventListener("change", changed);
-byId("swap").addEventListener("click", swap);
-byId("share").addEventListener("click", share);
-byId("copy").addEventListener("click", async () => {
-  say((await copyText(output.text)) ? "Copied" : "The browser does not allow copying");
-});
-byId("glossary-button").addEventListener("click", () => {
-  glossary.open(knownSource(), targetField.value, languages);
-});
-byId("correct").addEventListener("click", () => {
-  const { target } = result;
-  correction.open(opened, output.sentences[opened], result.source, target, direction(target));
-});
+onClick("swap", swap);
+onClick("share", share);
+onClick("copy", copy);
+onClick("glossary-button", () => glossary.open(knownSource(), targetField.value, languages));
+onClick("correct", () => correction.open(opened, output.sentences[opened], result.source, result.target));
 addEventListener("hashchange", () => targetField.value && restore());
 addEventListener("online", () => (targetField.value ? translate(true) : start()));
 addEventListener("offline", () => notice.show("You are offline. Translation goes on when you are back."));
 
-new Files(() => ({ source: sourceField.value, target: targetField.value }));
+drawIcons();
+connectFiles(() => options(sourceField.value));
 connectTabs();
 connectTheme();
 connectShortcuts(

@@ -2,26 +2,15 @@
 
 import { byId } from "./elements.js";
 
-export class Notice {
-  #element = byId("notice");
-  #text = byId("notice-text");
-  #button = byId("notice-button");
-  #run = null;
+const [element, text, button] = ["notice", "notice-text", "notice-button"].map(byId);
 
-  constructor() {
-    this.#button.addEventListener("click", () => this.#run?.());
-  }
+/** @param {string} [label] Of the button that calls `run`; without one, there is none. */
+export function show(problem, label = "", run = null) {
+  text.textContent = problem;
+  Object.assign(button, { textContent: label, hidden: !label, onclick: run });
+  element.hidden = false;
+}
 
-  /** @param {{label: string, run: () => void}} [action] */
-  show(text, action) {
-    this.#text.textContent = text;
-    this.#button.textContent = action?.label ?? "";
-    this.#button.hidden = !action;
-    this.#run = action?.run;
-    this.#element.hidden = false;
-  }
-
-  hide() {
-    this.#element.hidden = true;
-  }
+export function hide() {
+  element.hidden = true;
 }

@@ -1,5 +1,6 @@
 // The translation: sentences made of words, each of which can be pointed at, focused and opened.
 
+import { make } from "./elements.js";
 import { countCharacters, offsets, segments } from "./text.js";
 
 export class Output {
@@ -19,24 +20,29 @@ export class Output {
     this.#element = element;
     this.sentences = [];
     const open = (word) => onOpen(word, this.#places.get(word));
-    const wordAt = (event) => event.target.closest?.(".word");
-    const point = (event) => onPoint(wordAt(event) ? this.#linked(wordAt(event)) : []);
-    element.addEventListener("pointerover", point);
-    element.addEventListener("pointerleave", () => onPoint([]));
-    element.addEventListener("focusin", (event) => {
-      if (wordAt(event)) this.#settle(wordAt(event));
-      point(event);
+    // Let what happens to a word be handled with it; without a word, nothing happens.
+    const on = (type, handle) =>
+      element.addEventListener(type, (event) => {
+        const word = event.target.closest(".word");
+        if (word) handle(word, event);
+      });
+    const point = (word) => onPoint(this.#linked(word));
+    on("pointerover", point);
+    on("pointerout", () => onPoint([]));
+    on("focusin", (word) => {
+      this.#settle(word);
+      point(word);
     });
-    element.addEventListener("focusout", () => onPoint([]));
-    element.addEventListener("click", (event) => {
-      if (!wordAt(event) || String(getSelection())) return; // somebody marks text to copy it
-      wordAt(event).focus();
-      open(wordAt(event));
+    on("focusout", () => onPoint([]));
+    on("click", (word) => {
+      if (String(getSelection())) return; // somebody marks text to copy it
+      word.focus();
+      open(word);
     });
-    element.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.altKey || event.metaKey || !wordAt(event)) return;
-      if (event.key === "Enter" || event.key === " ") open(wordAt(event));
-      else if (!this.#move(wordAt(event), event.key)) return;
+    on("keydown", (word, event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      if (event.key === "Enter" || event.key === " ") open(word);
+      else if (!this.#move(word, event.key)) return;
       event.preventDefault();
     });
   }
@@ -73,12 +79,11 @@ export class Output {
     this.sentences[index].rendering = rendering;
     const place = this.#focused && this.#places.get(this.#focused);
     this.#draw();
-    const words = [...this.#element.querySelectorAll(".word")];
-    const again = words.find((word) => {
+    const again = this.#words.find((word) => {
       const { index: at, end } = this.#places.get(word);
       return at === place?.index && end > place.start;
     });
-    (again ?? words[0])?.focus();
+    (again ?? this.#words[0])?.focus();
   }
 
   get text() {
@@ -90,35 +95,28 @@ export class Output {
     this.#focused?.focus();
   }
 
+  get #words() {
+    return [...this.#element.querySelectorAll(".word")];
+  }
+
   #draw() {
-    const parts = this.sentences.flatMap((sentence, index) => [
-      sentence.before,
-      this.#sentence(sentence.rendering.text, index),
+    const parts = this.sentences.flatMap(({ before, rendering }, index) => [
+      before,
+      make("span", { className: "sentence" }, ...this.#parts(rendering.text, index)),
     ]);
     this.#element.replaceChildren(...[...parts, this.#tail].filter((part) => part !== ""));
     this.#focused = null;
-    const first = this.#element.querySelector(".word");
+    const [first] = this.#words;
     if (first) this.#settle(first);
   }
 
-  #sentence(text, index) {
-    const element = document.createElement("span");
-    element.className = "sentence";
-    for (const { text: part, start, end, isWord } of segments(text, this.#language)) {
-      if (!isWord) {
-        element.append(part);
-        continue;
-      }
-      const word = document.createElement("span");
-      word.className = "word";
-      word.textContent = part;
-      word.tabIndex = -1;
-      word.setAttribute("role", "button");
-      word.setAttribute("aria-haspopup", "dialog");
+  #parts(text, index) {
+    return segments(text, this.#language).map(({ text: part, start, end, isWord }) => {
+      if (!isWord) return part;
+      const word = make("span", { className: "word", tabIndex: -1, role: "button", ariaHasPopup: "dialog" }, part);
       this.#places.set(word, { index, start, end });
-      element.append(word);
-    }
-    return element;
+      return word;
+    });
   }
 
   /** Let Tab stop at this word, and at no other. */
@@ -129,22 +127,20 @@ export class Output {
   }
 
   #move(word, key) {
-    const words = [...this.#element.querySelectorAll(".word")];
-    const forward = getComputedStyle(this.#element).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
-    const { index } = this.#places.get(word);
-    const at = words.indexOf(word);
+    const words = this.#words;
     const sentenceOf = (one) => this.#places.get(one).index;
+    const [at, index] = [words.indexOf(word), sentenceOf(word)];
+    const right = this.#element.matches(":dir(rtl)") ? -1 : 1;
     const next = {
-      ArrowRight: () => words[at + (forward === "ArrowRight" ? 1 : -1)],
-      ArrowLeft: () => words[at + (forward === "ArrowLeft" ? 1 : -1)],
+      ArrowRight: () => words[at + right],
+      ArrowLeft: () => words[at - right],
       ArrowDown: () => words.find((one) => sentenceOf(one) > index),
       ArrowUp: () => words.find((one) => sentenceOf(one) === index - 1) ?? words[0],
       Home: () => words[0],
       End: () => words.at(-1),
     }[key];
-    if (!next) return false;
-    next()?.focus();
-    return true;
+    next?.()?.focus();
+    return Boolean(next);
   }
 
   /** Parts of the source text, in UTF-16 units, that the links of a word lead to. */

@@ -1,15 +1,14 @@
 // The field for the source text.  A mirror behind it has the same text in the same place: it gives the
 // field its height, and marks words in it.
 
-import { countCharacters } from "./text.js";
-
-const numbers = new Intl.NumberFormat("en");
+import { byId, make } from "./elements.js";
+import { countCharacters, direction } from "./text.js";
 
 export class Source {
-  #field = document.getElementById("source");
-  #mirror = document.getElementById("mirror");
-  #count = document.getElementById("count");
-  #clear = document.getElementById("clear");
+  #field = byId("source");
+  #mirror = byId("mirror");
+  #count = byId("count");
+  #clear = byId("clear");
   #limit = Number(document.documentElement.dataset.characters);
 
   /** @param {(pasted: boolean) => void} onChange Called when the text has changed. */
@@ -45,7 +44,7 @@ export class Source {
   }
 
   get limit() {
-    return numbers.format(this.#limit);
+    return this.#limit.toLocaleString("en");
   }
 
   focus() {
@@ -55,11 +54,7 @@ export class Source {
   /** Say which language the text is in. */
   set language(code) {
     this.#field.lang = code;
-  }
-
-  set direction(value) {
-    this.#field.dir = value;
-    this.#mirror.dir = value;
+    this.#field.dir = this.#mirror.dir = direction(code);
   }
 
   /** Mark parts of the text, sorted, in UTF-16 units. */
@@ -68,9 +63,7 @@ export class Source {
     let end = 0;
     for (const [from, to] of ranges) {
       if (from < end) continue;
-      const mark = document.createElement("mark");
-      mark.textContent = this.text.slice(from, to);
-      parts.push(this.text.slice(end, from), mark);
+      parts.push(this.text.slice(end, from), make("mark", {}, this.text.slice(from, to)));
       end = to;
     }
     this.#mirror.replaceChildren(...parts, `${this.text.slice(end)}\n`);
@@ -79,10 +72,9 @@ export class Source {
   #update() {
     this.mark([]);
     const count = countCharacters(this.text);
-    this.#count.textContent = `${numbers.format(count)} / ${this.limit}`;
+    this.#count.textContent = `${count.toLocaleString("en")} / ${this.limit}`;
     this.#count.classList.toggle("over", count > this.#limit);
     this.#clear.hidden = !this.text;
-    const size = count > 600 ? "long" : count > 160 ? "medium" : "short";
-    document.getElementById("text-panel").dataset.size = size;
+    byId("text-panel").dataset.size = count > 600 ? "long" : count > 160 ? "medium" : "short";
   }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
@@ -46,6 +47,18 @@ def _as_several(value: Any) -> Any:
     if not isinstance(value, (str, list, tuple)):
         raise ValueError("Input should be a string or a list of strings")
     return (value,) if isinstance(value, str) else value
+
+
+def _as_terms(value: Any) -> Any:
+    """Terms that a form sends as JSON; anything else is checked by what follows."""
+    if not (isinstance(value, str) and value.lstrip().startswith("{")):
+        return value
+    try:
+        return json.loads(value)
+    except RecursionError:
+        raise ValueError("there are objects in objects; send terms and translations") from None
+    except ValueError as error:
+        raise ValueError(f"it begins like a JSON object, but is none: {error}") from None
 
 
 def _any(terms: tuple[str, ...]) -> tuple[str, ...]:
@@ -225,5 +238,6 @@ class DocumentForm(RequestOptions):
 
     file: UploadFile
     """The file; its name tells its format."""
-    glossary: Name | None = None
-    """The `id` of a kept glossary, which needs `source`."""
+    glossary: Annotated[TermsOrName, BeforeValidator(_as_terms)] | None = None
+    """Terms that must be used, as JSON: their translations, such as `{"house": "Haus"}`; or the
+    `id` of a kept glossary, which needs `source`."""

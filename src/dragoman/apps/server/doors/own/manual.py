@@ -117,7 +117,7 @@ def _rows(rows: Iterator[tuple[str, str, str, str]] | map[tuple[str, str, str, s
         f"<td>{escape(need)}</td><td>{_inline(about)}</td></tr>"
         for name, kind, need, about in rows
     )
-    return f'<div class="table"><table>{body}</table></div>' if body else ""
+    return f"<table>{body}</table>" if body else ""
 
 
 def _type(schema: Schema) -> str:  # noqa: PLR0911 - one for each kind of schema
