@@ -6,8 +6,9 @@
 On one machine, one after the other: ``dragoman translate`` on a file, CTranslate2 on the same file
 (both without start-up), one sentence at a time in this process, then ``dragoman serve`` with 1, 8
 and 64 clients, with requests at twice the rate that it reached, and over 10,000 requests with its
-memory watched; then a server that translates one request after another with CTranslate2.  Clients
-are another process on the same cores; its share of their time is in the table.
+memory watched; the same with CTranslate2 as its engine; then a server that translates one request
+after another with CTranslate2.  Clients are another process on the same cores; its share of their
+time is in the table.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -34,6 +35,7 @@ from contenders import HERE
 from decoders import Dragoman
 from material import SIZES, prepare
 
+from dragoman.core.config import to_yaml
 from dragoman.text.corpus import read_lines
 from dragoman.text.public_corpora import corpora_folder
 from dragoman.translation.translator import Translator
@@ -66,7 +68,8 @@ class Measurement:
     ) -> None:
         self.run, self.lines, self.folder = run, lines, folder
         self._languages, self._checked = languages, checked
-        self._answers: list[str] | None = None
+        self.answers: list[str] | None = None
+        """What each line must come back as; None: not checked."""
 
     def alone(self) -> float:
         """Median milliseconds of one sentence at a time, in this process."""
@@ -91,7 +94,7 @@ class Measurement:
             subprocess.run([*map(str, command), *map(str, files)], check=True)
             seconds.append(time.perf_counter() - began)
         if self._checked and not options:
-            self._answers = translated.read_text("utf-8").splitlines()
+            self.answers = translated.read_text("utf-8").splitlines()
         return (len(self.lines) - few) / (seconds[1] - seconds[0])
 
     def load(self, address: str, requests: int, *options: object) -> dict[str, Any]:
@@ -99,14 +102,13 @@ class Measurement:
         print(f"{address}: {requests} requests", *options, file=sys.stderr)
         given: dict[str, Any] = {"lines": self.lines}
         given["source"], given["target"] = self._languages
-        if self._answers is not None and "--unchecked" not in options:
-            given["answers"] = self._answers
+        if self.answers is not None:
+            given["answers"] = self.answers
         path = self.folder / "given.json"
         path.write_text(json.dumps(given), "utf-8")
         command = [sys.executable, HERE / "loops" / "load.py", address, path]
-        more = [one for one in options if one != "--unchecked"]
         finished = subprocess.run(
-            [*map(str, command), "--requests", str(requests), *map(str, more)],
+            [*map(str, command), "--requests", str(requests), *map(str, options)],
             check=True,
             stdout=subprocess.PIPE,
         )
@@ -164,53 +166,76 @@ def resident(process: int) -> float:
 
 def table(measured: Measurement, requests: int, long: int) -> list[str]:
     """All figures of one model, as Markdown."""
-    log = measured.folder / "server.log"
     rate, alone = measured.file(), measured.alone()
-    try:
-        direct = f"{measured.file('--engine', 'ctranslate2'):.1f}"
-    except subprocess.CalledProcessError:
-        direct = "not supported"
-    rows = [
-        f"`dragoman translate`, a file: {rate:.1f} sentences/s; CTranslate2, a file: {direct}; "
-        f"one sentence alone: {alone:.1f} ms.",
-        "",
+    head = [
         "| server | clients | sentences/s | of the file | p50 ms | p95 | p99 | statuses | wrong "
         "| clients' CPU |",
         "|---|---|---:|---:|---:|---:|---:|---|---:|---:|",
     ]
-    here = [sys.executable, "-m", "dragoman", "serve", measured.run, "--port", "PORT"]
+    rows, memory = served(measured, "dragoman serve", measured.run, requests, rate, long)
+    direct = "not supported"
+    with suppress(subprocess.CalledProcessError):
+        direct = f"{measured.file('--engine', 'ctranslate2'):.1f}"
+        described = measured.folder / "ctranslate2.yaml"
+        values = {"models": [str(measured.run.resolve())], "engine": "ctranslate2"}
+        described.write_text(to_yaml(values), "utf-8")
+        measured.answers = None  # another program rounds differently
+        name = "dragoman serve, CTranslate2"
+        rows += served(measured, name, described, requests, rate)[0]
+        rows += one_by_one(measured, min(requests, 1000), rate)
+    return [
+        f"`dragoman translate`, a file: {rate:.1f} sentences/s; CTranslate2, a file: {direct}; "
+        f"one sentence alone: {alone:.1f} ms.",
+        "",
+        *head,
+        *rows,
+        "",
+        memory,
+    ]
+
+
+def served(
+    measured: Measurement, name: str, model: Path, requests: int, rate: float, long: int = 0
+) -> tuple[list[str], str]:
+    """Rows of the table for a server of ours, and a sentence on its memory and its refusals."""
+    command = [sys.executable, "-m", "dragoman", "serve", model, "--port", "PORT"]
     database = f"sqlite:///{measured.folder.resolve() / 'serving.sqlite'}"
-    with serving([*here, "--database", database], "/health", log) as (address, process):
-        measured.load(address, 200, "--clients", 8)  # it warms up
-        fastest = 0.0
+    log, rows, fastest = measured.folder / "server.log", [], 0.0
+    with serving([*command, "--database", database], "/health", log) as (address, process):
+        measured.load(address, 64, "--clients", 8)  # it warms up
         for clients in CLIENTS:
             number = requests if clients > 1 else min(requests, 10 * _ALONE)
             outcome = measured.load(address, number, "--clients", clients)
             fastest = max(fastest, len(outcome["latencies"]) / outcome["seconds"])
-            rows.append(row("dragoman serve", str(clients), outcome, rate))
+            rows.append(row(name, str(clients), outcome, rate))
         outcome = measured.load(address, requests, "--rate", 2 * fastest)
-        rows.append(row("dragoman serve", f"{2 * fastest:.0f} requests/s", outcome, rate))
+        rows.append(row(name, f"{2 * fastest:.0f} requests/s", outcome, rate))
         late = outcome["without_retry_after"]
         memory = [resident(process)]
-        for _ in range(4):
+        for _ in range(4 if long else 0):
             measured.load(address, long // 4, "--clients", 16)
             memory.append(resident(process))
-    with serving(
-        [sys.executable, HERE / "loops" / "one_by_one.py", measured.run, "PORT"], "/", log
-    ) as (address, _):
-        measured.load(address, 50, "--clients", 1, "--unchecked")
-        for clients in CLIENTS:
-            outcome = measured.load(
-                address, min(requests, 1000), "--clients", clients, "--unchecked"
-            )
-            rows.append(row("one by one, CTranslate2", str(clients), outcome, rate))
     shown = ", ".join(f"{one:.0f}" for one in memory)
-    return [
-        *rows,
-        "",
+    return rows, (
         f"Refusals without Retry-After: {late}.  Memory of the server in MiB, and after each "
-        f"quarter of {long} more requests: {shown}.",
-    ]
+        f"quarter of {long:,} more requests: {shown}."
+    )
+
+
+def one_by_one(measured: Measurement, requests: int, rate: float) -> list[str]:
+    """Rows of the table for a server that does not batch."""
+    program, log = HERE / "loops" / "one_by_one.py", measured.folder / "server.log"
+    with serving([sys.executable, program, measured.run, "PORT"], "/", log) as (address, _):
+        measured.load(address, 50, "--clients", 1)
+        return [
+            row(
+                "one by one, CTranslate2",
+                str(clients),
+                measured.load(address, requests, "--clients", clients),
+                rate,
+            )
+            for clients in CLIENTS
+        ]
 
 
 def row(name: str, clients: str, outcome: dict[str, Any], rate: float) -> str:
