@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_ROUNDS = 5
 _LONGEST = 150
 """Maximum words of a side: the work grows with the product of both."""
 _MOST_CELLS = 60_000_000
@@ -112,7 +111,7 @@ def aligned_by_model(translator: Translator, corpus: ReadPairs, tell: Progress) 
 
 def aligned_alone(corpus: ReadPairs, tell: Progress) -> list[Aligned]:
     """Links learned from the corpus itself."""
-    return list(align([one.keys for one in corpus.words], rounds=_ROUNDS, progress=tell))
+    return list(align([one.keys for one in corpus.words], progress=tell))
 
 
 def prepared_for(translator: Translator) -> Callable[[str, str], tuple[str, str]]:

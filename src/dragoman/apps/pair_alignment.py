@@ -17,8 +17,6 @@ log = logging.getLogger(__name__)
 
 Pairs = Sequence[tuple[str, str]]
 Progress = Callable[[int], object]
-ROUNDS = 5
-"""Of expectation maximisation, in each direction."""
 
 
 def learned_links(pairs: Pairs, tell: Progress) -> Iterator[Aligned]:
@@ -29,7 +27,7 @@ def learned_links(pairs: Pairs, tell: Progress) -> Iterator[Aligned]:
         tell: called with the number of rounds done so far, of twice ``ROUNDS``.
     """
     words = [(one.casefold().split(), other.casefold().split()) for one, other in pairs]
-    return align(words, rounds=ROUNDS, progress=tell)
+    return align(words, progress=tell)
 
 
 def attended_links(translator: Translator, pairs: Pairs, tell: Progress) -> Iterator[Aligned]:

@@ -244,6 +244,20 @@ class TrainingProgress:
         self._shown.close()
 
 
+@contextmanager
+def counted_bytes(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show the bytes reported to the yielded function, one part after another."""
+    done = 0
+    with counting(what, "MB", total and round(total / 1e6)) as show:
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            show(done // 1_000_000)
+
+        yield advance
+
+
 def _by_set(record: dict[str, Any]) -> dict[str, dict[str, float]]:
     """The figures of each dev set; with several, first their means as ``dev``."""
     sets: dict[str, dict[str, float]] = {}

@@ -56,6 +56,11 @@ def spelling(language: str) -> str:
     return language.casefold().replace("_", "-")
 
 
+def base_language(language: str) -> str:
+    """A language without script and region: ``pt`` for ``pt_BR``."""
+    return spelling(language).partition("-")[0]
+
+
 def meant(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'de'?`` if ``name`` resembles a known language or tag, or else nothing.
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from dragoman.core.errors import MissingExtraError
-from dragoman.text.language_codes import spelling
+from dragoman.text.language_codes import base_language
 
 SplitMode = Literal["sentences", "flowing", "paragraphs", "none"]
 """Where texts are split: at the ends of sentences and lines, at the ends of sentences alone, at the
@@ -52,7 +52,7 @@ def split_text(text: str, language: str, mode: SplitMode = "sentences") -> list[
     lines = list(_trimmed(text, _lines(text)))
     if mode == "paragraphs":
         return lines
-    code = spelling(language).partition("-")[0]
+    code = base_language(language)
     splitter = _splitter()
     return [
         TextSpan(start + one.start, start + one.end)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dragoman.text.language_codes import base_language
+
 _FREQUENT = 100
 """How many of the most frequent words may be stop words of a language without a list."""
 _SHORT = 3
@@ -34,7 +36,7 @@ def stop_words(language: str, counts: Counter[str]) -> frozenset[str]:
         language: such as ``en`` or ``zh-Hans``.
         counts: how often each word occurs in the text, in lower case.
     """
-    code = language.replace("_", "-").partition("-")[0].lower()
+    code = base_language(language)
     if code in _LISTS:
         return _LISTS[code]
     frequent = [word for word, _ in counts.most_common(_FREQUENT)]

@@ -28,6 +28,8 @@ _TENSION = 4.0
 default."""
 _PRIOR = 0.01
 """alpha of the Dirichlet prior, fast_align's default."""
+ROUNDS = 5
+"""Of expectation maximisation in each direction, fast_align's default."""
 _BLOCK_CELLS = 1_000_000
 """Cells, source words times target words, that are computed at once."""
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -46,7 +48,7 @@ class Aligned:
 def align(
     pairs: Sequence[tuple[Words, Words]],
     *,
-    rounds: int = 5,
+    rounds: int = ROUNDS,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Iterator[Aligned]:
     """The links of each pair, one after another, after learning from all of them.

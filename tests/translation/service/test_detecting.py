@@ -3,11 +3,10 @@ from __future__ import annotations
 import pytest
 
 from dragoman.translation.service.detecting import LanguageDetector, likeliest_source
-from dragoman.translation.service.interface import Detection, Pairing, RefusedError
+from dragoman.translation.service.interface import Detection, RefusedError
 
 GERMAN = "Das ist ein schönes Haus."
 ENGLISH = "This is a beautiful house."
-PAIRS = [Pairing("en", "de"), Pairing("fr", "de"), Pairing("de", "fr")]
 
 
 def ranked(**probabilities: float) -> list[Detection]:
@@ -15,21 +14,28 @@ def ranked(**probabilities: float) -> list[Detection]:
 
 
 @pytest.mark.parametrize(
-    ("found", "target", "chosen"),
+    ("found", "chosen"),
     [
-        (ranked(en=0.6, de=0.4), "de", "en"),
-        (ranked(de=0.7, en=0.3), "de", "en"),  # perhaps "Name"
-        (ranked(de=0.95, en=0.05), "DE-AT", "de"),
-        (ranked(en=0.9, de=0.1), "fr", "de"),  # nothing translates from English into French
-        (ranked(es=0.9, it=0.1), "de", "es"),  # which is then refused
-        ([], "de", None),
+        (ranked(en=0.6, de=0.4), "en"),
+        (ranked(de=0.7, en=0.3), "en"),  # perhaps "Name"
+        (ranked(de=0.95, en=0.05), "de"),
+        (ranked(fr=0.5, de=0.3, en=0.2), "fr"),
+        (ranked(de=0.5), "de"),
     ],
 )
 def test_what_may_be_a_source_is_one_unless_the_text_is_translated_already(
-    found: list[Detection], target: str, chosen: str | None
+    found: list[Detection], chosen: str
 ) -> None:
-    source = likeliest_source(found, target, PAIRS)
-    assert (source and source.language) == chosen
+    assert likeliest_source(found, "de").language == chosen
+
+
+def test_only_what_can_be_translated_into_the_target_is_a_source() -> None:
+    pytest.importorskip("py3langid")
+    detector = LanguageDetector(["en", "de"], ["fr"])
+    (found,) = detector.judge([ENGLISH], "fr", ["de", "en"])
+    assert found.language == "en"
+    (found,) = detector.judge([ENGLISH], "fr", ["de"])
+    assert found.language != "en"
 
 
 def test_a_text_may_be_in_a_language_that_is_only_written() -> None:

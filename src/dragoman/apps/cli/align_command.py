@@ -11,23 +11,19 @@ from dragoman.apps.cli.options import (
     PATH,
     check_no_input,
     device_option,
+    model_and_files,
+    model_language_option,
     output_option,
     pairs_options,
 )
 from dragoman.apps.cli.translated_lines import write_lines
 from dragoman.apps.progress import counting
-from dragoman.core.errors import ConfigError
 
 
 @click.command(name="align")
 @click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
-@click.option(
-    "--to",
-    "target_language",
-    metavar="LANGUAGE",
-    help="Target language, such as de, of a MODEL that was trained on several.",
-)
+@model_language_option
 @output_option
 @device_option
 def align_words(paths: tuple[Path, ...], output: Path | None, **options: Any) -> None:
@@ -45,17 +41,15 @@ def align_words(paths: tuple[Path, ...], output: Path | None, **options: Any) ->
     """
     from dragoman.apps.material import Choice, find_part
     from dragoman.apps.pair_alignment import (
-        ROUNDS,
         attended_links,
         learned_links,
         pharaoh_lines,
     )
     from dragoman.text.corpus import read_pairs
+    from dragoman.text.word_alignment import ROUNDS
 
-    model, files = (paths[0], paths[1:]) if paths[0].is_dir() else (None, paths)
     language = options["target_language"]
-    if model is None and language is not None:
-        raise ConfigError("--to is of a MODEL; name one, or leave it out")
+    model, files = model_and_files(paths, language)
     if output is not None:
         check_no_input(output, files)
     part, _ = find_part(files, Choice(options["source"], options["target"], options["file_format"]))

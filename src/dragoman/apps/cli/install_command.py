@@ -84,8 +84,8 @@ def pack(model: Path, output: Path, as_json: bool) -> None:
       dragoman pack runs/my en-de.tar.zst
       sha256sum --check en-de.tar.zst.sha256
     """
-    from dragoman.apps.installing.install import counted_bytes
     from dragoman.apps.installing.model_archives import pack as pack_model
+    from dragoman.apps.progress import counted_bytes
     from dragoman.apps.results import print_json
     from dragoman.core.errors import SavedError
     from dragoman.saved.model import load_model

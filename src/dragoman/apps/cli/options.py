@@ -133,6 +133,32 @@ database_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
+model_language_option = click.option(
+    "--to",
+    "target_language",
+    metavar="LANGUAGE",
+    help="Target language, such as de, of a MODEL that was trained on several.",
+)
+
+
+def model_and_files(
+    paths: tuple[Path, ...], language: str | None
+) -> tuple[Path | None, tuple[Path, ...]]:
+    """The arguments [MODEL] FILES...: a model is a directory.
+
+    Args:
+        paths: the arguments.
+        language: of :data:`model_language_option`.
+
+    Raises:
+        ConfigError: a language without a model.
+    """
+    model, files = (paths[0], paths[1:]) if paths[0].is_dir() else (None, paths)
+    if model is None and language is not None:
+        raise ConfigError("--to is of a MODEL; name one, or leave it out")
+    return model, files
+
+
 def pairs_options(command: AnyCommand) -> AnyCommand:
     """How the pairs in the argument FILES are read."""
     options = (

@@ -77,13 +77,14 @@ def segments(
     from dragoman.core.errors import DataError
     from dragoman.recipe import read_experiment
     from dragoman.text.segments import SegmentLimits, extract_segments, segment_lines
+    from dragoman.text.word_alignment import ROUNDS
 
     described = read_experiment(config, settings)
     parts = _parts(described, config)
     texts = [*(part for _, part in described.parts()), *described.data.held_out]
     check_no_input(output, [config, *(file for part in texts for file in part.files())])
     corpus = read_words(_pairs(described, parts), str(config))
-    with counting("aligning", "rounds", 10) as progress:
+    with counting("aligning", "rounds", 2 * ROUNDS) as progress:
         aligned = aligned_alone(corpus, progress)
     found = extract_segments(
         corpus.lines,

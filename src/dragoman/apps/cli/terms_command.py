@@ -14,11 +14,12 @@ from dragoman.apps.cli.options import (
     check_no_input,
     device_option,
     json_option,
+    model_and_files,
+    model_language_option,
     pairs_options,
 )
 from dragoman.apps.progress import counting, tell
 from dragoman.apps.results import print_json
-from dragoman.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.apps.candidate_glossary import ReadPairs
@@ -30,12 +31,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", metavar="[MODEL] FILES...", type=PATH, nargs=-1, required=True)
 @pairs_options
-@click.option(
-    "--to",
-    "target_language",
-    metavar="LANGUAGE",
-    help="Target language, such as de, of a MODEL that was trained on several.",
-)
+@model_language_option
 @click.option(
     "--output",
     metavar="FILE",
@@ -122,9 +118,7 @@ def terms(paths: tuple[Path, ...], output: Path | None, as_json: bool, **options
     from dragoman.text.glossary import Glossary
     from dragoman.text.term_extraction import TermLimits
 
-    model, files = (paths[0], paths[1:]) if paths[0].is_dir() else (None, paths)
-    if model is None and options["target_language"] is not None:
-        raise ConfigError("--to is of a MODEL; name one, or leave it out")
+    model, files = model_and_files(paths, options["target_language"])
     choice = Choice(options["source"], options["target"], options["file_format"])
     part, languages = find_part(files, choice)
     stops = options["stop_words"]
@@ -170,10 +164,11 @@ def _aligned(
         prepared_for,
         read_corpus,
     )
+    from dragoman.text.word_alignment import ROUNDS
 
     if model is None:
         corpus = read_corpus(part)
-        with counting("aligning", "rounds", 10) as progress:
+        with counting("aligning", "rounds", 2 * ROUNDS) as progress:
             return corpus, aligned_alone(corpus, progress)
     from dragoman.translation.forced import check_attention
     from dragoman.translation.translator import Translator

@@ -23,7 +23,7 @@ from dragoman.apps.corpora.storage import (
     write_text,
 )
 from dragoman.apps.download import download, is_file_of
-from dragoman.apps.progress import counting
+from dragoman.apps.progress import counted_bytes
 from dragoman.core.errors import DataError, DownloadError, StorageError
 from dragoman.core.files import make_directory, storage_errors
 from dragoman.text.public_corpora import corpora_folder
@@ -158,7 +158,7 @@ def _from_web(
     archives = {archive.name: downloads / archive.name for archive in one.archives}
     texts = {}
     total = one.download_bytes if one.archives else None
-    with _bar(f"{folder.name}: downloading", total) as advance:
+    with counted_bytes(f"{folder.name}: downloading", total) as advance:
         for archive in one.archives:
             target = archives[archive.name]
             if is_file_of(target, archive.bytes, archive.sha256):
@@ -193,20 +193,6 @@ def _fetched(
         ) from error
     finally:
         target.unlink(missing_ok=True)
-
-
-@contextmanager
-def _bar(what: str, total: int | None) -> Iterator[Advance]:
-    """Show the bytes reported to the yielded function, one part after another."""
-    done = 0
-    with counting(what, "MB", total and round(total / 1e6)) as show:
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            show(done // 1_000_000)
-
-        yield advance
 
 
 def _passed(text: Iterable[bytes], advance: Advance) -> Iterator[bytes]:
@@ -269,7 +255,7 @@ def _derived(
     texts = {}
     lines: dict[str, tuple[str, list[int]]] = {}
     total = sum(file.bytes or 0 for file in left) or None
-    with _bar(f"{folder.name}: making files", total) as advance:
+    with counted_bytes(f"{folder.name}: making files", total) as advance:
         made = derive(archives[one.archives[0].name]) if one.derivation == "homeassistant" else {}
         for file in left:
             text = Joined(file.parts, archives) if file.parts else made.get(file.path)

@@ -19,7 +19,7 @@ from dragoman.apps.installing.model_archives import (
     archive_suffix,
     unpack,
 )
-from dragoman.apps.progress import counting
+from dragoman.apps.progress import counted_bytes
 from dragoman.core.errors import ConfigError, DataError, DragomanError, SavedError
 from dragoman.core.files import atomic_directory, content_digest, storage_errors
 from dragoman.saved.installed_models import is_model_name, models_folder
@@ -236,20 +236,6 @@ def _downloaded(origin: ModelOrigin, say: Say) -> Iterator[Path]:
         target.unlink(missing_ok=True)
         with suppress(OSError):  # another download is there
             folder.rmdir()
-
-
-@contextmanager
-def counted_bytes(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show the bytes reported to the yielded function."""
-    done = 0
-    with counting(what, "MB", total and round(total / 1e6)) as show:
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            show(done // 1_000_000)
-
-        yield advance
 
 
 def installed_models() -> list[dict[str, Any]]:

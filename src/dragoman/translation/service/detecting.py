@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.evaluation.languages import identified
-from dragoman.text.language_codes import spelling
-from dragoman.translation.service.interface import Detection, Pairing, RefusedError
+from dragoman.translation.service.interface import Detection, RefusedError
 
 _LETTERS = 24
 """Letters of a text that is judged by itself."""
@@ -19,28 +18,20 @@ and is left as it is.  Of single English words, py3langid takes half for German 
 choice, and 1 % with this probability; of German sentences, it has this one for 98 %."""
 
 
-def likeliest_source(
-    ranked: Sequence[Detection], target: str, directions: Sequence[Pairing]
-) -> Detection | None:
+def likeliest_source(ranked: Sequence[Detection], target: str) -> Detection:
     """The language to translate a text from.
 
     Args:
-        ranked: languages that it may be in, the most probable first.
-        target: the language that it is to be translated into, as clients write it.
-        directions: those that there are.
+        ranked: that language or the sources that it may be in, the most probable first; not empty.
+        target: the language that it is to be translated into.
 
     Returns:
-        The likeliest that can be translated into ``target``, or that itself if it is beyond doubt;
-        the likeliest of all if there is no such one; None if none was detected.
+        The likeliest source; the target itself if that is beyond doubt, or there is nothing else.
     """
-    into = _base(target)
-    sources = {_base(one.source) for one in directions if _base(one.target) == into}
     for one in ranked:
-        if _base(one.language) == into and one.probability >= _SURE:
+        if one.language != target or one.probability >= _SURE:
             return one
-        if _base(one.language) in sources - {into}:
-            return one
-    return next(iter(ranked), None)
+    return ranked[0]
 
 
 class LanguageDetector:
@@ -83,13 +74,12 @@ class LanguageDetector:
         known = [one for one in self._identifiable() if one == target or one in sources]
         if known in ([], [target]):
             raise _undetectable(", ".join(sources))
-        directions = [Pairing(one, target) for one in sources]
         together = "\n".join(texts)
         found = []
         for text in texts:
             alone = len(texts) == 1 or sum(map(str.isalpha, text)) >= _LETTERS
             ranked = self._ranked(text if alone else together, known)
-            found.append(likeliest_source(ranked, target, directions) or ranked[0])
+            found.append(likeliest_source(ranked, target))
         return found
 
     def _ranked(self, text: str, known: Sequence[str]) -> list[Detection]:
@@ -121,8 +111,3 @@ def _undetectable(languages: str) -> RefusedError:
         "unsupported",
         f"source: texts in {languages} cannot be detected; name the language of the text",
     )
-
-
-def _base(language: str) -> str:
-    """A language without its script and region."""
-    return spelling(language).partition("-")[0]

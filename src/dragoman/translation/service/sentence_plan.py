@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from dragoman.text.language_codes import base_language
 from dragoman.text.sentences import SplitMode, TextSpan, split_text
 
 LONGEST = 1000
@@ -88,4 +89,4 @@ def gap_between(before: str, source: str, target: str) -> str:
 
 
 def _is_unspaced(language: str) -> bool:
-    return language.lower().replace("_", "-").partition("-")[0] in _UNSPACED
+    return base_language(language) in _UNSPACED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.apps.server.language_names import language_name
-from dragoman.text.language_codes import spelling
+from dragoman.text.language_codes import base_language, spelling
 from dragoman.translation.service.codes import fitting
 from dragoman.translation.service.interface import Pairing, TranslationService
 
@@ -21,11 +21,6 @@ def deepl_code(language: str) -> str:
     return spelling(language).upper()
 
 
-def base_code(language: str) -> str:
-    """``en`` for ``EN-US``: what glossaries are for."""
-    return spelling(language).partition("-")[0]
-
-
 def same_language(one: str, other: str) -> bool:
     """Whether two codes are those of one language, perhaps of several regions."""
     return bool(fitting(one, [other]))
@@ -36,7 +31,10 @@ def glossary_direction(service: TranslationService, source: str, target: str) ->
     pairs = glossary_pairs(service)
     found = fitting(source, {one["source_lang"] for one in pairs})
     into = fitting(target, {one["target_lang"] for one in pairs})
-    return (found[0] if found else base_code(source), into[0] if into else base_code(target))
+    return (
+        found[0] if found else base_language(source),
+        into[0] if into else base_language(target),
+    )
 
 
 def sources(service: TranslationService) -> list[str]:
@@ -83,5 +81,5 @@ def has_formality(service: TranslationService, direction: Pairing) -> bool:
 
 def glossary_pairs(service: TranslationService) -> list[dict[str, str]]:
     """What ``/v2/glossary-language-pairs`` answers: languages without regions."""
-    pairs = {(base_code(one.source), base_code(one.target)) for one in service.directions()}
+    pairs = {(base_language(one.source), base_language(one.target)) for one in service.directions()}
     return [{"source_lang": source, "target_lang": target} for source, target in sorted(pairs)]
