@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.apps.server import jobs
-from dragoman.apps.server.content import TranslatedFile
 from dragoman.apps.server.jobs import JobRunner, seconds_remaining
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.core.errors import DataError, StorageError
+from dragoman.documents.file_translation import TranslatedFile
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
@@ -340,10 +340,10 @@ def test_whoever_waits_for_a_file_gets_it_as_it_is(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.exe", b"text", "files of the format '.exe' are not translated; send one of"),
-        ("txt", b"text", "the file has no suffix"),
-        ("../..", b"text", "the file has no suffix"),
-        ("", b"text", "the file has no suffix"),
+        ("a.exe", b"text", "files of the format '.exe' are not translated; take one that ends"),
+        ("txt", b"text", "files of a name without a suffix"),
+        ("../..", b"text", "files of a name without a suffix"),
+        ("", b"text", "files of a name without a suffix"),
         ("a.txt", b"", "the file is empty"),
     ],
 )

@@ -20,11 +20,12 @@ from urllib.parse import quote
 
 from anyio import to_thread
 
-from dragoman.apps.server.content import FILE_FORMATS, TranslatedFile, translate_file
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.server_config import LimitsConfig
-from dragoman.core.errors import DragomanError, StorageError
+from dragoman.core.errors import DataError, DragomanError, StorageError
+from dragoman.documents.file_translation import TranslatedFile, translate_file
+from dragoman.documents.filetypes import document_format
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslationService
 
@@ -82,15 +83,10 @@ class JobRunner:
                 too many files wait.
         """
         name = _base_name(file_name)
-        suffix = PurePosixPath(name).suffix.lower()
-        if suffix not in FILE_FORMATS:
-            raise RefusedError(
-                "invalid",
-                f"files of the format {suffix!r} are not translated; send one of those that end in "
-                f"{', '.join(FILE_FORMATS)}"
-                if suffix
-                else f"the file has no suffix, which should be one of {', '.join(FILE_FORMATS)}",
-            )
+        try:
+            document_format(name)
+        except DataError as error:
+            raise RefusedError("invalid", str(error)) from error
         if not content:
             raise RefusedError("invalid", "the file is empty")
         if await to_thread.run_sync(self._store.unfinished_jobs) >= self._limits.documents:

@@ -18,8 +18,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
-from dragoman.apps.server.content import FILE_FORMATS
 from dragoman.apps.server.premises import Door, Premises
+from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import RefusedError
 
 _MEDIA_TYPES = {

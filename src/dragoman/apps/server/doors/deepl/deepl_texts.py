@@ -9,12 +9,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from dragoman.apps.server.content import ContentFormat, MarkupOptions, translate_contents
 from dragoman.apps.server.doors.deepl.deepl_access import admitted
 from dragoman.apps.server.doors.deepl.deepl_languages import deepl_code
 from dragoman.apps.server.doors.deepl.deepl_parameters import DeepLParameters
 from dragoman.apps.server.doors.deepl.deepl_requests import common_request
 from dragoman.apps.server.premises import Premises
+from dragoman.documents.content import ContentFormat, MarkupOptions, translate_contents
 from dragoman.text.sentences import SplitMode
 from dragoman.translation.service.interface import RefusedError, TextRequest, TranslatedText
 

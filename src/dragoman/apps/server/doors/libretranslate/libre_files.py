@@ -10,13 +10,13 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.apps.server.content import FILE_FORMATS
 from dragoman.apps.server.doors.libretranslate.libre_answers import LibreFile
 from dragoman.apps.server.doors.libretranslate.libre_reception import LibreReception
 from dragoman.apps.server.doors.libretranslate.libre_requests import LibreFileTask
 from dragoman.apps.server.jobs import UNEXPECTED, attachment_headers
 from dragoman.apps.server.kept.records import DocumentJob
 from dragoman.apps.server.premises import Premises
+from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import RefusedError, TextRequest
 
 _KEPT = timedelta(minutes=30)

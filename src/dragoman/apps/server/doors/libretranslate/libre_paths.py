@@ -9,7 +9,6 @@ from anyio import to_thread
 from babel import negotiate_locale
 from fastapi import Request
 
-from dragoman.apps.server.content import FILE_FORMATS, translate_contents
 from dragoman.apps.server.doors.libretranslate.libre_answers import (
     LibreChoice,
     LibreChoices,
@@ -26,6 +25,8 @@ from dragoman.apps.server.doors.libretranslate.libre_requests import LibreSugges
 from dragoman.apps.server.language_names import known_direction, language_name
 from dragoman.apps.server.parameters import RequestParameters, address_of
 from dragoman.apps.server.premises import Premises
+from dragoman.documents.content import translate_contents
+from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,

@@ -19,9 +19,9 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from dragoman.apps.server.content import ContentFormat
 from dragoman.apps.server.parameters import half_character
 from dragoman.core.config import Config
+from dragoman.documents.content import ContentFormat
 from dragoman.text.glossary import Glossary
 from dragoman.text.sentences import SplitMode
 from dragoman.translation.service.interface import TextRequest

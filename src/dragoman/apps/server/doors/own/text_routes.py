@@ -10,7 +10,6 @@ from dataclasses import replace
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from dragoman.apps.server.content import translate_contents
 from dragoman.apps.server.doors.own.answered import (
     DetectAnswer,
     DetectedLanguage,
@@ -27,6 +26,7 @@ from dragoman.apps.server.doors.own.caller import admitted, requests_of
 from dragoman.apps.server.language_names import language_name
 from dragoman.apps.server.premises import Premises
 from dragoman.core.config import Config
+from dragoman.documents.content import translate_contents
 from dragoman.translation.service.interface import (
     Detection,
     Pairing,

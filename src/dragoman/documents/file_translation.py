@@ -1,0 +1,132 @@
+"""Files through a service that knows plain text only."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from dragoman.core.errors import DataError
+from dragoman.documents.aside import aside
+from dragoman.documents.filetypes import FileLanguages, OpenDocument, document_format
+from dragoman.documents.mark_placement import place_marks
+from dragoman.documents.marked_requests import detections, questions, with_kept
+from dragoman.translation.service.interface import (
+    RefusedError,
+    TextRequest,
+    TranslatedText,
+    TranslationService,
+)
+
+_CHUNK = 64
+"""Texts that are translated together, and between which progress is told."""
+_LONGEST = 24 * 3600.0
+"""Seconds: what takes as long as it takes."""
+_TRIES = 30
+"""How often a part of a file is sent while the queue is full."""
+
+
+@dataclass(frozen=True)
+class TranslatedFile:
+    """A translated file."""
+
+    name: str
+    """Suggested: the name that it came with, and the target language."""
+    content: bytes
+    media_type: str
+    source: str
+    """Its language, given or detected."""
+    characters: int
+    """Of the text that was translated."""
+
+
+async def translate_file(
+    service: TranslationService,
+    name: str,
+    content: bytes,
+    request: TextRequest,
+    *,
+    seconds: float | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> TranslatedFile:
+    """Translate a file of a format in :data:`dragoman.documents.filetypes.DOCUMENT_FORMATS`.
+
+    What is not translated stays as it is.  A file that has nothing to translate comes back byte for
+    byte.
+
+    Args:
+        service: translates its texts.
+        name: as the client calls the file; only its suffix counts.
+        content: the file.
+        request: languages, glossary and the like; its text is not read.
+        seconds: for the whole file; None: as long as it takes.
+        progress: called with the texts done so far and their total number.
+
+    Raises:
+        RefusedError: those of the service; ``invalid``, if the format is unknown, or the file is
+            damaged or hostile.
+        MissingExtraError: a package that the format needs is missing.
+    """
+    document = await _opened(name, content, request)
+    request = replace(request, source=request.source or document.source_language)
+    asked, source = await _asked(service, request, document)
+    end = time.monotonic() + (_LONGEST if seconds is None else seconds)
+    answers: list[TranslatedText] = []
+    for start in range(0, len(asked), _CHUNK):
+        answers += await _patiently(service, asked[start : start + _CHUNK], end)
+        if progress is not None:
+            progress(len(answers), len(asked))
+    path = PurePosixPath(name.replace("\\", "/"))
+    return TranslatedFile(
+        name=f"{path.stem}.{answers[0].target if answers else request.target}{path.suffix}",
+        content=await aside(len(content), lambda: _written(content, document, answers)),
+        media_type=document_format(name).media_type,
+        source=answers[0].source if answers else source,
+        characters=sum(len(one.text) for one in asked),
+    )
+
+
+async def _opened(name: str, content: bytes, request: TextRequest) -> OpenDocument:
+    languages = FileLanguages(request.source, request.target)
+    try:
+        form = document_format(name)
+        return await aside(len(content), lambda: form.read(content, languages))
+    except DataError as error:
+        raise RefusedError("invalid", str(error)) from error
+
+
+async def _asked(
+    service: TranslationService, request: TextRequest, document: OpenDocument
+) -> tuple[list[TextRequest], str]:
+    """The texts of a document as requests, and its language."""
+    (detection,) = await detections(service, [request], [document.texts])
+    asked = with_kept(questions(request, document.texts, detection), document.texts)
+    return asked, asked[0].source or "" if asked else request.source or ""
+
+
+def _written(content: bytes, document: OpenDocument, answers: Sequence[TranslatedText]) -> bytes:
+    if not answers:
+        return content
+    return document.written(
+        [
+            place_marks(text, answer, document.escape)
+            for text, answer in zip(document.texts, answers, strict=True)
+        ]
+    )
+
+
+async def _patiently(
+    service: TranslationService, requests: Sequence[TextRequest], end: float
+) -> list[TranslatedText]:
+    """The translations of a part of a file, which waits until the queue has room."""
+    for _ in range(_TRIES):
+        try:
+            return await service.translate(requests, seconds=max(0.001, end - time.monotonic()))
+        except RefusedError as error:
+            patience = error.retry_after or 1.0
+            if error.kind != "busy" or time.monotonic() + patience > end:
+                raise
+            await asyncio.sleep(patience)
+    return await service.translate(requests, seconds=max(0.001, end - time.monotonic()))

@@ -1,0 +1,43 @@
+"""Formats of documents: one class each, and the table of all."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from dragoman.core.errors import DataError
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
+
+__all__ = [
+    "DOCUMENT_FORMATS",
+    "FILE_FORMATS",
+    "DocumentFormat",
+    "FileLanguages",
+    "OpenDocument",
+    "document_format",
+]
+
+DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
+    PlainTextFile(),
+    HtmlFile(),
+)
+"""All formats."""
+
+FILE_FORMATS = tuple(suffix for one in DOCUMENT_FORMATS for suffix in one.suffixes)
+"""Suffixes of the files that can be translated."""
+
+
+def document_format(name: str) -> DocumentFormat:
+    """The format of a file, by its name.
+
+    Raises:
+        DataError: no format has its suffix.
+    """
+    suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
+    for one in DOCUMENT_FORMATS:
+        if suffix in one.suffixes:
+            return one
+    what = f"the format {suffix!r}" if suffix else "a name without a suffix"
+    raise DataError(
+        f"files of {what} are not translated; take one that ends in {', '.join(FILE_FORMATS)}"
+    )

@@ -1,0 +1,67 @@
+"""The interface of a format of documents: what of a file is translated, and what stays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
+
+from dragoman.documents.marked_text import MarkedText
+
+
+class FileLanguages(NamedTuple):
+    """What a file is to be translated from and into, as the client writes it."""
+
+    source: str | None
+    """None: detected, unless the file says it."""
+    target: str
+
+
+class OpenDocument(ABC):
+    """A document that was read, and can be written with its texts translated."""
+
+    source_language: str | None = None
+    """The language that the file itself says it is in."""
+
+    @property
+    @abstractmethod
+    def texts(self) -> Sequence[MarkedText]:
+        """What is to be translated, in order; nothing, if nothing is missing."""
+
+    @property
+    def escape(self) -> Callable[[str], str] | None:
+        """How text between marks is written; None: as in HTML and XML."""
+        return None
+
+    @abstractmethod
+    def written(self, translations: Sequence[str]) -> bytes:
+        """The file with its texts replaced.
+
+        Args:
+            translations: of all texts, as they are written, with their marks.
+        """
+
+
+class DocumentFormat(ABC):
+    """A format of documents.
+
+    What is not translated stays as it is, byte for byte.  Nothing that a file names is ever
+    opened, and what it may hold is bounded before it is unpacked.
+    """
+
+    name: ClassVar[str]
+    """What people call it, such as "Markdown"."""
+    suffixes: ClassVar[tuple[str, ...]]
+    """Suffixes of its files in lower case, such as ``.md``."""
+    media_type: ClassVar[str]
+    """What HTTP calls it."""
+
+    @abstractmethod
+    def read(self, content: bytes, languages: FileLanguages) -> OpenDocument:
+        """The document in a file.
+
+        Raises:
+            DataError: it is damaged, hostile, of another format or encoding, with the line if there
+                is one; the message does not name the file.
+            MissingExtraError: a package is missing.
+        """

@@ -1,0 +1,82 @@
+"""Documents that are one text: plain ones, and pages of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dragoman.documents.character_encoding import CharacterEncoding, decode
+from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
+from dragoman.documents.html import read_html
+from dragoman.documents.marked_document import MarkedDocument
+from dragoman.documents.marked_text import MarkedText
+from dragoman.documents.marking import placeholders
+from dragoman.text.sentences import split_text
+
+
+class TextDocument(OpenDocument):
+    """A document that is one text in some encoding.
+
+    Args:
+        document: the text.
+        encoding: as it came.
+        is_markup: whether it is written as HTML and XML are.
+    """
+
+    def __init__(
+        self, document: MarkedDocument, encoding: CharacterEncoding, *, is_markup: bool
+    ) -> None:
+        self._document, self._encoding, self._is_markup = document, encoding, is_markup
+        self._texts = document.texts
+
+    @property
+    def texts(self) -> Sequence[MarkedText]:
+        """See :attr:`OpenDocument.texts`."""
+        return self._texts
+
+    @property
+    def escape(self) -> Callable[[str], str] | None:
+        """See :attr:`OpenDocument.escape`."""
+        return None if self._is_markup else str
+
+    def written(self, translations: Sequence[str]) -> bytes:
+        """See :meth:`OpenDocument.written`."""
+        joined = self._document.joined(translations)
+        return self._encoding.encode(joined, is_markup=self._is_markup)
+
+
+class PlainTextFile(DocumentFormat):
+    """Plain text, whose lines are texts of their own."""
+
+    name = "plain text"
+    suffixes = (".txt",)
+    media_type = "text/plain"
+
+    def read(self, content: bytes, languages: FileLanguages) -> TextDocument:
+        """See :meth:`DocumentFormat.read`."""
+        text, encoding = decode(content, is_page=False)
+        return TextDocument(_lines(text), encoding, is_markup=False)
+
+
+class HtmlFile(DocumentFormat):
+    """Pages of HTML."""
+
+    name = "HTML"
+    suffixes = (".html", ".htm")
+    media_type = "text/html"
+
+    def read(self, content: bytes, languages: FileLanguages) -> TextDocument:
+        """See :meth:`DocumentFormat.read`."""
+        text, encoding = decode(content, is_page=True)
+        return TextDocument(read_html(text), encoding, is_markup=True)
+
+
+def _lines(text: str) -> MarkedDocument:
+    """The lines of a plain text, as texts without tags."""
+    parts: list[str | MarkedText] = []
+    end = 0
+    for one in split_text(text, "", "paragraphs"):
+        line = text[one.start : one.end]
+        parts.append(text[end : one.start])
+        parts.append(MarkedText(line, placeholders(line)) if any(map(str.isalpha, line)) else line)
+        end = one.end
+    return MarkedDocument([*parts, text[end:]])

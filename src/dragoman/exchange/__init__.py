@@ -1,0 +1,1 @@
+"""Foreign models in and out."""

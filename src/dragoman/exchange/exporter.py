@@ -1,0 +1,56 @@
+"""The interface of what writes a model for another program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from dragoman.saved.model import SavedModel
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What was written, and how it was compared with the model."""
+
+    files: tuple[str, ...]
+    """Names in the directory."""
+    compared: str
+    """What was compared, such as "log-probabilities of 20 sentences, through onnxruntime"."""
+    difference: float | None = None
+    """Largest difference of a log-probability or logit; None if texts were compared."""
+    equal_texts: tuple[int, int] | None = None
+    """How many translations were equal, and of how many; None if none were compared."""
+    differences: tuple[str, ...] = ()
+    """What the other program is known to do otherwise, a sentence each."""
+
+
+class Exporter(ABC):
+    """Writes a model for another program.
+
+    A setting that the other program does not know is refused, also one that is added to a
+    family later: an exporter names what it can express, not what it cannot.
+    """
+
+    name: ClassVar[str]
+    """What the command line calls it, such as ``onnx``."""
+
+    @abstractmethod
+    def check(self, saved: SavedModel) -> None:
+        """Refuse a model that cannot be expressed.
+
+        Raises:
+            ConfigError: each setting that the other program lacks.
+        """
+
+    @abstractmethod
+    def write(self, saved: SavedModel, directory: Path) -> ExportReport:
+        """Write into an empty directory, read it again with the other program, and compare.
+
+        Raises:
+            ConfigError: see :meth:`check`.
+            ExportError: what was written does not give what the model gives.
+            MissingExtraError: a package is missing.
+            StorageError: the disk refuses.
+        """

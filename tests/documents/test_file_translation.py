@@ -1,0 +1,147 @@
+"""Files through a service whose answers are known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from echo_service import EchoService
+
+from dragoman.documents.file_translation import TranslatedFile, translate_file
+from dragoman.translation.service.interface import (
+    RefusedError,
+    TextRequest,
+    TranslatedText,
+)
+
+
+def file(
+    name: str, content: bytes, service: EchoService | None = None, source: str | None = "en"
+) -> TranslatedFile:
+    request = TextRequest("", "de", source)
+    return asyncio.run(translate_file(service or EchoService(), name, content, request))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected_name", "expected"),
+    [
+        (
+            "a.txt",
+            b"\xef\xbb\xbfOne.\r\n\r\n  Two\n12\n",
+            "a.de.txt",
+            b"\xef\xbb\xbfONE.de\r\n\r\n  TWOde\n12\n",
+        ),
+        (
+            "b.TXT",
+            "\ufeffOne\n".encode("utf-16-le"),
+            "b.de.TXT",
+            "\ufeffONEde\n".encode("utf-16-le"),
+        ),
+        (
+            "c.html",
+            "<meta charset=latin1><p>é".encode("latin1"),
+            "c.de.html",
+            b"<meta charset=latin1><p>\xc9de",
+        ),
+        (r"..\x/d.htm", b"<p>A</p>\r\n", "d.de.htm", b"<p>Ade</p>\r\n"),
+    ],
+)
+def test_a_file_keeps_its_encoding_and_line_ends(
+    name: str, content: bytes, expected_name: str, expected: bytes
+) -> None:
+    found = file(name, content)
+    assert (found.name, found.content, found.source) == (expected_name, expected, "en")
+    assert found.media_type == ("text/plain" if name.lower().endswith("txt") else "text/html")
+
+
+def test_what_an_encoding_lacks_is_written_as_a_reference() -> None:
+    content = "<meta charset=koi8-r><p>да &eacute;".encode("koi8-r")
+    assert file("a.html", content).content.endswith("ДА ".encode("koi8-r") + b"&#201;de")
+
+
+def test_a_long_file_tells_how_far_it_is() -> None:
+    done: list[tuple[int, int]] = []
+    service = EchoService()
+    found = asyncio.run(
+        translate_file(
+            service,
+            "a.txt",
+            b"line\n" * 150,
+            TextRequest("", "de", "en"),
+            progress=lambda *one: done.append(one),
+        )
+    )
+    assert done == [(64, 150), (128, 150), (150, 150)]
+    assert found.content == b"LINEde\n" * 150
+    assert found.characters == 600
+
+
+def test_the_language_of_a_file_is_that_of_all_of_it() -> None:
+    service = EchoService(("de", "fr"), ("en", "fr"))
+    request = TextRequest("", "fr")
+    content = b"one\n" * 100 + b"der\n"
+    found = asyncio.run(translate_file(service, "a.txt", content, request))
+    assert found.source == "de"
+
+
+def test_a_part_of_a_file_waits_for_room_in_the_queue() -> None:
+    class Full(EchoService):
+        refused = 0
+
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            if self.refused < 2:
+                self.refused += 1
+                raise RefusedError("busy", "full", 0.001)
+            return await super().translate(requests, seconds=seconds)
+
+    service = Full()
+    assert file("a.txt", b"one", service).content == b"ONEde"
+    assert service.refused == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.pdf", b"x", r"'\.pdf'"),
+        ("/etc/passwd", b"x", "a name without a suffix"),
+        ("", b"x", r"ends in \.txt, \.html, \.htm"),
+        ("a.txt", b"\xff", "not UTF-8 at byte 1"),
+        ("a.html", b"<meta charset=utf-7>x", "'utf-7'"),
+    ],
+)
+def test_bad_files_are_refused(name: str, content: bytes, message: str) -> None:
+    with pytest.raises(RefusedError, match=message) as error:
+        file(name, content)
+    assert error.value.kind == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", b""),
+        ("a.txt", b"12\r\n\n"),
+        ("a.html", b"<p></P><script>x</script>"),
+    ],
+)
+def test_a_file_with_nothing_to_translate_comes_back_byte_for_byte(
+    name: str, content: bytes
+) -> None:
+    found = file(name, content)
+    assert (found.content, found.characters) == (content, 0)
+    assert found.name == name.replace(".", ".de.")
+
+
+def test_a_file_that_takes_too_long_is_refused() -> None:
+    class Full(EchoService):
+        async def translate(
+            self, requests: Sequence[TextRequest], *, seconds: float | None = None
+        ) -> list[TranslatedText]:
+            assert seconds is not None and 0 < seconds <= 5
+            raise RefusedError("busy", "full", 10)
+
+    request = TextRequest("", "de", "en")
+    with pytest.raises(RefusedError, match="full"):
+        asyncio.run(translate_file(Full(), "a.txt", b"one", request, seconds=5))
