@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import PurePosixPath
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from dragoman.apps.server import jobs
 from dragoman.apps.server.jobs import JobRunner, seconds_remaining
-from dragoman.apps.server.kept.records import DocumentJob
+from dragoman.apps.server.kept.records import DocumentJob, JobState
 from dragoman.apps.server.kept.server_store import ServerStore
 from dragoman.apps.server.server_config import LimitsConfig
 from dragoman.core.errors import DataError, StorageError
@@ -120,6 +121,29 @@ def test_a_file_is_translated_and_charged(
 
     asyncio.run(main())
     assert charged == [(None, 4)]
+
+
+def test_a_server_that_ends_charges_what_it_has_kept(
+    store: ServerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charged: list[object] = []
+    finish = store.finish_job
+
+    def slow(identifier: str, state: JobState, **values: Any) -> None:
+        finish(identifier, state, **values)
+        time.sleep(0.1)
+
+    monkeypatch.setattr(store, "finish_job", slow)
+
+    async def main() -> None:
+        running = JobRunner(EchoService(), store, LimitsConfig(), lambda *given: charged.append(1))
+        async with running.running():
+            job = await running.submit("a.txt", b"text", REQUEST)
+            await ended(store, job)
+        assert (await ended(store, job)).state == "done"
+
+    asyncio.run(main())
+    assert charged == [1]
 
 
 def test_all_that_is_asked_for_is_kept(

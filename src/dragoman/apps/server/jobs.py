@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -193,8 +193,7 @@ class JobRunner:
         try:
             file = await self._translated(job)
             if file is not None:
-                await to_thread.run_sync(partial(self._keep, job, file))
-                self._charge(job.key, file.characters)
+                await _to_the_end(self._keep(job, file))
             return
         except StorageError:
             raise
@@ -211,14 +210,18 @@ class JobRunner:
         failed = partial(self._store.finish_job, job.id, "error", message=message)
         await to_thread.run_sync(failed)
 
-    def _keep(self, job: DocumentJob, file: TranslatedFile) -> None:
-        self._store.finish_job(
+    async def _keep(self, job: DocumentJob, file: TranslatedFile) -> None:
+        kept = partial(
+            self._store.finish_job,
             job.id,
             "done",
             result=file.content,
             result_name=file.name,
             characters=file.characters,
         )
+        await to_thread.run_sync(kept)
+        self._at_work.discard(job.id)
+        self._charge(job.key, file.characters)
 
     async def _translated(self, job: DocumentJob) -> TranslatedFile | None:
         """The file; None if nobody wants it any more."""
@@ -269,6 +272,16 @@ def attachment_headers(job: DocumentJob) -> dict[str, str]:
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "private, no-store",
     }
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Work that is completed even if whoever waits for it is cancelled."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
 
 
 def _now() -> datetime:
