@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
-from dragoman.core.errors import ConfigError
-from dragoman.models.interface import TranslationModel
-from dragoman.models.layers.neighbourhood import Everywhere
-from dragoman.models.layers.self_attention import EncoderSelfAttention
+from dragoman.models.self_attention_recorder import self_attention
 from dragoman.saved.model import SavedModel
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.vocabulary import EOS
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass
-class Recorder:
-    """The weights of the last sentence, layer by layer."""
-
-    layers: list[Tensor] = field(default_factory=list)
-    """``(sentences, heads, query, key)`` each."""
-
-    @contextmanager
-    def listening(self, model: TranslationModel) -> Iterator[None]:
-        """Keep the weights of every layer of the encoder while the block lasts.
-
-        Raises:
-            ConfigError: the encoder has no heads, or does not see the whole sentence.
-        """
-        attentions = [one for one in model.modules() if isinstance(one, EncoderSelfAttention)]
-        if not attentions or not all(
-            isinstance(one.neighbourhood, Everywhere) for one in attentions
-        ):
-            raise ConfigError(
-                "this model's encoder has no heads that see the whole sentence; give a Transformer "
-                "without window or sparsity"
-            )
-        for one in attentions:
-            one.mix = partial(self._mix, one)  # type: ignore[method-assign]
-        try:
-            yield
-        finally:
-            for one in attentions:
-                del one.mix
-
-    def _mix(self, attention: EncoderSelfAttention, x: Tensor, shared: Tensor) -> Tensor:
-        self.layers.append(attention.weights(x, attention.keys_values(x), shared))
-        return type(attention).mix(attention, x, shared)
 
 
 @torch.no_grad()
@@ -66,25 +24,23 @@ def between_words(saved: SavedModel, words: Sequence[str]) -> Floats | None:
     arXiv:1906.04341).  What goes to the word itself, or to the end of the sentence, is left out.
 
     Args:
-        saved: a model; see :class:`Recorder`.
+        saved: a model; see :func:`self_attention`.
         words: two or more.
 
     Returns:
         The weights; None if the model does not read the words as such, or not all of them.
 
     Raises:
-        ConfigError: as for :class:`Recorder`.
+        ConfigError: as for :func:`self_attention`.
     """
-    vocabulary, recorder = saved.vocabularies.source, Recorder()
+    vocabulary = saved.vocabularies.source
     ids = vocabulary.encode(" ".join(words))
     begins = [piece.startswith(SPACE_SIGN) for piece in vocabulary.pieces(ids)]
     limit = saved.config.model.position_limit
     if sum(begins) != len(words) or (limit is not None and len(ids) >= limit):
         return None
     source = torch.tensor([[*ids, EOS]], device=next(saved.model.parameters()).device)
-    with recorder.listening(saved.model):
-        saved.model.encode(source, torch.ones_like(source, dtype=torch.bool))
-    pieces = torch.stack([one[0] for one in recorder.layers])  # (layers, heads, pieces, pieces)
+    pieces = self_attention(saved.model, source)  # (layers, heads, pieces, pieces)
     return of_words(pieces[..., :-1, :-1].double().cpu().numpy(), np.cumsum(begins) - 1)
 
 

@@ -92,7 +92,8 @@ def write(
         MissingExtraError: matplotlib is not installed.
         StorageError: the disk refuses.
     """
-    from dragoman.apps.reports.plots import attention_picture, to_svg
+    from dragoman.apps.reports.attention_pictures import attention_picture
+    from dragoman.apps.reports.figures import to_svg
 
     write_json(directory / "heads.json", found.values())
     page = ["# Heads of attention and syntax", tables(found)]

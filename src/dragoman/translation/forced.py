@@ -11,9 +11,10 @@ from dragoman.core.arguments import check_lines, check_text
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.data.batches import make_batch
 from dragoman.models.interface import TranslationModel
+from dragoman.models.self_attention_recorder import self_attention
 from dragoman.search import SearchConfig, score_targets
 from dragoman.text.context import ContextConfig
-from dragoman.text.vocabulary import EOS, Vocabularies, Vocabulary
+from dragoman.text.vocabulary import BOS, EOS, Vocabularies, Vocabulary
 from dragoman.translation.engine import TorchEngine, evaluating
 from dragoman.translation.outputs import Attention, Scored, Unscored
 from dragoman.translation.preparation import (
@@ -131,15 +132,19 @@ class ForcedDecoder:
             return Unscored("too long for the model", reason)
         return None
 
-    def check_shown(self) -> None:
+    def check_shown(self, *, of_source: bool = True) -> None:
         """Check that there is one attention to show.
+
+        Args:
+            of_source: whether it is that over the source, not self-attention.
 
         Raises:
             ConfigError: this is an ensemble, or a family without attention over the source.
         """
         if len(self._engine.models) > 1:
             raise ConfigError("attention is shown for one model, not an ensemble; load only one")
-        check_attention(self._engine.models)
+        if of_source:
+            check_attention(self._engine.models)
 
     def source_ids(self, source: str) -> list[int]:
         """The ids of a sentence as the model reads it.
@@ -171,6 +176,28 @@ class ForcedDecoder:
             self._vocabularies.target.pieces([*ids, EOS]),
             self._vocabularies.source.pieces([*source, EOS]),
             target,
+        )
+
+    def self_attention(self, source: Sequence[int], target: str | None) -> Attention:
+        """Where the pieces of a source, given by its ids, or of a target look at one another.
+
+        Raises:
+            ConfigError: the model has no heads there that see the whole sentence.
+            DataError: the target is too long for the model.
+            UsageError: it is not a string.
+        """
+        engine, (model,) = self._engine, self._engine.models
+        ids = [] if target is None else self._encode(self._vocabularies.target, target, "target")
+        batch = make_batch([source], [ids]).to(engine.device)
+        with evaluating(engine.models), torch.inference_mode():
+            written = None if target is None else batch.target_input
+            weights = self_attention(model, batch.source, written).float().cpu()
+        if target is None:
+            pieces = self._vocabularies.source.pieces([*source, EOS])
+            return Attention(weights, pieces, pieces, "")
+        vocabulary = self._vocabularies.target
+        return Attention(
+            weights, vocabulary.pieces([*ids, EOS]), vocabulary.pieces([BOS, *ids]), target
         )
 
     def _encode_pairs(

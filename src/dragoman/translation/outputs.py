@@ -69,20 +69,28 @@ class Unscored(NamedTuple):
     """What exactly is wrong, and what to do."""
 
 
+AttentionOf = Literal["source", "encoder", "decoder"]
+"""What is looked at: the source while the target is written; in self-attention, the source by the
+source (encoder), or the target by the target (decoder)."""
+
+
 class Attention(NamedTuple):
-    """Where a model looks in the source while it writes each target piece."""
+    """Where a model looks in the source while it writes each target piece.
+
+    In self-attention, ``target`` are the pieces that look, and ``source`` those that are looked at.
+    """
 
     weights: Tensor
     """``(layers, heads, target, source)``; they sum to one over the source."""
 
     target: list[str]
-    """Target pieces, including the end symbol."""
+    """Target pieces, including the end symbol: what is written at each position."""
 
     source: list[str]
-    """Source pieces, including the end symbol."""
+    """Source pieces, including the end symbol; of a decoder, what was read at each position."""
 
     text: str
-    """The text that the target pieces were split from."""
+    """The text that the target pieces were split from; empty for an encoder."""
 
 
 def total(lines: Sequence[Scored]) -> Scored:

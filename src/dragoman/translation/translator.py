@@ -39,7 +39,7 @@ from dragoman.translation.opening import (
     open_legs,
     open_terms,
 )
-from dragoman.translation.outputs import Attention, Scored, Translation, Unscored
+from dragoman.translation.outputs import Attention, AttentionOf, Scored, Translation, Unscored
 from dragoman.translation.pivot import PivotStream
 from dragoman.translation.preparation import (
     LanguageReminder,
@@ -482,16 +482,19 @@ class Translator:
         self._check_direct("scores")
         return self._forced().score_fit(sources, targets)
 
-    def attention(self, source: str, target: str | None = None) -> Attention:
+    def attention(
+        self, source: str, target: str | None = None, *, of: AttentionOf = "source"
+    ) -> Attention:
         """Where the model looks in ``source`` while it writes ``target``.
 
         Args:
             source: a sentence.
             target: its translation; the model's own if not given.
+            of: what is looked at: the source; or, in self-attention, the source by the source
+                (encoder; ``target`` is not read), or the target by the target (decoder).
 
         Raises:
-            ConfigError: this is an ensemble, a family without attention over the source, or there
-                is a pivot.
+            ConfigError: this is an ensemble, a family without such attention, or there is a pivot.
             DataError: an empty source; a source or target that is longer than
                 ``max_source_pieces`` or the model's positions.
             UsageError: either is not a string, or the translator is closed.
@@ -499,11 +502,13 @@ class Translator:
         self._check_open()
         self._check_direct("attention")
         forced = self._forced()
-        forced.check_shown()
+        forced.check_shown(of_source=of == "source")
         ids = forced.source_ids(source)
-        if target is None:
+        if target is None and of != "encoder":
             (target,) = self.translate([source])
-        return forced.attention(ids, target)
+        if of == "source" and target is not None:
+            return forced.attention(ids, target)
+        return forced.self_attention(ids, None if of == "encoder" else target)
 
     def _forced(self) -> ForcedDecoder:
         return ForcedDecoder(

@@ -11,10 +11,13 @@ import pytest
 import torch
 from command_line import CommandLine, one_error
 from families import VARIATIONS, VOCABULARY, built
+from matplotlib import font_manager
 
 from dragoman.apps.reports.heat_map import (
     HeatMap,
-    draw_heat_map,
+    View,
+    draw_attention,
+    head_maps,
     heat_map,
     heat_map_lines,
     readable,
@@ -25,7 +28,7 @@ from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig, save_model
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
-from dragoman.translation.outputs import Attention
+from dragoman.translation.outputs import Attention, AttentionOf
 from dragoman.translation.translator import Translator
 
 torch.set_num_threads(1)
@@ -158,7 +161,7 @@ def test_json_has_all_weights(model: Path, dragoman: CommandLine) -> None:
     assert found["source"] == {"text": "a b", "pieces": expected.source}
     assert found["target"] == {"text": translator.translate(["a b"])[0], "pieces": expected.target}
     assert found["model"] == {"layers": 2, "heads": 2}
-    assert found["shown"] == {"layer": 2, "head": 1}
+    assert found["shown"] == {"of": "source", "layer": 2, "head": 1}
     torch.testing.assert_close(torch.tensor(found["weights"]), expected.weights[1, 0])
 
 
@@ -170,7 +173,10 @@ def test_it_is_drawn_whatever_its_characters(
     dragoman: CommandLine,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    own = [one for one in font_manager.fontManager.ttflist if one.name.startswith("DejaVu")]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", own)
     path = tmp_path / f"new/attention.{suffix}"
     options = ("--target", "안 <e $x_$ &", "--output", path)
     outcome = dragoman("show", "attention", model, "a <e & $x_$ 녕", *options)
@@ -178,7 +184,7 @@ def test_it_is_drawn_whatever_its_characters(
     assert outcome.out.startswith("mean over")
     if suffix == "png":
         assert path.read_bytes().startswith(PNG)
-        assert "lacks some of these characters" in caplog.text
+        assert "no font on this machine has 녕 (U+B155), 안 (U+C548), drawn as boxes" in caplog.text
         return
     text = path.read_text(encoding="utf-8")
     assert "<e" not in text
@@ -190,14 +196,64 @@ def test_it_is_drawn_whatever_its_characters(
 def test_a_page_escapes_whatever_it_is_given(tmp_path: Path) -> None:
     evil = "<script>alert('&')</script>"
     found = HeatMap([evil], [(evil, [1.0])], evil)
-    draw_heat_map(found, tmp_path / "a.html", source=evil, target=evil, model=evil)
+    facts = {"source": evil, "target": evil, "model": evil}
+    draw_attention([found], tmp_path / "a.html", facts=facts)
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "<script" not in text
     assert text.count("&lt;script&gt;alert(&#39;&amp;&#39;)") == 7
 
 
+@pytest.mark.parametrize("view", ["heads", "lines"])
+@pytest.mark.parametrize("of", ["source", "encoder", "decoder"])
+def test_each_head_is_drawn(
+    view: View, of: AttentionOf, model: Path, dragoman: CommandLine, tmp_path: Path
+) -> None:
+    given = ("a b c", "--view", view, "--of", of, "--layer", 1)
+    outcome = dragoman("show", "attention", model, *given, "--output", tmp_path / "a.svg")
+    assert outcome.code == 0, outcome.err
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    for head in (1, 2):
+        assert text.count(f"layer 1 of {1 if of == 'encoder' else 2}, head {head} of 2") == 1
+    title = {"source": "Attention over", "encoder": "Self-attention of the encoder"}
+    assert title.get(of, "Self-attention of the decoder") in text
+
+
+def test_lines_are_as_dark_as_weights(tmp_path: Path) -> None:
+    rows = [("x", [0.25, 0.0, 0.75]), ("y", [0.01, 0.99, 0.0])]
+    path = tmp_path / "a.svg"
+    draw_attention([HeatMap(["a", "b", "c"], rows, "")], path, "encoder", "lines")
+    opacities = re.findall(r"stroke-opacity: ([0-9.]+)", path.read_text(encoding="utf-8"))
+    assert sorted(map(float, opacities)) == [0.25, 0.75, 0.99]
+
+
+def test_maps_of_heads() -> None:
+    attention = some()
+    assert [one.means for one in head_maps(attention, 2)] == [
+        "layer 2 of 3, head 1 of 2",
+        "layer 2 of 3, head 2 of 2",
+    ]
+    assert len(head_maps(attention)) == 6
+    found = head_maps(attention, head=2)
+    for layer, one in enumerate(found):
+        torch.testing.assert_close(
+            torch.tensor([row for _, row in one.rows]), attention.weights[layer, 1]
+        )
+    with pytest.raises(ConfigError, match="head 3: does not exist"):
+        head_maps(attention, head=3)
+
+
+def test_self_attention_in_a_terminal(model: Path, dragoman: CommandLine) -> None:
+    outcome = dragoman("show", "attention", model, "a b c", "--of", "encoder")
+    assert outcome.out.startswith("mean over 2 heads")
+    own = Translator.load(model, device="cpu").attention("a b c", of="encoder")
+    assert own.source == own.target
+    outcome = dragoman("show", "attention", model, "a", "--of", "decoder", "--target", "g")
+    rows = outcome.out.splitlines()[2:]
+    assert rows[0].split()[1:3] == ["begin", "1.00"]  # nothing else was written
+
+
 def test_dollar_signs_are_no_formula(tmp_path: Path) -> None:
-    draw_heat_map(HeatMap(["$x_1$"], [("$\\nonsense$", [1.0])], ""), tmp_path / "a.svg")
+    draw_attention([HeatMap(["$x_1$"], [("$\\nonsense$", [1.0])], "")], tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert ">$x_1$<" in text
     assert ">$\\nonsense$<" in text
@@ -205,7 +261,7 @@ def test_dollar_signs_are_no_formula(tmp_path: Path) -> None:
 
 def test_the_same_picture_is_drawn_again(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        draw_heat_map(heat_map(some()), tmp_path / f"{name}.svg")
+        draw_attention([heat_map(some())], tmp_path / f"{name}.svg")
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
@@ -225,6 +281,9 @@ def test_the_same_picture_is_drawn_again(tmp_path: Path) -> None:
         ),
         (("a", "--output", "/proc/a.svg"), 6, "cannot write /proc/a.svg"),
         (("a", "b"), 2, "unexpected extra argument"),
+        (("a", "--view", "heads"), 2, "--view heads is a picture; add --output"),
+        (("a", "--view", "lines", "--output", "a.html"), 2, "draw lines as .svg or .png"),
+        (("a", "--of", "encoder", "--target", "b"), 2, "--of encoder reads no --target"),
     ],
 )
 def test_what_cannot_be_shown_is_told(
@@ -264,7 +323,7 @@ def test_what_draws_may_be_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    for name in ("plots", "pages"):
+    for name in ("plots", "figures", "attention_pictures", "pages"):
         monkeypatch.delitem(sys.modules, f"dragoman.apps.reports.{name}", raising=False)
     outcome = dragoman("show", "attention", model, "a", "--output", f"a.{suffix}")
     assert one_error(outcome, 7).endswith(f"{sys.executable} -m {hint}")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.apps.reports.figures import to_svg
 from dragoman.apps.reports.plots import (
     axis_of_most,
     comparison_picture,
     reliability_diagram,
-    to_svg,
 )
 from dragoman.evaluation.reliability import reliability
 

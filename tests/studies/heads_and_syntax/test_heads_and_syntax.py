@@ -7,23 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from click.testing import CliRunner
-from families import build
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_trees import trees
 from parser_model import save_parser
 
 from dragoman.core.constituency import Tree, read_tree
-from dragoman.core.errors import ConfigError, DataError
-from dragoman.models.families.recurrent import RecurrentConfig
-from dragoman.models.families.transformer import TransformerConfig
+from dragoman.core.errors import DataError
 from dragoman.saved.model import load_model
-from dragoman.text.vocabulary import EOS
 from studies.heads_and_syntax.__main__ import heads_and_syntax
 from studies.heads_and_syntax.agreement import Floats, agreement, positional
-from studies.heads_and_syntax.attention import Recorder, between_words, of_words
+from studies.heads_and_syntax.attention import between_words, of_words
 from studies.heads_and_syntax.head_rules import ROOT, Sentence, head_child, syntax
 
 EXAMPLE = read_tree(
@@ -155,47 +150,6 @@ def test_pieces_become_words() -> None:
     assert found[0, 0] == pytest.approx(
         np.array([[0, 0.4, 0.6], [2 / 3, 0, 1 / 3], [0.75, 0.25, 0]])
     )
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "relative"])
-def test_recorded_weights_make_the_output(positions: str) -> None:
-    config = TransformerConfig(
-        encoder_layers=2, decoder_layers=1, d_model=12, d_ff=8, heads=3, positions=positions
-    )
-    model = build(config).eval()
-    source = torch.tensor([[5, 6, 7, EOS]])
-    mask = torch.ones_like(source, dtype=torch.bool)
-    recorder = Recorder()
-    with torch.no_grad():
-        before = model.encode(source, mask).hidden
-        with recorder.listening(model):
-            heard = model.encode(source, mask).hidden
-        model.encode(source, mask)
-    assert torch.equal(before, heard)
-    assert [tuple(one.shape) for one in recorder.layers] == [(1, 3, 4, 4)] * 2
-    first = model.encoder[0].attention  # type: ignore[union-attr,index]
-    x = torch.linspace(-1, 1, 48, dtype=torch.float64).sin().view(1, 4, 12)
-    with torch.no_grad():
-        own = first.keys_values(x)
-        bias = torch.zeros(1, 1, 1, 4, dtype=torch.float64)
-        by_hand = first.joined(first.weights(x, own, bias) @ own.values)
-    if positions != "relative":  # which adds to values too
-        assert torch.allclose(by_hand, first.mix(x, bias))
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        RecurrentConfig(encoder_layers=1, decoder_layers=1, d_model=8),
-        TransformerConfig(encoder_layers=1, decoder_layers=1, d_model=8, heads=2, window=3),
-    ],
-)
-def test_encoders_without_such_heads(config: TransformerConfig | RecurrentConfig) -> None:
-    with (
-        pytest.raises(ConfigError, match="no heads"),
-        Recorder().listening(build(config)),
-    ):
-        pass
 
 
 def test_where_a_model_looks(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -48,17 +49,28 @@ def show(context: click.Context) -> None:
     help="Head of --layer to show.  [default: the mean over all]",
 )
 @click.option(
+    "--of",
+    type=click.Choice(["source", "encoder", "decoder"]),
+    default="source",
+    show_default=True,
+    help="What is looked at: the source while the target is written; or, in self-attention, the "
+    "source by itself (encoder) or the target by itself (decoder).",
+)
+@click.option(
+    "--view",
+    type=click.Choice(["mean", "heads", "lines"]),
+    default="mean",
+    show_default=True,
+    help="Draw the mean over the chosen heads; each head by itself; or lines between pieces, a "
+    "colour for each head.",
+)
+@click.option(
     "--output", metavar="FILE", type=PATH, help="Draw it to FILE.svg, FILE.png or FILE.html."
 )
 @json_option
 @device_option
 def attention(
-    model: Path,
-    text: str | None,
-    target: str | None,
-    output: Path | None,
-    as_json: bool,
-    **options: Any,
+    model: Path, text: str | None, output: Path | None, as_json: bool, **options: Any
 ) -> None:
     """Show which pieces of TEXT the model attends to for each piece of the translation.
 
@@ -71,24 +83,31 @@ def attention(
       dragoman show attention runs/demo "three hundred euros"
       dragoman show attention runs/demo "three hundred euros" --layer 2 --head 1
       dragoman show attention runs/demo "one euro" --target "ein Euro" --output attention.svg
+      dragoman show attention runs/demo "one euro" --view heads --output heads.png
+      dragoman show attention runs/demo "one euro" --of encoder --layer 2 --view lines \\
+        --output lines.svg
     """
-    _check_output(output)
-    from dragoman.apps.reports.heat_map import draw_heat_map, heat_map, heat_map_lines
+    _check_drawing(output, options)
+    from dragoman.apps.reports.heat_map import draw_attention, head_maps, heat_map, heat_map_lines
     from dragoman.translation.translator import Translator
 
     source = _one_line() if text is None else text
+    of, layer, head = options["of"], options["layer"], options["head"]
     with Translator.load(model, device=options["device"]) as translator:
-        attended = translator.attention(source, target)
-    found = heat_map(attended, options["layer"], options["head"])
+        attended = translator.attention(source, options["target"], of=of)
+    each = options["view"] != "mean"
+    found = heat_map(attended, layer, head if layer or not each else None)
     if output is not None:
-        draw_heat_map(found, output, source=source, target=attended.text, model=str(model))
+        maps = head_maps(attended, layer, head) if each else [found]
+        facts = {"source": source, "target": attended.text, "model": str(model)}
+        draw_attention(maps, output, of, options["view"], facts)
     if as_json:
         layers, heads = attended.weights.shape[:2]
         shown = {
             "source": {"text": source, "pieces": attended.source},
             "target": {"text": attended.text, "pieces": attended.target},
             "model": {"layers": layers, "heads": heads},
-            "shown": {"layer": options["layer"], "head": options["head"]},
+            "shown": {"of": of, "layer": layer, "head": head},
             "weights": [[round(weight, 6) for weight in row] for _, row in found.rows],
         }
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
@@ -100,11 +119,21 @@ def attention(
         click.echo(line)
 
 
-def _check_output(output: Path | None) -> None:
-    """Refuse a file that cannot be drawn, before a model is opened."""
+def _check_drawing(output: Path | None, options: Mapping[str, Any]) -> None:
+    """Refuse what cannot be drawn, before a model is opened."""
+    view = options["view"]
+    if options["of"] == "encoder" and options["target"] is not None:
+        raise click.UsageError("--of encoder reads no --target; leave one of them out")
     if output is None:
+        if view != "mean":
+            raise click.UsageError(f"--view {view} is a picture; add --output FILE.svg")
         return
     from dragoman.apps.reports.heat_map import PAGE, SUFFIXES
+
+    if view != "mean" and output.suffix == PAGE:
+        raise click.UsageError(
+            f"--output {output}: a page shows --view mean; draw {view} as .svg or .png"
+        )
 
     if output.suffix not in SUFFIXES:
         raise click.UsageError(
@@ -113,7 +142,7 @@ def _check_output(output: Path | None) -> None:
     if output.suffix == PAGE:
         import dragoman.apps.reports.pages
     else:
-        import dragoman.apps.reports.plots  # noqa: F401 - reports at once if missing
+        import dragoman.apps.reports.attention_pictures  # noqa: F401 - reports at once if missing
 
 
 def _one_line() -> str:

@@ -22,7 +22,8 @@ def write_comparison(found: Comparison, output: Path) -> list[Path]:
         stream.write(table(found) + "\n")
     paths = [output / JSON_FILE, output / TABLE_FILE]
     try:
-        from dragoman.apps.reports.plots import comparison_picture, to_svg
+        from dragoman.apps.reports.figures import to_svg
+        from dragoman.apps.reports.plots import comparison_picture
 
         with atomic_write(output / PICTURE_FILE) as stream:
             stream.write(to_svg(comparison_picture(found.to_json()), text_as_paths=True))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from dragoman.core.errors import ConfigError
 from dragoman.core.files import atomic_write
-from dragoman.translation.outputs import Attention
+from dragoman.translation.outputs import Attention, AttentionOf
 
 PAGE, PICTURES = ".html", (".svg", ".png")
 SUFFIXES = (*PICTURES, PAGE)
 """File formats for drawing."""
 
 _PAGE_TEMPLATE = "attention.html"
+_SYMBOLS = {"<s>": "begin", "</s>": "end"}
 _BAR = 8  # characters for a weight of one
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -66,6 +67,29 @@ def heat_map(attention: Attention, layer: int | None = None, head: int | None = 
     )
 
 
+def head_maps(
+    attention: Attention, layer: int | None = None, head: int | None = None
+) -> list[HeatMap]:
+    """A map for each head: of one layer, of all layers, or of one head in each or one layer.
+
+    Args:
+        attention: of one sentence.
+        layer: from 1; by default all layers.
+        head: from 1; by default all heads.
+
+    Raises:
+        ConfigError: there is no such layer or head.
+    """
+    layers, heads = attention.weights.shape[:2]
+    _check("layer", layer, layers)
+    _check("head", head, heads)
+    return [
+        heat_map(attention, one, other)
+        for one in ([layer] if layer else range(1, layers + 1))
+        for other in ([head] if head else range(1, heads + 1))
+    ]
+
+
 def _check(name: str, wanted: int | None, present: int) -> None:
     if wanted is not None and not 1 <= wanted <= present:
         there = f"1 to {present}" if present > 1 else "1"
@@ -85,8 +109,8 @@ def _means(layer: int | None, layers: int, head: int | None, heads: int) -> str:
 
 def readable(piece: str) -> str:
     """A readable form of a piece, whatever its characters; a space is ␣."""
-    if piece == "</s>":
-        return "end"
+    if piece in _SYMBOLS:
+        return _SYMBOLS[piece]
     return "".join(
         sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in piece.replace("▁", "␣")
     )
@@ -131,28 +155,57 @@ def _width(text: str) -> int:
     )
 
 
-def draw_heat_map(found: HeatMap, path: Path, **facts: Any) -> None:
-    """Write the weights as a page or a picture, as the suffix of ``path`` says.
+View = Literal["mean", "heads", "lines"]
+"""How a picture shows attention: the mean over the chosen layers and heads, or each head by itself,
+as shades or as lines between pieces."""
+
+_TITLES = {
+    "source": "Attention over the source",
+    "encoder": "Self-attention of the encoder",
+    "decoder": "Self-attention of the decoder",
+}
+
+
+def draw_attention(
+    maps: Sequence[HeatMap],
+    path: Path,
+    of: AttentionOf = "source",
+    view: View = "mean",
+    facts: Mapping[str, str] | None = None,
+) -> None:
+    """Write attention as a page or a picture, as the suffix of ``path`` says.
 
     Args:
-        found: the weights.
-        path: ends in one of :data:`SUFFIXES`.
+        maps: of :func:`head_maps`, or the mean over some.
+        path: ends in one of :data:`SUFFIXES`; a page shows the first map.
+        of: what is looked at.
+        view: how a picture shows it.
         facts: for a page: ``source`` and ``target``, the sentences; ``model``, its name.
 
     Raises:
         MissingExtraError: matplotlib or Jinja2 is not installed.
         StorageError: the disk refuses.
     """
-    content: str | bytes
+    found = maps[0]
+    title = ": ".join([_TITLES[of], *filter(None, [found.means if view == "mean" else ""])])
     if path.suffix == PAGE:
         from dragoman.apps.reports.pages import render
 
-        content = render(_PAGE_TEMPLATE, heat_map=found, **facts)
-    else:
-        from dragoman.apps.reports.plots import attention_picture, to_png, to_svg
+        page = render(_PAGE_TEMPLATE, heat_map=found, what=title, **(facts or {}))
+        with atomic_write(path) as stream:
+            stream.write(page)
+        return
+    from dragoman.apps.reports.attention_pictures import (
+        attention_picture,
+        heads_picture,
+        lines_picture,
+    )
+    from dragoman.apps.reports.figures import write_picture
 
-        title = ": ".join(["Attention over the source", *filter(None, [found.means])])
-        figure = attention_picture(found.source, found.rows, title)
-        content = to_svg(figure) if path.suffix == ".svg" else to_png(figure)
-    with atomic_write(path, "w" if isinstance(content, str) else "wb") as stream:
-        stream.write(content)
+    if view == "mean":
+        picture = attention_picture(found.source, found.rows, title)
+    else:
+        named = [(one.means, one.rows) for one in maps]
+        draw = heads_picture if view == "heads" else lines_picture
+        picture = draw(found.source, named, title)
+    write_picture(picture, path)

@@ -69,7 +69,8 @@ class LengthReport:
             MissingExtraError: matplotlib is not installed.
             StorageError: the disk refuses.
         """
-        from dragoman.apps.reports.plots import length_picture, to_svg
+        from dragoman.apps.reports.figures import to_svg
+        from dragoman.apps.reports.plots import length_picture
 
         picture = to_svg(length_picture(self.buckets, self.unit), text_as_paths=True)
         with atomic_write(path) as stream:

@@ -1,11 +1,8 @@
-"""Pictures of a run; the only module that uses matplotlib."""
+"""Pictures of runs."""
 
 from __future__ import annotations
 
-import io
 import json
-import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,14 +12,11 @@ from dragoman.evaluation.lengths import Bucket
 from dragoman.evaluation.reliability import Reliability
 
 try:
-    import matplotlib
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogFormatter
 except ImportError as error:
     raise MissingExtraError.of("matplotlib", "matplotlib", "jinja2") from error
-
-log = logging.getLogger(__name__)
 
 TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
 _METRICS = {
@@ -275,72 +269,11 @@ def reliability_diagram(found: Reliability, title: str) -> Figure:
     return figure
 
 
-def attention_picture(
-    source: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], title: str
-) -> Figure:
-    """Weights as shades: a row per target piece, a column per source piece.
-
-    Args:
-        source: its pieces.
-        rows: a target piece, and its weight on each source piece.
-        title: what is shown.
-    """
-    cell = min(0.34, 40 / max(len(source), len(rows)))  # inches
-    size = max(5.0, 1.4 + cell * len(source)), 1.3 + cell * len(rows)
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
-    many = len(source) * len(rows) > 4000  # each would be a shape in an SVG
-    axes.pcolormesh([weights for _, weights in rows], cmap="Reds", vmin=0, vmax=1, rasterized=many)
-    small = min(8.0, 50 * cell)
-    for axis, pieces in ((axes.xaxis, source), (axes.yaxis, [piece for piece, _ in rows])):
-        axis.set_ticks([place + 0.5 for place in range(len(pieces))], pieces, fontsize=small)
-        for label in axis.get_ticklabels():
-            label.set_parse_math(False)  # a piece may have dollar signs
-    axes.tick_params(axis="x", rotation=90)
-    axes.tick_params(length=0)
-    axes.invert_yaxis()
-    axes.spines[:].set_visible(False)
-    axes.set_title(title, loc="left", fontsize=9)
-    return figure
-
-
 class _PlainTicks(LogFormatter):
     """Labels where matplotlib puts them, as 0.2 rather than 2e-01."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:g}" if super().__call__(x, pos) else ""
-
-
-def to_svg(figure: Figure, *, text_as_paths: bool = False) -> str:
-    """The figure as an ``<svg>`` element, the same for the same figure.
-
-    Args:
-        figure: what to draw.
-        text_as_paths: looks the same everywhere but takes more room; otherwise text uses the
-            fonts of the page.
-    """
-    settings: Any = {
-        "svg.fonttype": "path" if text_as_paths else "none",
-        "svg.hashsalt": "dragoman",
-    }
-    buffer = io.StringIO()
-    with matplotlib.rc_context(settings), warnings.catch_warnings():
-        # Viewers have other fonts; as paths, a missing character is a box.
-        warnings.filterwarnings("ignore", "Glyph .* missing from")
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    svg = buffer.getvalue()
-    return svg[svg.index("<svg") :]
-
-
-def to_png(figure: Figure) -> bytes:
-    """The figure as a PNG file; warns of characters missing from the font, drawn as boxes."""
-    buffer = io.BytesIO()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
-    if any("missing from" in str(warning.message) for warning in caught):
-        log.warning("the font of PNG pictures lacks some of these characters; use SVG or HTML")
-    return buffer.getvalue()
 
 
 def _line(

@@ -49,7 +49,8 @@ def draw(found: Reliability, right: str, path: Path) -> None:
         MissingExtraError: matplotlib is not installed.
         StorageError: the disk refuses.
     """
-    from dragoman.apps.reports.plots import reliability_diagram, to_svg
+    from dragoman.apps.reports.figures import to_svg
+    from dragoman.apps.reports.plots import reliability_diagram
 
     title = f"{right}; calibration error {found.calibration_error:.3f}"
     picture = to_svg(reliability_diagram(found, title), text_as_paths=True)

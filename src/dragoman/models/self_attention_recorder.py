@@ -1,0 +1,89 @@
+"""Where the positions of a sentence look at one another, in each head of an encoder or decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError
+from dragoman.models.interface import TranslationModel
+from dragoman.models.layers.neighbourhood import Everywhere
+from dragoman.models.layers.self_attention import DecoderSelfAttention, EncoderSelfAttention
+
+Coder = Literal["encoder", "decoder"]
+
+
+@dataclass
+class SelfAttentionRecorder:
+    """Keeps the weights of self-attention while a model reads."""
+
+    coder: Coder = "encoder"
+    """Which of the two is listened to."""
+    layers: list[Tensor] = field(default_factory=list)
+    """``(rows, heads, query, key)`` each, of what was read last, or of all of it."""
+
+    @contextmanager
+    def listening(self, model: TranslationModel) -> Iterator[None]:
+        """Keep the weights of every layer while the block lasts.
+
+        Raises:
+            ConfigError: it has no heads, or does not see the whole sentence.
+        """
+        kind = EncoderSelfAttention if self.coder == "encoder" else DecoderSelfAttention
+        attentions: list[Any] = [one for one in model.modules() if isinstance(one, kind)]
+        if not attentions or not all(
+            isinstance(one.neighbourhood, Everywhere) for one in attentions
+        ):
+            raise ConfigError(
+                f"this model's {self.coder} has no heads that see the whole sentence; give a "
+                "Transformer without window or sparsity"
+            )
+        for one in attentions:
+            if self.coder == "encoder":
+                one.mix = partial(self._mix, one)
+            else:
+                one.read = partial(self._read, one)
+        try:
+            yield
+        finally:
+            for one in attentions:
+                del one.__dict__["mix" if self.coder == "encoder" else "read"]
+
+    def _mix(self, attention: EncoderSelfAttention, x: Tensor, shared: Tensor) -> Tensor:
+        self.layers.append(attention.weights(x, attention.keys_values(x), shared))
+        return type(attention).mix(attention, x, shared)
+
+    def _read(
+        self, attention: DecoderSelfAttention, x: Tensor, past: Any, start: int, shared: Any
+    ) -> Any:
+        self.layers.append(attention.weights(x, attention.keys_values(x), shared))
+        return type(attention).read(attention, x, past, start, shared)
+
+
+@torch.no_grad()
+def self_attention(model: TranslationModel, source: Tensor, target: Tensor | None = None) -> Tensor:
+    """The weights of one sentence.
+
+    Args:
+        model: in which the encoder reads ``source``, or the decoder ``target``.
+        source: ids ``(1, source)``.
+        target: ids ``(1, target)`` as the decoder reads them; None: the encoder is meant.
+
+    Returns:
+        ``(layers, heads, position, position)``, rows sum to 1.
+
+    Raises:
+        ConfigError: see :class:`SelfAttentionRecorder`.
+    """
+    recorder = SelfAttentionRecorder("encoder" if target is None else "decoder")
+    with recorder.listening(model):
+        memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
+        if target is not None:
+            model.decode(target, memory, model.start(memory))
+    return torch.cat(recorder.layers)
