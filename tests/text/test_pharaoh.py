@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.core.errors import DataError
-from dragoman.text.pharaoh import Link, read_alignments
+from dragoman.text.pharaoh import Link, read_alignments, read_gold_alignments
 
 links = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=6)
 
@@ -32,3 +32,14 @@ def test_what_is_not_a_link_is_told_with_its_line(item: str, tmp_path: Path) -> 
     path.write_text(f"0-0 1-2\n0-0 {item}\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"train\.align:2: .* is not a link; .* such as 0-0"):
         list(read_alignments(path))
+
+
+def test_gold_links_are_sure_or_possible(tmp_path: Path) -> None:
+    path = tmp_path / "gold"
+    path.write_text("0-0 1p2 10?3\n\n", "utf-8")
+    assert list(read_gold_alignments(path)) == [([(0, 0)], [(1, 2), (10, 3)]), ([], [])]
+    with pytest.raises(DataError, match="gold:1: '1p2' is not a link"):
+        list(read_alignments(path))
+    path.write_text("0-0\n1x2\n", "utf-8")
+    with pytest.raises(DataError, match="gold:2: '1x2' is not a link"):
+        list(read_gold_alignments(path))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.core.errors import DataError
+from dragoman.evaluation.alignment_error import AlignmentScore
+from dragoman.text.pharaoh import Link, read_gold_alignments
 from dragoman.text.piece_spans import as_split
 from dragoman.text.word_alignment import Aligned, align
 from dragoman.text.words import space_spans
@@ -30,7 +34,13 @@ def learned_links(pairs: Pairs, tell: Progress) -> Iterator[Aligned]:
     return align(words, progress=tell)
 
 
-def attended_links(translator: Translator, pairs: Pairs, tell: Progress) -> Iterator[Aligned]:
+def attended_links(
+    translator: Translator,
+    pairs: Pairs,
+    tell: Progress,
+    layer: int | None = None,
+    head: int | None = None,
+) -> Iterator[Aligned]:
     """Links by the attention of a model.
 
     A pair gets none if the vocabulary's normalisation joins or splits its words, since the numbers
@@ -40,9 +50,11 @@ def attended_links(translator: Translator, pairs: Pairs, tell: Progress) -> Iter
         translator: its models have attention.
         pairs: sources and targets, words between spaces.
         tell: called with the number of pairs done so far.
+        layer: see :func:`~dragoman.translation.aligning.attention_links`.
+        head: the same.
 
     Raises:
-        ConfigError: a model has no attention over the source.
+        ConfigError: a model has no attention over the source, or no such layer or head.
         DataError: a line is too long for the models.
     """
     from dragoman.translation.aligning import attention_links
@@ -58,10 +70,35 @@ def attended_links(translator: Translator, pairs: Pairs, tell: Progress) -> Iter
             split = "", ""
         lines.append(split)
     words = [(space_spans(one), space_spans(other)) for one, other in lines]
-    return attention_links(translator, lines, words, progress=tell)
+    return attention_links(translator, lines, words, layer=layer, head=head, progress=tell)
 
 
 def pharaoh_lines(aligned: Iterable[Aligned]) -> Iterator[str]:
     """Lines such as ``0-0 1-2 2-1``, source before target, in the order of the source."""
     for one in aligned:
         yield " ".join(f"{i}-{j}" for i, j in sorted(one.all))
+
+
+def read_gold(path: Path, pairs: int) -> list[tuple[list[Link], list[Link]]]:
+    """The sure and the possible links of each pair.
+
+    Raises:
+        DataError: the file cannot be read, or is of other text.
+    """
+    gold = list(read_gold_alignments(path))
+    if len(gold) != pairs:
+        raise DataError(
+            f"{path}: {len(gold):,} lines for {pairs:,} pairs; give a file with one line per pair"
+        )
+    return gold
+
+
+def score_values(score: AlignmentScore) -> dict[str, float]:
+    """The figures of a comparison, as plain values."""
+    return {
+        "found": score.found,
+        "sure": score.sure,
+        "precision": score.precision,
+        "recall": score.recall,
+        "alignment_error_rate": score.error_rate,
+    }

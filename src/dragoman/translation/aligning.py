@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import torch
@@ -25,6 +25,8 @@ def attention_links(
     words: Sequence[tuple[Sequence[Span], Sequence[Span]]],
     *,
     read: Sequence[str] | None = None,
+    layer: int | None = None,
+    head: int | None = None,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Iterator[Aligned]:
     """The links of each pair: words that attend to each other most, in both directions.
@@ -35,19 +37,23 @@ def attention_links(
         words: places of the words of each.
         read: the sources as the models read them, with whatever is in front; by default, behind
             the tags of the translator.
+        layer: whose attention is read, from 1; by default the last but one.
+        head: one of that layer, from 1; by default the mean over all.
         progress: called with the number of pairs done so far.
 
     Raises:
-        ConfigError: a model has no attention over the source.
+        ConfigError: a model has no attention over the source, or no such layer or head.
         DataError: a line is too long for the models.
     """
     check_attention(translator.models)
     sources = (source for source, _ in lines) if read is None else iter(read)
     tags = translator.tags if read is None else ()
     pairs = iter(zip(lines, words, sources, strict=True))
+    heads = {"layer": layer, "head": head}
     done = 0
     while chunk := list(islice(pairs, _CHUNK_LINES)):
-        yield from _of_chunk(translator, chunk, with_tags(tags, [one for *_, one in chunk]), done)
+        tagged = with_tags(tags, [one for *_, one in chunk])
+        yield from _of_chunk(translator, chunk, tagged, done, heads)
         done += len(chunk)
         progress(done)
 
@@ -56,7 +62,11 @@ _Pair = tuple[tuple[str, str], tuple[Sequence[Span], Sequence[Span]], str]
 
 
 def _of_chunk(
-    translator: Translator, pairs: Sequence[_Pair], sources: Sequence[str], done: int
+    translator: Translator,
+    pairs: Sequence[_Pair],
+    sources: Sequence[str],
+    done: int,
+    heads: Mapping[str, int | None],
 ) -> Iterator[Aligned]:
     vocabularies = translator.vocabularies
     source_ids = vocabularies.source.encode_batch(sources)
@@ -67,7 +77,7 @@ def _of_chunk(
             raise DataError(f"pair {number}: {reason}")
     found: list[Aligned] = [Aligned(frozenset(), frozenset())] * len(pairs)
     engine, size = translator.local_engine, translator.search.batch_tokens
-    for number, weights in mean_attention(engine, source_ids, target_ids, size):
+    for number, weights in mean_attention(engine, source_ids, target_ids, size, **heads):
         (source, target), (source_words, target_words), _ = pairs[number]
         below = _words(vocabularies.source, sources[number], source, source_words)
         beside = _words(vocabularies.target, target, target, target_words)

@@ -282,18 +282,26 @@ def mean_attention(
     source: Sequence[Sequence[int]],
     target: Sequence[Sequence[int]],
     batch_tokens: int,
+    *,
+    layer: int | None = None,
+    head: int | None = None,
 ) -> Iterator[tuple[int, Tensor]]:
     """Where models look while they write given targets, as one matrix a sentence.
 
-    The mean over the heads of the last layer but one, which follows the translation of words best
-    (Garg et al. 2019, arXiv:1909.02074, section 3.2), or of the only one; and over the models of an
-    ensemble.
+    By default the mean over the heads of the last layer but one, which follows the translation of
+    words best (Garg et al. 2019, arXiv:1909.02074, section 3.2), or of the only one; and over the
+    models of an ensemble.
 
     Args:
         engine: its models have attention over the source.
         source: ids of each sentence, without begin and end symbol.
         target: the same of their translations.
         batch_tokens: size of a batch, padding included.
+        layer: another one, from 1.
+        head: one of that layer, from 1, instead of the mean over all.
+
+    Raises:
+        ConfigError: a model has no such layer or head.
 
     Yields:
         The number of a sentence, longest first, and its weights ``(target, source)`` in float32 on
@@ -311,10 +319,20 @@ def mean_attention(
             for model in engine.models:
                 memory = model.encode(batch.source, batch.source_mask)
                 weights = model.attention_weights(batch.target_input, memory)
-                found.append(weights[:, max(0, weights.size(1) - 2)].float().mean(1))
+                found.append(_chosen_heads(weights, layer, head).float().mean(1))
         means = torch.stack(found).mean(0).cpu()  # (batch, target, source)
         for number, one in zip(numbers, means, strict=True):
             yield number, one[: len(target[number]) + 1, : len(source[number]) + 1]
+
+
+def _chosen_heads(weights: Tensor, layer: int | None, head: int | None) -> Tensor:
+    """``(batch, layers, heads, target, source)`` to ``(batch, chosen heads, target, source)``."""
+    layers, heads = weights.shape[1:3]
+    for name, wanted, there in (("layer", layer, layers), ("head", head, heads)):
+        if wanted is not None and not 1 <= wanted <= there:
+            raise ConfigError(f"{name} {wanted}: does not exist; this model has {there}")
+    of_layer = weights[:, max(0, layers - 2) if layer is None else layer - 1]
+    return of_layer if head is None else of_layer[:, head - 1 : head]
 
 
 def attended(engine: TorchEngine, source: Sequence[int], target: Sequence[int]) -> Tensor:

@@ -458,7 +458,7 @@ class Translator:
                 model's positions, or one with the tag of a language that the model lacks.
         """
         self._check_open()
-        self._check_direct("scores")
+        self.check_direct("scores")
         return self._forced().score(sources, targets)
 
     def score_fit(
@@ -479,7 +479,7 @@ class Translator:
             UsageError: as for :meth:`score`.
         """
         self._check_open()
-        self._check_direct("scores")
+        self.check_direct("scores")
         return self._forced().score_fit(sources, targets)
 
     def attention(
@@ -500,7 +500,7 @@ class Translator:
             UsageError: either is not a string, or the translator is closed.
         """
         self._check_open()
-        self._check_direct("attention")
+        self.check_direct("attention")
         forced = self._forced()
         forced.check_shown(of_source=of == "source")
         ids = forced.source_ids(source)
@@ -525,7 +525,15 @@ class Translator:
         if self._closed:
             raise UsageError("this translator is closed; load it again to go on")
 
-    def _check_direct(self, wanted: str) -> None:
+    def check_direct(self, wanted: str) -> None:
+        """Check that source and target are those of one model.
+
+        Args:
+            wanted: what needs that, for the error.
+
+        Raises:
+            ConfigError: there is a pivot.
+        """
         if self._pivot is not None:
             raise ConfigError(
                 f"{wanted}: there is one for each of the two legs, not through a pivot; load the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import permutations
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from command_line import CommandLine, one_error
 from tiny_model import TINY_LM, save_tiny_model
 
 from dragoman.text.pharaoh import read_alignments
+from dragoman.translation.translator import Translator
 
 WORDS = {"the": "der", "dog": "Hund", "sees": "sieht", "cat": "Kater", "red": "rote"}
 
@@ -70,3 +72,76 @@ def test_what_cannot_be_aligned_is_refused(
     assert "is an input" in one_error(dragoman("align", *sides, "--output", sides[0]), 2)
     model = save_tiny_model(tmp_path / "lm", config=TINY_LM)
     assert "attention" in one_error(dragoman("align", model, *sides), 2)
+
+
+def test_links_are_compared_with_those_of_people(
+    sides: tuple[Path, Path], tmp_path: Path, dragoman: CommandLine
+) -> None:
+    gold = tmp_path / "gold"
+    gold.write_text("0-0 1-2 2-1\n" * 59 + "0-0 1-1 2p1\n", "utf-8")
+    outcome = dragoman("align", *sides, "--against", gold)
+    # 180 links found, 179 sure; one of those found is impossible, one sure link was not found.
+    assert outcome.out == (
+        "60 pairs: precision 99.4 %, recall 99.4 %, alignment error rate 0.6 %\n"
+    ), outcome.err
+    found = json.loads(dragoman("align", *sides, "--against", gold, "--json").out)
+    assert (found["pairs"], found["found"], found["sure"]) == (60, 180, 179)
+    assert found["alignment_error_rate"] == pytest.approx(1 - (178 + 179) / (180 + 179))
+
+
+def test_gold_links_of_other_text_are_refused(
+    sides: tuple[Path, Path], tmp_path: Path, dragoman: CommandLine
+) -> None:
+    gold = tmp_path / "gold"
+    gold.write_text("0-0\n", "utf-8")
+    assert "1 lines for 60 pairs" in one_error(dragoman("align", *sides, "--against", gold), 3)
+    gold.write_text("0x0\n", "utf-8")
+    assert "gold:1: '0x0' is not a link" in one_error(
+        dragoman("align", *sides, "--against", gold), 3
+    )
+    given = ("align", *sides, "--against", gold, "--output", tmp_path / "a")
+    assert "--against prints figures" in one_error(dragoman(*given), 2)
+    assert "are of a MODEL" in one_error(dragoman("align", *sides, "--head", 1), 2)
+    assert "--json is read with --against" in one_error(dragoman("align", *sides, "--json"), 2)
+
+
+def test_translations_come_with_their_links(tmp_path: Path, dragoman: CommandLine) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    lines = "ab c\n\nd e a\n"
+    plain = dragoman("translate", model, stdin=lines.encode())
+    links = tmp_path / "links"
+    outcome = dragoman("translate", model, "--alignment", links, stdin=lines.encode())
+    assert outcome.out == plain.out
+    first, second, third = links.read_text("utf-8").splitlines()
+    assert second == ""
+    pairs = tmp_path / "pairs.tsv"
+    said = [one.split("\t")[0] for one in plain.out.splitlines()]
+    pairs.write_text(f"en\tde\nab c\t{said[0]}\nd e a\t{said[2]}\n", "utf-8")
+    assert dragoman("align", model, pairs).out == f"{first}\n{third}\n"
+
+
+def test_links_of_several_systems_are_refused(tmp_path: Path, dragoman: CommandLine) -> None:
+    model = save_tiny_model(tmp_path / "lm", config=TINY_LM)
+    outcome = dragoman("translate", model, "--alignment", tmp_path / "a", stdin=b"a\n")
+    assert "attention" in one_error(outcome, 2)
+    assert not (tmp_path / "a").exists()
+    text = tmp_path / "text"
+    text.write_text("a\n", "utf-8")
+    outcome = dragoman("translate", model, "--input", text, "--alignment", text)
+    assert "would be overwritten" in one_error(outcome, 2)
+
+
+def test_links_of_one_head(tmp_path: Path, dragoman: CommandLine) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("en\tde\nab c d e\td e ab c a\n" * 2, encoding="utf-8")
+    translator = Translator.load(model, device="cpu")
+    attended = translator.attention("ab c d e", "d e ab c a").weights
+    by_head = set()
+    for head in range(1, attended.shape[1] + 1):
+        outcome = dragoman("align", model, pairs, "--layer", 1, "--head", head)
+        assert outcome.code == 0, outcome.err
+        by_head.add(outcome.out)
+    assert len(by_head) > 1
+    outcome = dragoman("align", model, pairs, "--head", 99)
+    assert "head 99: does not exist; this model has" in one_error(outcome, 2)

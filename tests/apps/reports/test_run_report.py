@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 
 from dragoman.apps.reports.figures import to_svg
-from dragoman.apps.reports.plots import demo_picture, learning_curves, read_records
+from dragoman.apps.reports.plots import demo_picture, learning_curves
+from dragoman.apps.reports.run_records import read_records
 from dragoman.apps.reports.run_report import (
     Sample,
     Samples,

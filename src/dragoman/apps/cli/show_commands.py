@@ -1,4 +1,4 @@
-"""Commands that show what a model does inside: show attention."""
+"""Commands that show what a model does inside, and how it learned: show attention, training."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ import sys
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman.apps.cli.options import MODEL, PATH, device_option, json_option
+from dragoman.apps.results import print_json
 from dragoman.core.errors import DataError
+
+if TYPE_CHECKING:
+    from dragoman.apps.reports.training_curves import Axis
 
 
 @click.group(no_args_is_help=False, invoke_without_command=True)
 @click.pass_context
 def show(context: click.Context) -> None:
-    """Show what a model does inside.
+    """Show what a model does inside, and how it learned.
 
     \b
-    Example:
+    Examples:
       dragoman show attention runs/demo "three hundred euros"
+      dragoman show training runs/a runs/b --output curves.svg
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -119,6 +124,54 @@ def attention(
         click.echo(line)
 
 
+@show.command(name="training")
+@click.argument("runs", metavar="RUN...", type=PATH, nargs=-1, required=True)
+@click.option(
+    "--by",
+    "axis",
+    type=click.Choice(["step", "tokens", "minutes"]),
+    default="step",
+    show_default=True,
+    help="What curves are drawn over.",
+)
+@click.option(
+    "--output", metavar="FILE", type=PATH, help="Draw the curves to FILE.svg or FILE.png."
+)
+@json_option
+def training_curves(runs: tuple[Path, ...], axis: Axis, output: Path | None, as_json: bool) -> None:
+    """Show how RUNs learned, several side by side: a table, and curves in one picture.
+
+    RUN is a run directory, which may still be training.  The table has the best value of each
+    figure on the dev set, with its step.
+
+    \b
+    Examples:
+      dragoman show training runs/a
+      dragoman show training runs/a runs/b runs/c --output curves.svg
+      dragoman show training runs/a runs/b --by minutes --output curves.png
+    """
+    from dragoman.apps.reports.training_curves import curves_table, draw_curves, read_curves
+
+    if output is not None:
+        _check_suffix(output, ".svg", ".png")
+        import dragoman.apps.reports.plots  # noqa: F401 - reports at once if missing
+    curves = read_curves(runs)
+    if output is not None:
+        draw_curves(curves, output, axis)
+    if as_json:
+        print_json({"runs": [one.to_json() for one in curves]})
+        return
+    for line in curves_table(curves):
+        click.echo(line)
+
+
+def _check_suffix(output: Path, *suffixes: str) -> None:
+    if output.suffix not in suffixes:
+        raise click.UsageError(
+            f"--output {output}: expected a name that ends in one of {', '.join(suffixes)}"
+        )
+
+
 def _check_drawing(output: Path | None, options: Mapping[str, Any]) -> None:
     """Refuse what cannot be drawn, before a model is opened."""
     view = options["view"]
@@ -135,10 +188,7 @@ def _check_drawing(output: Path | None, options: Mapping[str, Any]) -> None:
             f"--output {output}: a page shows --view mean; draw {view} as .svg or .png"
         )
 
-    if output.suffix not in SUFFIXES:
-        raise click.UsageError(
-            f"--output {output}: expected a name that ends in one of {', '.join(SUFFIXES)}"
-        )
+    _check_suffix(output, *SUFFIXES)
     if output.suffix == PAGE:
         import dragoman.apps.reports.pages
     else:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from dragoman.apps.cli.alignment_output import AlignmentOutput
 from dragoman.apps.cli.filter_options import (
     filter_options,
     filter_pairs,
@@ -83,6 +84,13 @@ STANDARD_INPUT = "standard input"
     metavar="P",
     type=Number(0, 1),
     help="Warn of each line whose translation has a lower confidence than P, such as 0.5.",
+)
+@click.option(
+    "--alignment",
+    metavar="FILE",
+    type=PATH,
+    help="Also write which words of each line and its translation belong together, by attention, "
+    "in Pharaoh format, 0-0 1-2: words are what stands between spaces.",
 )
 @click.option("--sample", is_flag=True, help="Sample translations instead of searching.")
 @click.option(
@@ -165,6 +173,7 @@ def translate(
       dragoman translate runs/demo --nbest 5 < input.txt
       dragoman translate runs/demo --nbest 5 --json < input.txt > output.jsonl
       dragoman translate runs/demo --confidence --flag-below 0.5 < input.txt
+      dragoman translate runs/demo --alignment output.align < input.txt > output.txt
       dragoman translate runs/demo --sample --top-p 0.9 --seed 7 < input.txt
       dragoman translate runs/demo --mbr 32 --utility chrf < input.txt
       dragoman translate runs/demo --engine ctranslate2 --precision int8 < input.txt
@@ -173,6 +182,7 @@ def translate(
     if as_json and scores:
         raise click.UsageError("--json includes the scores; leave out --scores")
     _keep_texts(inputs, output, options["write_system"])
+    _keep_texts(inputs, options["alignment"], None)
     shown = PrintedFields(scores=scores, confidence=options["confidence"])
     flags = Flags(options["flag_below"])
     uses = shown.confidence, flags.wanted, as_json, options["write_system"] is not None
@@ -184,11 +194,17 @@ def translate(
     with open_translator(models, options, search) as translator, lines_of(inputs) as given:
         lines, interactive = given
         at_once = 1 if interactive and not options["buffer_lines"] else None
-        refused, sources = _Refused(), Remembered(lines)
+        linked = Remembered(lines)
+        links = None
+        if (path := options["alignment"]) is not None:
+            links = AlignmentOutput(path, translator, linked)
+        refused, sources = _Refused(), Remembered(lines if links is None else linked)
         with shown_progress(output, interactive) as progress:
-            wanted = sources if as_json else lines
+            wanted = sources if as_json or links is not None else lines
             found = translator.stream_nbest(wanted, progress=progress, buffer_lines=at_once)
             translated = warned_of_faults(flags.watch(refused.watch(found)))
+            if links is not None:
+                translated = links.watch(translated)
             if as_json:
                 known = translator.has_confidence
                 written = objects(sources, translated, has_confidence=known, flags=flags)

@@ -17,7 +17,7 @@ Rows = Sequence[tuple[str, Sequence[float]]]
 
 _MOST_CELLS = 4000  # each would be a shape in an SVG
 _COLUMNS = 4  # of small pictures
-_FAINTEST = 0.02  # weights below are not drawn as lines
+_FAINTEST = 0.05  # weights below are not drawn as lines
 _LINE_HEIGHT = 0.24  # inches
 
 
@@ -92,7 +92,7 @@ def lines_picture(source: Sequence[str], maps: Sequence[tuple[str, Rows]], title
     axes.set_axis_off()
     axes.set_title(title, loc="left", fontsize=9)
     if len(maps) > 1:
-        figure.legend(loc="outside lower center", ncols=4, fontsize=7, frameon=False)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=7, frameon=False)
     return figure
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dragoman.apps.reports.run_records import METRIC_NAMES, Records
 from dragoman.core.errors import MissingExtraError
 from dragoman.evaluation.lengths import Bucket
 from dragoman.evaluation.reliability import Reliability
+
+if TYPE_CHECKING:
+    from dragoman.apps.reports.training_curves import Axis, RunCurves
 
 try:
     from matplotlib.axes import Axes
@@ -18,34 +20,8 @@ try:
 except ImportError as error:
     raise MissingExtraError.of("matplotlib", "matplotlib", "jinja2") from error
 
+_AXES = {"step": "step", "tokens": "million target tokens", "minutes": "minutes"}
 TRAINING, VALIDATION = "#8aa0c8", "#c0392b"
-_METRICS = {
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "ter": "TER",
-    "accuracy": "accuracy (%)",
-    "macro_f1": "macro-F1 (%)",
-    "wrong_language": "wrong language, %",
-    "bracketing_f1": "bracketing F1",
-    "round_trip": "BLEU of round trips",
-}
-
-Records = Sequence[dict[str, Any]]
-
-
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """The records of ``metrics.jsonl``, without a line cut by a crash; none if missing."""
-    records = []
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-    for line in lines:
-        try:
-            records.append(json.loads(line))
-        except (ValueError, RecursionError):
-            continue
-    return records
 
 
 def learning_curves(records: Records) -> Figure:
@@ -102,12 +78,54 @@ def draw_loss(axes: Axes, records: Records) -> None:
 def draw_scores(axes: Axes, records: Records) -> None:
     """Every metric that the run recorded on the dev set."""
     colors = iter((VALIDATION, "#27795c", "#7d5ba6", "#b8860b"))
-    for metric, label in _METRICS.items():
+    for metric, label in METRIC_NAMES.items():
         if any(metric in record for record in records):
             series = ("validation", metric)
             _line(axes, records, series, next(colors), label=label, marker="o")
     axes.set_ylim(bottom=0)
     finish(axes, "Dev set")
+
+
+def several_curves(curves: Sequence[RunCurves], axis: Axis) -> Figure:
+    """Losses, dev scores and speeds of several runs, a colour for each.
+
+    Args:
+        curves: of the runs.
+        axis: what they are drawn over.
+    """
+    metrics = [one for one in METRIC_NAMES if any(one in run.metrics for run in curves)]
+    panels = [("training", "nll", "Training loss (nats per token)"), ("validation", "loss", "Dev")]
+    panels += [("validation", one, f"Dev: {METRIC_NAMES[one]}") for one in metrics]
+    panels += [("training", "tokens_per_second", "Target tokens per second")]
+    lines = -(-len(panels) // 2)
+    figure = Figure(figsize=(9, 2.6 * lines + 0.4), layout="constrained")
+    grid = list(figure.subplots(lines, 2, squeeze=False).flat)
+    for axes, (kind, name, title) in zip(grid, panels, strict=False):
+        for number, run in enumerate(curves):
+            points = run.points(kind, name, axis)
+            axes.plot(
+                [place for place, _ in points],
+                [value for _, value in points],
+                color=f"C{number % 10}",
+                linestyle="-" if number < 10 else "--",
+                marker="o" if kind == "validation" else "",
+                markersize=3,
+                linewidth=1.4,
+                label=run.name,
+            )
+        if name in ("nll", "loss"):
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(_PlainTicks(minor_thresholds=(2, 0.5)))
+        else:
+            axes.set_ylim(bottom=0)
+        full = f"{title} loss (nats per token)" if name == "loss" else title
+        finish(axes, full, x_label=_AXES[axis], legend=False)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    return figure
 
 
 def comparison_picture(found: Mapping[str, Any]) -> Figure:

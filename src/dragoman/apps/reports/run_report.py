@@ -14,7 +14,8 @@ from dragoman.apps.progress import counting
 from dragoman.apps.reports.figures import to_svg
 from dragoman.apps.reports.heat_map import HeatMap, heat_map
 from dragoman.apps.reports.pages import Markup, render
-from dragoman.apps.reports.plots import learning_curves, read_records
+from dragoman.apps.reports.plots import learning_curves
+from dragoman.apps.reports.run_records import read_records
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import atomic_write, read_json
 from dragoman.data.prepare import REPORT
