@@ -86,7 +86,7 @@ def serve(
     answered, and a second one at once.
 
     \b
-    Examples: on this machine; two processes for a small model; for others, who need a key; from a file
+    Examples: on this machine; in two processes; for others, who need a key; from a file
       dragoman serve models/en-de models/de-en
       dragoman serve models/small --workers 2
       dragoman keys add office
