@@ -185,6 +185,35 @@ def test_as_many_batches_are_at_work_as_are_allowed() -> None:
     assert [call.at for call in fake.calls] == pytest.approx([1.0, 1.0, 2.0, 2.0])
 
 
+def test_lines_of_one_length_go_together_and_the_first_one_always() -> None:
+    fake = Fake()
+
+    async def main() -> None:
+        async with batching(fake, batch_lines=2) as batcher:
+            lines = ["long long", "a", "b", "other long", "c", "d"]
+            found = await asyncio.gather(*[batcher.translate([line]) for line in lines])
+            assert found == [answer([line]) for line in lines]
+
+    run(main())
+    assert [call.lines for call in fake.calls] == [
+        ["long long", "other long"],
+        *(["a", "b"], ["c", "d"]),
+    ]
+
+
+def test_what_waits_is_shared_out_among_batches_that_can_start() -> None:
+    fake = Fake()
+
+    async def main() -> None:
+        async with batching(fake, batch_lines=8, batches_at_once=2) as batcher:
+            lines = ["aa", "bbbbb", "c", "ddddd", "ee"]
+            found = await asyncio.gather(*[batcher.translate([line]) for line in lines])
+            assert found == [answer([line]) for line in lines]
+
+    run(main())
+    assert [call.lines for call in fake.calls] == [["aa", "ee", "c"], ["bbbbb", "ddddd"]]
+
+
 def test_prefixes_are_those_of_the_request() -> None:
     fake = Fake()
 

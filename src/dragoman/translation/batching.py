@@ -125,6 +125,7 @@ class RequestBatcher:
         self._last_seconds = 0.0  # that a batch took
         self._changed = asyncio.Event()
         self._free = asyncio.Semaphore(self._config.batches_at_once)
+        self._working = 0  # batches that are being translated, or about to be
         self._serving: asyncio.Task[None] | None = None
         self._batches: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -283,6 +284,7 @@ class RequestBatcher:
                 await self._batch_is_due()
                 if not self._queue:
                     break
+                self._working += 1
                 batch = asyncio.get_running_loop().create_task(self._translate(self._gather()))
                 self._batches.add(batch)
                 batch.add_done_callback(self._batches.discard)
@@ -312,15 +314,27 @@ class RequestBatcher:
         return min(latest, max(first, self._latest) + wait)
 
     def _gather(self) -> list[_Part]:
-        """Take as many lines as fit, of the first request and others of its kind."""
-        config, parts = self._config, []
+        """Take the lines of the first request, and of others of its kind.
+
+        What waits is shared out among the batches that can start now.  Where not all fits, lines of
+        one length go together, since a batch takes as many steps as its longest output; the first
+        request is always among them, so that nobody waits for ever.
+        """
+        first = next(iter(self._queue))
+        alike = [request for request in self._queue if request.kind == first.kind]
+        waiting = sum(len(request.lines) - request.taken for request in alike)
+        share = -(-waiting // (1 + self._config.batches_at_once - self._working))
+        limit = min(self._config.batch_lines, share)
+        if waiting > limit:
+            length = len(first.lines[first.taken])
+            alike.sort(key=lambda one: (one is not first, abs(len(one.lines[one.taken]) - length)))
+        parts: list[_Part] = []
         lines = characters = 0
-        kind = next(iter(self._queue)).kind
-        for request in [request for request in self._queue if request.kind == kind]:
+        for request in alike:
             begin = request.taken
             for line in request.lines[begin:]:
-                full = lines == config.batch_lines
-                if lines and (full or characters + len(line) > config.batch_characters):
+                full = characters + len(line) > self._config.batch_characters
+                if lines and (lines == limit or full):
                     break
                 lines, characters = lines + 1, characters + len(line)
                 request.taken += 1
@@ -346,6 +360,7 @@ class RequestBatcher:
             raise
         finally:
             self._last_seconds = clock() - begin
+            self._working -= 1
             self._free.release()
 
     async def _answer(self, parts: list[_Part]) -> None:

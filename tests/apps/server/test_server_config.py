@@ -29,6 +29,17 @@ def test_paths_of_a_file_are_relative_to_its_folder(tmp_path: Path) -> None:
     assert (read.port, read.limits.items, read.limits.seconds) == (80, 7, 3)
 
 
+def test_workers_translate_with_each_system_and_as_many_batches_at_once() -> None:
+    systems = [{"models": ["a"]}, {"models": ["b"], "workers": 3}]
+    read = read_server(None, {"systems": systems, "workers": 2})
+    assert [system.workers for system in read.systems] == [2, 3]
+    assert read.batching.batches_at_once == 2
+    read = read_server(None, {"systems": systems, "workers": 2}, ["batching.batches_at_once=5"])
+    assert read.batching.batches_at_once == 5
+    with pytest.raises(ConfigError, match="workers"):
+        read_server(None, {"systems": systems, "workers": 0})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -46,6 +46,12 @@ _PACKAGES = {
     type=click.IntRange(0, 65535),
     help="Port to listen on; 0 for any that is free.  [default: 5000]",
 )
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1, 64),
+    help="Translate in N processes, one thread each: best for small models, one per core.",
+)
 @database_option
 @click.option("--require-key", is_flag=True, help="Refuse requests without a key.")
 @click.option(
@@ -80,8 +86,9 @@ def serve(
     answered, and a second one at once.
 
     \b
-    Examples: on this machine; for others, who need a key; everything in a file
+    Examples: on this machine; in two processes; for others, who need a key; from a file
       dragoman serve models/en-de models/de-en
+      dragoman serve models/small --workers 2
       dragoman keys add office
       dragoman serve models/en-de --host 0.0.0.0 --require-key
       dragoman serve --config server.yaml --check

@@ -69,6 +69,11 @@ class ServerConfig(Config):
     """What translates. A model of several languages serves all of its pairs."""
     pivots: tuple[str, ...] = ("en",)
     """Languages to translate through, in order of preference, where nothing translates directly."""
+    workers: int | None = Field(None, ge=1, le=64)
+    """Processes that translate with each system that does not say it itself, each with the weights
+    and one thread; they work on as many batches at once. With small models, whose threads mostly
+    wait for one another, one per core answers many clients faster. By default, the server's own
+    process translates, one batch at a time with all cores."""
     batching: ServerBatchingConfig = ServerBatchingConfig()
     """How requests share batches."""
     limits: LimitsConfig = LimitsConfig()
@@ -121,7 +126,18 @@ def read_server(
         if isinstance(systems := values.get("systems"), list):
             values["systems"] = [_system(one, folder) for one in systems]
     whole = override({**values, **changes}, tuple(settings))
-    return parse(ServerConfig, whole, "serve" if path is None else path)
+    return parse(ServerConfig, _with_workers(whole), "serve" if path is None else path)
+
+
+def _with_workers(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with ``workers`` where it counts, unless other values are there."""
+    workers, systems, batching = (values.get(one) for one in ("workers", "systems", "batching"))
+    if not isinstance(workers, int) or not isinstance(systems, list):
+        return values  # absent, or refused in a moment
+    filled = [{"workers": workers, **one} if isinstance(one, dict) else one for one in systems]
+    if batching is None or isinstance(batching, dict):
+        batching = {"batches_at_once": workers, **(batching or {})}
+    return {**values, "systems": filled, "batching": batching}
 
 
 def system_at(path: Path) -> dict[str, Any]:
