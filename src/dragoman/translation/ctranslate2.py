@@ -75,7 +75,9 @@ KNOWN: Known = {
 """The settings of a model that CTranslate2 can express; all others must have their defaults."""
 _AHEAD = 2  # batches waiting per thread
 _NO_LOOP = 3  # every loop has the same three pieces twice
-_POSITIONS = 1280  # enough for sources of the default max_source_pieces, and their outputs
+POSITIONS = 1280
+"""Rows of the table of positions that are not learned: enough for sources of the default
+``max_source_pieces``, and their outputs."""
 
 
 class CTranslate2Engine:
@@ -120,7 +122,7 @@ class CTranslate2Engine:
             inter_threads=threads,
             intra_threads=1,
         )
-        self._positions = model.position_limit or _POSITIONS
+        self._positions = model.position_limit or POSITIONS
         self._tags = vocabularies.target.tags
         self._source = _names(vocabularies.source)
         target = _names(vocabularies.target)
@@ -262,7 +264,9 @@ def convert(
         raise ConfigError(
             f"the engine ctranslate2 does not support {type(model).__name__}; leave out --engine"
         )
-    check(model.config, "the engine ctranslate2", "leave out --engine")
+    program, remedy = "the engine ctranslate2", "leave out --engine"
+    check_expressible(model.config, KNOWN, program, remedy, "model.")
+    check_widths(model.config, program, remedy)
     path = directory / CONVERTED_DIRECTORY
     origin = {"weights": weights_digest(directory), "converter": ctranslate2.__version__}
     if adapter is not None:
@@ -287,19 +291,18 @@ def _read_note(path: Path) -> Any:
         return None
 
 
-def check(config: FamilyConfig, program: str, remedy: str) -> None:
-    """Refuse what CTranslate2's Transformer lacks.
+def check_widths(config: FamilyConfig, program: str, remedy: str) -> None:
+    """Refuse heads of another width, which CTranslate2 computes from their number.
 
     Args:
-        config: of the model.
-        program: what messages begin with.
-        remedy: what they end with.
+        config: of a Transformer.
+        program: what the message begins with.
+        remedy: what it ends with.
 
     Raises:
-        ConfigError: names each setting.
+        ConfigError: the widths are others.
     """
-    check_expressible(config, KNOWN, program, remedy, "model.")
-    assert isinstance(config, TransformerConfig), "the only family"
+    assert isinstance(config, TransformerConfig), "the only family of KNOWN"
     width = config.d_model // config.multi_head.heads
     if (widths := config.multi_head.head_widths(config.d_model)) != (width, width):
         raise ConfigError(
@@ -339,7 +342,7 @@ def _weights(model: Transformer) -> Any:
         side.scale_embeddings = True
         positions: Any = embedding.positions
         table = (
-            sinusoids(_POSITIONS, config.d_model).float()
+            sinusoids(POSITIONS, config.d_model).float()
             if isinstance(positions, SinusoidalPositions)
             else positions.table * positions.scale
         )
