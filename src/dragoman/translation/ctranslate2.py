@@ -30,9 +30,10 @@ from dragoman.models.families.transformer import (
     Transformer,
     TransformerConfig,
 )
-from dragoman.models.interface import TranslationModel
+from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.adapter import read_adapter
+from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import CONVERTED_DIRECTORY, weights_digest
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.search.degenerate import Bounds, without_faults
@@ -61,22 +62,33 @@ _ACTIVATIONS = {
     "gelu_tanh": common_spec.Activation.GELUTanh,
     "swish": common_spec.Activation.SWISH,
 }
-_EXPRESSED: dict[str, Sequence[object]] = {
-    "activation": list(_ACTIVATIONS),
-    "normalization": ["layer"],
-    "final_norm": [None],
-    "attention": ["scaled_dot"],
-    "positions": ["sinusoidal", "learned"],
-    "encoder_mixing": ["self_attention"],
-    "decoder_mixing": ["self_attention"],
-    "window": [None],
-    "sparsity": ["none"],
-    "mixture": [None],
-    "language_tags": ["encoder"],
+KNOWN: Known = {
+    "model.family": ["transformer"],
+    "model.d_model": None,
+    "model.encoder_layers": None,
+    "model.decoder_layers": None,
+    "model.heads": None,
+    "model.d_k": None,
+    "model.d_v": None,
+    "model.d_ff": None,
+    "model.attention_bias": None,
+    "model.activation": list(_ACTIVATIONS),
+    "model.norm": None,
+    "model.norm_epsilon": None,
+    "model.positions": ["sinusoidal", "learned"],
+    "model.max_positions": None,
+    "model.timescales": None,
+    "model.first_position": None,
+    "model.scale_embeddings": None,
+    "model.output_bias": None,
+    "model.embeddings": None,
 }
+"""The settings of a model that CTranslate2 can express; all others must have their defaults."""
 _AHEAD = 2  # batches waiting per thread
 _NO_LOOP = 3  # every loop has the same three pieces twice
-_POSITIONS = 1280  # enough for sources of the default max_source_pieces, and their outputs
+POSITIONS = 1280
+"""Rows of the table of positions that are not learned: enough for sources of the default
+``max_source_pieces``, and their outputs."""
 
 
 class CTranslate2Engine:
@@ -121,7 +133,7 @@ class CTranslate2Engine:
             inter_threads=threads,
             intra_threads=1,
         )
-        self._positions = model.position_limit or _POSITIONS
+        self._positions = model.position_limit or POSITIONS
         self._tags = vocabularies.target.tags
         self._source = _names(vocabularies.source)
         target = _names(vocabularies.target)
@@ -263,7 +275,9 @@ def convert(
         raise ConfigError(
             f"the engine ctranslate2 does not support {type(model).__name__}; leave out --engine"
         )
-    _check(model.config)
+    program, remedy = "the engine ctranslate2", "leave out --engine"
+    check_expressible(model.config, KNOWN, program, remedy, "model.")
+    check_widths(model.config, program, remedy)
     path = directory / CONVERTED_DIRECTORY
     origin = {"weights": weights_digest(directory), "converter": ctranslate2.__version__}
     if adapter is not None:
@@ -272,12 +286,7 @@ def convert(
         origin["adapter"] = content_digest(file)
     if _read_note(path) == origin:
         return path
-    spec = _specification(model)
-    spec.register_source_vocabulary(_names(vocabularies.source))
-    spec.register_target_vocabulary(_names(vocabularies.target))
-    names = _names(vocabularies.target)
-    spec.config.bos_token = spec.config.decoder_start_token = names[BOS]
-    spec.config.eos_token, spec.config.unk_token = names[EOS], names[UNK]
+    spec = specification(model, vocabularies)
     spec.validate()
     spec.optimize()
     with atomic_directory(path, _FILES) as temporary:
@@ -293,31 +302,41 @@ def _read_note(path: Path) -> Any:
         return None
 
 
-def _check(config: TransformerConfig) -> None:
-    """Refuse what CTranslate2's Transformer lacks."""
+def check_widths(config: FamilyConfig, program: str, remedy: str) -> None:
+    """Refuse heads of another width, which CTranslate2 computes from their number.
+
+    Args:
+        config: of a Transformer.
+        program: what the message begins with.
+        remedy: what it ends with.
+
+    Raises:
+        ConfigError: the widths are others.
+    """
+    assert isinstance(config, TransformerConfig), "the only family of KNOWN"
     width = config.d_model // config.multi_head.heads
     if (widths := config.multi_head.head_widths(config.d_model)) != (width, width):
         raise ConfigError(
-            f"the engine ctranslate2 needs d_k and d_v of d_model / heads = {width}, not "
-            f"{widths}; leave out --engine"
+            f"{program} needs d_k and d_v of d_model / heads = {width}, not {widths}; {remedy}"
         )
-    values = config.model_dump()
-    for name, expressed in _EXPRESSED.items():
-        value = values[name]
-        if value not in expressed:
-            raise ConfigError(
-                f"the engine ctranslate2 does not support model.{name}: {value}, only "
-                f"{' or '.join('null' if v is None else str(v) for v in expressed)}; "
-                "leave out --engine"
-            )
 
 
 def _names(vocabulary: Vocabulary) -> list[str]:
     return vocabulary.pieces(range(len(vocabulary)))
 
 
-def _specification(model: Transformer) -> Any:
-    """The weights under CTranslate2's names."""
+def specification(model: Transformer, vocabularies: Vocabularies) -> Any:
+    """What CTranslate2 writes: the weights under its names, and the pieces of both sides."""
+    spec = _weights(model)
+    spec.register_source_vocabulary(_names(vocabularies.source))
+    names = _names(vocabularies.target)
+    spec.register_target_vocabulary(names)
+    spec.config.bos_token = spec.config.decoder_start_token = names[BOS]
+    spec.config.eos_token, spec.config.unk_token = names[EOS], names[UNK]
+    return spec
+
+
+def _weights(model: Transformer) -> Any:
     config = model.config
     spec = transformer_spec.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
@@ -334,7 +353,7 @@ def _specification(model: Transformer) -> Any:
         side.scale_embeddings = config.embedding.scale_embeddings
         positions: Any = embedding.positions
         table = (
-            positions.rows(_POSITIONS).float()
+            positions.rows(POSITIONS).float()
             if isinstance(positions, SinusoidalPositions)
             else positions.table * positions.scale
         )
