@@ -67,7 +67,7 @@ def with_rows(
     source: Sequence[int],
     target: Sequence[int],
     *,
-    begin: int,
+    begin: int | None,
     silent: Sequence[int] = (),
 ) -> dict[str, Tensor]:
     """The weights with the rows of pieces in another order, and symbols that the original lacks.
@@ -78,7 +78,8 @@ def with_rows(
         weights: of a Transformer; those with rows of pieces are the embeddings and the output.
         source: for each source piece here, its row there; a row may be taken several times.
         target: the same of the target.
-        begin: place, here, of the symbol that outputs begin with, which no output contains.
+        begin: place, here, of the symbol that outputs begin with, which no output contains; None if
+            the original can put it out.
         silent: places, here, of further pieces that the original cannot put out.
 
     Returns:
@@ -91,6 +92,9 @@ def with_rows(
     for name, order in rows.items():
         if name in changed:
             changed[name] = changed[name][torch.tensor(list(order))]
+    quiet = [*silent, *([] if begin is None else [begin])]
+    if not quiet:
+        return changed
     bias = changed.get("output.bias", torch.zeros(len(target))).clone()
-    bias[[begin, *silent]] = SILENT
+    bias[quiet] = SILENT
     return changed | {"output.bias": bias}
