@@ -263,6 +263,17 @@ class Vocabularies(NamedTuple):
         return self.source.fingerprint == self.target.fingerprint
 
     @property
+    def aligned(self) -> bool:
+        """Whether both sides have the same pieces in the same order, so that they share a matrix.
+
+        Two vocabularies may have that and still split text differently, as those of OPUS-MT do.
+        """
+        if self.joint:
+            return True
+        ours, theirs = (side.pieces(range(len(side))) for side in self)
+        return ours == theirs
+
+    @property
     def fingerprints(self) -> tuple[str, str]:
         """Fingerprints of the source and the target side, which identify the vocabularies."""
         return self.source.fingerprint, self.target.fingerprint
