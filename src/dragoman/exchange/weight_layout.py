@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from dragoman.core.errors import DataError
 
 SILENT = -1e4
 """Bias of the output for a symbol that the original cannot put out: exp(-1e4) is 0 in any
@@ -42,23 +45,31 @@ def inverse(order: Tensor) -> Tensor:
     return torch.argsort(order)
 
 
-def permute_width(weights: Mapping[str, Tensor], order: Tensor) -> dict[str, Tensor]:
+def permute_width(weights: Mapping[str, Tensor], order: Tensor, where: Path) -> dict[str, Tensor]:
     """The weights of an equal Transformer whose residual sum has another order.
 
     Args:
         weights: of a :class:`~dragoman.models.families.transformer.Transformer` with self-attention
             and feed-forward sublayers, under its names.
         order: column ``i`` of the result is column ``order[i]`` of what was given.
+        where: the file that they are from, for messages.
+
+    Raises:
+        DataError: a weight has another width.
     """
     permuted = {}
     for name, tensor in weights.items():
-        if re.search(f"({_WRITERS})$", name):
-            permuted[name] = tensor[order]
-        elif re.search(f"({_READERS})$", name):
-            permuted[name] = tensor[:, order]
-        else:
-            assert re.search(f"({_OTHERS})$", name), f"{name} is not of a standard Transformer"
+        if re.search(f"({_OTHERS})$", name):
             permuted[name] = tensor
+            continue
+        axis = 0 if re.search(f"({_WRITERS})$", name) else 1
+        assert axis == 0 or re.search(f"({_READERS})$", name), f"{name} is of no known Transformer"
+        if tensor.dim() <= axis or tensor.shape[axis] != len(order):
+            raise DataError(
+                f"{where}: {name} here has the shape {list(tensor.shape)} there, which does not "
+                f"fit the model's width {len(order)}"
+            )
+        permuted[name] = tensor.index_select(axis, order)
     return permuted
 
 
