@@ -213,7 +213,10 @@ class CTranslate2Engine:
         symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
         limit = max(self._longest(source, config) for source in sources)
         pending: list[Any] = self._translator.translate_batch(
-            [[self._source[i] for i in source] + self._end or [self._source[EOS]] for source in sources],
+            [
+                [self._source[i] for i in source] + self._end or [self._source[EOS]]
+                for source in sources
+            ],
             beam_size=config.beam,
             num_hypotheses=config.beam,
             length_penalty=0,
