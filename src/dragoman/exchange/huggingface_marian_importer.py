@@ -227,8 +227,11 @@ def _weights(path: Path, settings: Settings, tables: list[dict[str, int]]) -> di
     _check_positions(theirs, model.d_model, file)
     theirs.check_all_taken()
     _check_rows(found, tables, file)
-    orders = [_order(table, settings) for table in tables]
-    found = with_rows(found, orders[0], orders[-1], begin=BOS)
+    _check_special(settings, tables)
+    source, target = _order(tables[0], None), _order(tables[-1], settings)
+    if settings.shares_sides:
+        source = target
+    found = with_rows(found, source, target, begin=BOS)
     return _tied(permute_width(found, sines_then_cosines(model.d_model)), model)
 
 
@@ -279,20 +282,32 @@ def _check_rows(found: dict[str, Tensor], tables: list[dict[str, int]], file: Pa
             raise DataError(f"{file}: {name} has {len(found[name])} rows, expected {size}")
 
 
-def _order(table: dict[str, int], settings: Settings) -> list[int]:
-    """Their row of each of our pieces: the special ones first, the others as they are."""
-    start = settings.get("decoder_start_token_id", int, table["<pad>"])
-    if not 0 <= start < len(table):
-        raise DataError(f"{settings.path}: decoder_start_token_id: {start} is no piece")
-    special = [table["<pad>"], table["<unk>"], table["</s>"]]
-    for name, number in (("pad_token_id", special[0]), ("eos_token_id", special[2])):
-        if settings.get(name, int, number) != number:
+def _check_special(settings: Settings, tables: list[dict[str, int]]) -> None:
+    """Refuse a configuration that numbers padding or the end otherwise than the tables do."""
+    for name, found in (
+        ("pad_token_id", {tables[0]["<pad>"]}),
+        ("eos_token_id", {table["</s>"] for table in tables}),
+    ):
+        if found != {settings.get(name, int, min(found))}:
             raise DataError(
                 f"{settings.path}: {name}: {settings.values[name]}, but {VOCABULARY_FILE} has "
-                f"{number}; they do not belong together"
+                f"{min(found)}; they do not belong together"
             )
-    others = sorted(set(range(len(table))) - set(special))
-    return [special[0], special[1], start, special[2], *others]
+
+
+def _order(table: dict[str, int], settings: Settings | None) -> list[int]:
+    """Their row of each of our pieces: the special ones first, the others as they are.
+
+    Args:
+        table: pieces and their ids.
+        settings: say what outputs begin with; sources begin with nothing.
+    """
+    pad, unknown, end = table["<pad>"], table["<unk>"], table["</s>"]
+    start = pad if settings is None else settings.get("decoder_start_token_id", int, pad)
+    if settings is not None and not 0 <= start < len(table):
+        raise DataError(f"{settings.path}: decoder_start_token_id: {start} is no piece")
+    others = sorted(set(range(len(table))) - {pad, unknown, end})
+    return [pad, unknown, start, end, *others]
 
 
 def _tied(weights: dict[str, Tensor], model: TransformerConfig) -> dict[str, Tensor]:
