@@ -66,7 +66,7 @@ class CTranslate2Exporter(Exporter):
         """See :meth:`Exporter.check`."""
         if any(vocabulary.sentencepiece is None for vocabulary in saved.vocabularies):
             raise ConfigError(
-                "a package for CTranslate2 has a sentencepiece model for each side, and the text of "
+                "a package for CTranslate2 has a sentencepiece model for each side, but text of "
                 "this model is split by subword-nmt or at spaces"
             )
         check_expressible(saved.config, _KNOWN, "CTranslate2", _REMEDY)
