@@ -62,6 +62,33 @@ def permute_width(weights: Mapping[str, Tensor], order: Tensor) -> dict[str, Ten
     return permuted
 
 
+def repeat_heads(tensor: Tensor, groups: int, times: int) -> Tensor:
+    """Keys or values that several heads read alike (Shazeer 2019; Ainslie et al. 2023), for each.
+
+    Args:
+        tensor: a weight or bias whose first axis is ``groups * d_k``.
+        groups: number of different heads.
+        times: how many heads in succession read each; the result has ``groups * times * d_k`` rows.
+    """
+    if times == 1:
+        return tensor
+    heads = tensor.view(groups, -1, *tensor.shape[1:])
+    return heads.repeat_interleave(times, dim=0).flatten(0, 1)
+
+
+def rotation_in_pairs(tensor: Tensor, heads: int) -> Tensor:
+    """Queries or keys whose rotated pairs are neighbours, where they were halves of a head.
+
+    Products of queries and keys stay the same, since both are permuted alike.
+
+    Args:
+        tensor: a weight or bias whose first axis is ``heads * d_k``.
+        heads: their number.
+    """
+    split = tensor.view(heads, -1, *tensor.shape[1:])
+    return split[:, sines_then_cosines(split.shape[1])].flatten(0, 1)
+
+
 def with_rows(
     weights: Mapping[str, Tensor],
     source: Sequence[int],
