@@ -20,7 +20,8 @@ precision, and the number is finite in all of them."""
 
 # By the end of a weight's name: along which axis it reads or writes the residual sum.
 _READERS = r"(query|key|value|inner|gate)\.weight|(embedding|^output)\.weight|positions\.table"
-_WRITERS = r"(attention\.output|outer)\.(weight|bias)|norm\.(weight|bias)"
+_WRITERS = r"(attention\.output|outer)\.(weight|bias)|norm\.(weight|bias)|forget\.bias"
+_BOTH = r"(forget|candidate)\.weight"  # of a recurrence over the residual sum
 _OTHERS = r"(query|key|value|inner|^output)\.bias"
 
 
@@ -47,12 +48,14 @@ def permute_width(weights: Mapping[str, Tensor], order: Tensor) -> dict[str, Ten
 
     Args:
         weights: of a :class:`~dragoman.models.families.transformer.Transformer` with self-attention
-            and feed-forward sublayers, under its names.
+            or SSRU and feed-forward sublayers, under its names.
         order: column ``i`` of the result is column ``order[i]`` of what was given.
     """
     permuted = {}
     for name, tensor in weights.items():
-        if re.search(f"({_WRITERS})$", name):
+        if re.search(f"{_BOTH}$", name):
+            permuted[name] = tensor[order][:, order]
+        elif re.search(f"({_WRITERS})$", name):
             permuted[name] = tensor[order]
         elif re.search(f"({_READERS})$", name):
             permuted[name] = tensor[:, order]
