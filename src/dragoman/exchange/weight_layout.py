@@ -20,7 +20,8 @@ precision, and the number is finite in all of them."""
 
 # By the end of a weight's name: along which axis it reads or writes the residual sum.
 _READERS = r"(query|key|value|inner|gate)\.weight|(embedding|^output)\.weight|positions\.table"
-_WRITERS = r"(attention\.output|outer)\.(weight|bias)|norm\.(weight|bias)"
+_WRITERS = r"(attention\.output|outer)\.(weight|bias)|norm\.(weight|bias)|forget\.bias"
+_BOTH = r"(forget|candidate)\.weight"  # of a recurrence over the residual sum
 _OTHERS = r"(query|key|value|inner|^output)\.bias"
 
 
@@ -47,12 +48,14 @@ def permute_width(weights: Mapping[str, Tensor], order: Tensor) -> dict[str, Ten
 
     Args:
         weights: of a :class:`~dragoman.models.families.transformer.Transformer` with self-attention
-            and feed-forward sublayers, under its names.
+            or SSRU and feed-forward sublayers, under its names.
         order: column ``i`` of the result is column ``order[i]`` of what was given.
     """
     permuted = {}
     for name, tensor in weights.items():
-        if re.search(f"({_WRITERS})$", name):
+        if re.search(f"{_BOTH}$", name):
+            permuted[name] = tensor[order][:, order]
+        elif re.search(f"({_WRITERS})$", name):
             permuted[name] = tensor[order]
         elif re.search(f"({_READERS})$", name):
             permuted[name] = tensor[:, order]
@@ -60,6 +63,33 @@ def permute_width(weights: Mapping[str, Tensor], order: Tensor) -> dict[str, Ten
             assert re.search(f"({_OTHERS})$", name), f"{name} is not of a standard Transformer"
             permuted[name] = tensor
     return permuted
+
+
+def repeat_heads(tensor: Tensor, groups: int, times: int) -> Tensor:
+    """Keys or values that several heads read alike (Shazeer 2019; Ainslie et al. 2023), for each.
+
+    Args:
+        tensor: a weight or bias whose first axis is ``groups * d_k``.
+        groups: number of different heads.
+        times: how many heads in succession read each; the result has ``groups * times * d_k`` rows.
+    """
+    if times == 1:
+        return tensor
+    heads = tensor.view(groups, -1, *tensor.shape[1:])
+    return heads.repeat_interleave(times, dim=0).flatten(0, 1)
+
+
+def rotation_in_pairs(tensor: Tensor, heads: int) -> Tensor:
+    """Queries or keys whose rotated pairs are neighbours, where they were halves of a head.
+
+    Products of queries and keys stay the same, since both are permuted alike.
+
+    Args:
+        tensor: a weight or bias whose first axis is ``heads * d_k``.
+        heads: their number.
+    """
+    split = tensor.view(heads, -1, *tensor.shape[1:])
+    return split[:, sines_then_cosines(split.shape[1])].flatten(0, 1)
 
 
 def with_rows(

@@ -34,7 +34,7 @@ class Special(NamedTuple):
     unknown: str
     begin: str | None
     """What outputs begin with, which may be the piece that ends them."""
-    end: str
+    end: str | None
 
 
 @dataclass(frozen=True)
