@@ -64,6 +64,11 @@ class CTranslate2Exporter(Exporter):
 
     def check(self, saved: SavedModel) -> None:
         """See :meth:`Exporter.check`."""
+        if any(vocabulary.sentencepiece is None for vocabulary in saved.vocabularies):
+            raise ConfigError(
+                "a package for CTranslate2 has a sentencepiece model for each side, but text of "
+                "this model is split by subword-nmt or at spaces"
+            )
         check_expressible(saved.config, _KNOWN, "CTranslate2", _REMEDY)
         check_widths(saved.config.model, "CTranslate2", _REMEDY)
 
@@ -136,7 +141,7 @@ print(target.decode(result.hypotheses[0]))
 
     def _write_vocabularies(self, saved: SavedModel, directory: Path) -> None:
         for name, vocabulary in zip(_spm_names(saved), saved.vocabularies, strict=True):
-            (directory / name).write_bytes(vocabulary.serialized)
+            (directory / name).write_bytes(vocabulary.sentencepiece or b"")  # see check
         if (languages := _argos_languages(saved)) is not None:
             metadata = {
                 "package_version": "1.0",
