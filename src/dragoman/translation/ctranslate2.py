@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.core.files import atomic_directory, content_digest, read_json
@@ -31,7 +31,7 @@ from dragoman.models.families.transformer import (
     TransformerConfig,
 )
 from dragoman.models.interface import FamilyConfig, TranslationModel
-from dragoman.models.layers.positions import SinusoidalPositions, sinusoids
+from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.adapter import read_adapter
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import CONVERTED_DIRECTORY, weights_digest
@@ -56,7 +56,12 @@ _FILES = frozenset(
     [_NOTE, "config.json", "model.bin"]
     + [f"{side}_vocabulary.{suffix}" for side in _SIDES for suffix in ("json", "txt")]
 )
-_ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU}
+_ACTIVATIONS = {
+    "relu": common_spec.Activation.RELU,
+    "gelu": common_spec.Activation.GELU,
+    "gelu_tanh": common_spec.Activation.GELUTanh,
+    "swish": common_spec.Activation.SWISH,
+}
 KNOWN: Known = {
     "model.family": ["transformer"],
     "model.d_model": None,
@@ -66,10 +71,16 @@ KNOWN: Known = {
     "model.d_k": None,
     "model.d_v": None,
     "model.d_ff": None,
+    "model.attention_bias": None,
     "model.activation": list(_ACTIVATIONS),
     "model.norm": None,
+    "model.norm_epsilon": None,
     "model.positions": ["sinusoidal", "learned"],
     "model.max_positions": None,
+    "model.timescales": None,
+    "model.first_position": None,
+    "model.scale_embeddings": None,
+    "model.output_bias": None,
     "model.embeddings": None,
 }
 """The settings of a model that CTranslate2 can express; all others must have their defaults."""
@@ -339,15 +350,16 @@ def _weights(model: Transformer) -> Any:
     ):
         part = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
         part.weight = _array(embedding.weight)
-        side.scale_embeddings = True
+        side.scale_embeddings = config.embedding.scale_embeddings
         positions: Any = embedding.positions
         table = (
-            sinusoids(POSITIONS, config.d_model).float()
+            positions.rows(POSITIONS).float()
             if isinstance(positions, SinusoidalPositions)
             else positions.table * positions.scale
         )
         side.position_encodings.encodings = _array(table)
-    spec.decoder.projection.weight = _array(model.output.weight)
+    spec.config.layer_norm_epsilon = config.residual.norm_epsilon
+    _linear(spec.decoder.projection, [model.output], with_bias=config.embedding.output_bias)
     for layer, ours in zip(spec.encoder.layer, model.encoder, strict=True):
         assert isinstance(ours, EncoderLayer)
         _self_attention(layer.self_attention, ours.attention, ours.residuals[0])
@@ -356,34 +368,39 @@ def _weights(model: Transformer) -> Any:
         assert isinstance(theirs, DecoderLayer)
         _self_attention(layer.self_attention, theirs.self_attention, theirs.residuals[0])
         cross = theirs.cross_attention
-        _linear(layer.attention.linear[0], [cross.query.weight])
-        _linear(layer.attention.linear[1], [cross.key.weight, cross.value.weight])
-        _linear(layer.attention.linear[2], [cross.output.weight])
+        _linear(layer.attention.linear[0], [cross.query])
+        _linear(layer.attention.linear[1], [cross.key, cross.value])
+        _linear(layer.attention.linear[2], [cross.output])
         _norm(layer.attention.layer_norm, theirs.residuals[1].norm)
         _feed_forward(layer.ffn, theirs.feed_forward, theirs.residuals[2])
-    if config.residual.norm == "pre":
+    if config.residual.ends_normalised:
         _norm(spec.encoder.layer_norm, model.encoder_norm)
         _norm(spec.decoder.layer_norm, model.decoder_norm)
     return spec
 
 
 def _self_attention(spec: Any, attention: Any, residual: Any) -> None:
-    weights = [attention.query.weight, attention.key.weight, attention.value.weight]
-    _linear(spec.linear[0], weights)
-    _linear(spec.linear[1], [attention.output.weight])
+    _linear(spec.linear[0], [attention.query, attention.key, attention.value])
+    _linear(spec.linear[1], [attention.output])
     _norm(spec.layer_norm, residual.norm)
 
 
 def _feed_forward(spec: Any, ours: Any, residual: Any) -> None:
     for part, linear in ((spec.linear_0, ours.inner), (spec.linear_1, ours.outer)):
-        _linear(part, [linear.weight], linear.bias)
+        _linear(part, [linear])
     _norm(spec.layer_norm, residual.norm)
 
 
-def _linear(spec: Any, weights: Sequence[Tensor], bias: Tensor | None = None) -> None:
-    weight = torch.cat(list(weights))
-    spec.weight = _array(weight)
-    spec.bias = _array(weight.new_zeros(len(weight)) if bias is None else bias)
+def _linear(spec: Any, layers: Sequence[nn.Linear], *, with_bias: bool = True) -> None:
+    """Layers of the same input as one; a bias that a layer lacks is zero."""
+    weights: list[Tensor] = [layer.weight for layer in layers]
+    spec.weight = _array(torch.cat(weights))
+    if with_bias:
+        biases: list[Tensor] = [
+            layer.weight.new_zeros(layer.out_features) if layer.bias is None else layer.bias
+            for layer in layers
+        ]
+        spec.bias = _array(torch.cat(biases))
 
 
 def _norm(spec: Any, ours: Any) -> None:

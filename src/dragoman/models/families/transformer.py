@@ -25,7 +25,13 @@ from dragoman.models.interface import (
     TranslationModel,
 )
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
-from dragoman.models.layers.embeddings import Embedding, Sharing, tie
+from dragoman.models.layers.embeddings import (
+    Embedding,
+    EmbeddingConfig,
+    Sharing,
+    output_layer,
+    tie,
+)
 from dragoman.models.layers.global_tokens import GlobalTokens
 from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig, split_tags
 from dragoman.models.layers.mixing import Past, Shared
@@ -67,6 +73,8 @@ class TransformerConfig(FamilyConfig):
     """The first sublayer of every layer."""
     tags: Flat[LanguageTagsConfig] = LanguageTagsConfig()
     """Which side is told the target language."""
+    embedding: Flat[EmbeddingConfig] = EmbeddingConfig()
+    """Vectors of pieces, and scores by them."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
@@ -80,6 +88,7 @@ class TransformerConfig(FamilyConfig):
         """Settings of sections that do not go together."""
         heads, encoding = self.multi_head, self.positional_encoding
         yield from heads.conflicts_with(self.d_model, encoding)
+        yield from encoding.conflicts_with(self.d_model)
         yield from self.mixing.conflicts_with(heads, encoding)
 
     @property
@@ -222,12 +231,18 @@ class Transformer(TranslationModel):
         self.config = config
         self.position_limit = config.position_limit
         self.source_embedding, self.target_embedding = (
-            Embedding(pieces, config.d_model, config.positional_encoding, config.residual.dropout)
+            Embedding(
+                pieces,
+                config.d_model,
+                config.positional_encoding,
+                config.residual.dropout,
+                config.embedding,
+            )
             for pieces in (source_vocabulary, target_vocabulary)
         )
-        self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
-        if config.embeddings == "separate":
-            nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
+        self.output = output_layer(
+            config.d_model, target_vocabulary, config.embedding, config.embeddings
+        )
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         tags_to_decoder = config.tags.language_tags == "decoder"
         self.language_tags = LanguageTags(source_vocabulary) if tags_to_decoder else None
