@@ -4,7 +4,7 @@
 and values of each decoder layer, ``memory_keys_0`` ... of ``(batch, heads, source, width)``.
 ``decoder.onnx`` reads one ``target`` piece of each row, ``(rows, 1)``, the source mask, that
 memory, and what earlier steps have kept, ``past_keys_0`` ... of ``(rows, heads, past, width)``; it
-gives the ``logits`` of the next piece, ``(rows, vocabulary)``, and ``keys_0`` ... for the next step.
+gives the ``logits`` of the next piece, ``(rows, vocabulary)``, and ``keys_0`` ... for the next.
 Rows are sentences times beam, a sentence's beams adjacent.
 """
 
@@ -29,7 +29,7 @@ from dragoman.models.families.transformer import (
     TransformerState,
 )
 from dragoman.models.layers.attention import KeysValues, mask_bias
-from dragoman.models.layers.positions import SinusoidalPositions, sinusoids
+from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
 from dragoman.text.vocabulary import BOS, PAD
@@ -57,13 +57,20 @@ _KNOWN: Known = {
     "model.d_k": None,
     "model.d_v": None,
     "model.attention": None,
+    "model.attention_bias": None,
     "model.d_ff": None,
     "model.activation": None,
     "model.norm": None,
     "model.normalization": None,
+    "model.norm_epsilon": None,
+    "model.final_norm": None,
     "model.positions": None,
     "model.max_positions": None,
     "model.relative_distance": None,
+    "model.timescales": None,
+    "model.first_position": None,
+    "model.scale_embeddings": None,
+    "model.output_bias": None,
     "model.embeddings": None,
 }
 _REMEDY = "leave the model with Dragoman"
@@ -154,7 +161,7 @@ def write_graphs(model: Transformer, directory: Path) -> None:
     """
     for module in model.modules():
         if isinstance(module, SinusoidalPositions):
-            module.table = sinusoids(POSITIONS, module.d_model).to(module.table)
+            module.table = module.rows(POSITIONS).to(module.table)
     layers = range(len(model.decoder))
     memory = [f"memory_{part}_{i}" for i in layers for part in ("keys", "values")]
     past = [name.replace("memory", "past") for name in memory]
