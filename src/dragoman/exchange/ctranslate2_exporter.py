@@ -39,6 +39,8 @@ QUANTISATIONS = (
 _KNOWN: Known = {**SYSTEM_KNOWN, **KNOWN}
 _TOLERANCE = 1e-3
 """Largest difference of a log-probability in float32; sums are in another order."""
+_COMPARED = 64  # pieces of translations, at most
+_DEFAULT_LIMIT = 256  # pieces of outputs, by default of CTranslate2
 _REMEDY = "export to onnx, or leave the model with Dragoman"
 
 
@@ -101,6 +103,9 @@ class CTranslate2Exporter(Exporter):
     def guide(self, saved: SavedModel) -> str:
         """See :meth:`Exporter.guide`."""
         source, target = _spm_names(saved)
+        limit = ""
+        if _longest(saved) < _DEFAULT_LIMIT:
+            limit = f", max_decoding_length={_longest(saved)}"
         text = f"""With CTranslate2 and sentencepiece:
 
 ```python
@@ -110,7 +115,7 @@ source = sentencepiece.SentencePieceProcessor(model_file="DIR/{source}")
 target = sentencepiece.SentencePieceProcessor(model_file="DIR/{target}")
 translator = ctranslate2.Translator("DIR/model")
 pieces = source.encode("...", out_type=str)
-result = translator.translate_batch([pieces], beam_size=4, disable_unk=True)[0]
+result = translator.translate_batch([pieces], beam_size=4, disable_unk=True{limit})[0]
 print(target.decode(result.hypotheses[0]))
 ```"""
         if _argos_languages(saved) is None:
@@ -164,15 +169,20 @@ def _argos_languages(saved: SavedModel) -> tuple[str, str] | None:
     return None if tags else pairs[0]
 
 
+def _longest(saved: SavedModel) -> int:
+    """Maximum length of sources and outputs, in pieces without the end symbol."""
+    return (saved.model.position_limit or POSITIONS) - 1
+
+
 def _differences(saved: SavedModel) -> tuple[str, ...]:
-    longest = saved.model.position_limit or POSITIONS
     return (
         "Probabilities are over the allowed pieces, and the length penalty is a power of the "
-        "length.",
+        "length; an output has at least one piece unless `min_decoding_length=0`.",
         "Only what the options of a call forbid is left out of outputs: `disable_unk=True` for "
         "unknown pieces, `suppress_sequences` for tags.",
         "Text is not composed (Unicode NFC) before it is split; do it if yours may be decomposed.",
-        f"Sources and outputs have up to {longest - 1} pieces.",
+        f"Sources and outputs have up to {_longest(saved)} pieces: longer ones fail; "
+        "`max_decoding_length` limits outputs, to 256 by default.",
     )
 
 
@@ -189,6 +199,7 @@ def _compare(
         float(np.abs(np.array(found.log_probs) - one.told).max())
         for found, one in zip(scores, asked, strict=True)
     ]
-    results: Any = translator.translate_batch(sources, beam_size=1, max_decoding_length=64)
+    longest = min(_longest(saved), _COMPARED)
+    results: Any = translator.translate_batch(sources, beam_size=1, max_decoding_length=longest)
     translator.unload_model()
     return max(gaps), [result.hypotheses[0] for result in results]

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from dragoman.core.errors import ExportError, MissingExtraError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
-from dragoman.exchange.probes import Floats, Probe, batches, probes
+from dragoman.exchange.probes import COUNT, Floats, Probe, batches, probes
 from dragoman.models.families.transformer import (
     DecoderLayer,
     Transformer,
@@ -76,6 +76,8 @@ _KNOWN: Known = {
 _REMEDY = "leave the model with Dragoman"
 
 Arrays = dict[str, np.ndarray[Any, Any]]
+Graph = Callable[[Arrays], Arrays]
+"""Inputs to outputs, by their names."""
 
 
 class _Encoder(nn.Module):
@@ -108,6 +110,18 @@ class _Step(nn.Module):
         return (self.model.logits(hidden)[:, 0], *_flat(cast(list[KeysValues], state.layers)))
 
 
+class _RootMeanSquare(nn.Module):
+    """What :class:`torch.nn.RMSNorm` computes, in operators that every opset has."""
+
+    def __init__(self, norm: nn.RMSNorm) -> None:
+        super().__init__()
+        self.weight, self.epsilon = norm.weight, norm.eps or 0.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        square = x.pow(2).mean(-1, keepdim=True)
+        return x * torch.rsqrt(square + self.epsilon) * self.weight
+
+
 class OnnxExporter(Exporter):
     """Writes ``encoder.onnx``, ``decoder.onnx`` and the vocabularies."""
 
@@ -123,7 +137,8 @@ class OnnxExporter(Exporter):
         model = saved.model
         assert isinstance(model, Transformer), "see check"
         write_graphs(model, directory)
-        gap = max(_gap(saved, directory, list(batch)) for batch in batches(asked, 4))
+        encode, step = (_session(directory / name) for name in (ENCODER_FILE, DECODER_FILE))
+        gap = max(_gap(encode, step, list(batch)) for batch in batches(asked, COUNT // 2))
         for name, vocabulary in zip(_spm_names(saved), saved.vocabularies, strict=True):
             (directory / name).write_bytes(vocabulary.serialized)
         longest = saved.model.position_limit or POSITIONS
@@ -156,12 +171,16 @@ def write_graphs(model: Transformer, directory: Path) -> None:
     """Write both graphs.
 
     Args:
-        model: in evaluation mode; its tables of positions grow to :data:`POSITIONS`.
+        model: in evaluation mode; it is changed: its tables of positions grow to
+            :data:`POSITIONS`, and normalisations are replaced by equal ones.
         directory: where to write them.
     """
-    for module in model.modules():
+    for module in list(model.modules()):
         if isinstance(module, SinusoidalPositions):
             module.table = module.rows(POSITIONS).to(module.table)
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.RMSNorm):
+                setattr(module, name, _RootMeanSquare(child))
     layers = range(len(model.decoder))
     memory = [f"memory_{part}_{i}" for i in layers for part in ("keys", "values")]
     past = [name.replace("memory", "past") for name in memory]
@@ -210,7 +229,7 @@ def _trace(
             str(path),
             input_names=inputs,
             output_names=[name for name in axes if name not in inputs],
-            dynamic_axes=axes,
+            dynamic_axes={name: dict(named) for name, named in axes.items()},
             opset_version=OPSET,
             dynamo=False,
         )
@@ -230,13 +249,12 @@ def _spm_names(saved: SavedModel) -> tuple[str, str]:
     return "source.spm", "target.spm"
 
 
-def _gap(saved: SavedModel, directory: Path, asked: list[Probe]) -> float:
+def _gap(encode: Graph, step: Graph, asked: list[Probe]) -> float:
     """The largest difference of a log-probability in a batch of sentences of unlike length.
 
     Raises:
         ExportError: it is too large.
     """
-    encode, step = (_session(directory / name) for name in (ENCODER_FILE, DECODER_FILE))
     found = _stepwise(encode, step, asked)
     largest = 0.0
     for row, one in zip(found, asked, strict=True):
@@ -251,7 +269,7 @@ def _gap(saved: SavedModel, directory: Path, asked: list[Probe]) -> float:
     return largest
 
 
-def _session(path: Path) -> Callable[[Arrays], Arrays]:
+def _session(path: Path) -> Graph:
     """What a graph makes of its inputs, by names."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors
@@ -260,9 +278,7 @@ def _session(path: Path) -> Callable[[Arrays], Arrays]:
     return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
 
 
-def _stepwise(
-    encode: Callable[[Arrays], Arrays], step: Callable[[Arrays], Arrays], asked: list[Probe]
-) -> Floats:
+def _stepwise(encode: Graph, step: Graph, asked: list[Probe]) -> Floats:
     """Log-probabilities by feeding the targets piece by piece, ``(rows, target, vocabulary)``."""
     source = np.full((len(asked), max(len(one.source) for one in asked)), PAD)
     target = np.full((len(asked), max(len(one.target) for one in asked)), PAD)
