@@ -20,6 +20,7 @@ from dragoman.models.families.transformer import Transformer
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
+from dragoman.text.vocabulary import BOS, PAD, UNK
 from dragoman.translation.ctranslate2 import KNOWN, POSITIONS, check_widths, specification
 
 try:
@@ -115,8 +116,10 @@ source = sentencepiece.SentencePieceProcessor(model_file="DIR/{source}")
 target = sentencepiece.SentencePieceProcessor(model_file="DIR/{target}")
 translator = ctranslate2.Translator("DIR/model")
 pieces = source.encode("...", out_type=str)
-result = translator.translate_batch([pieces], beam_size=4, disable_unk=True{limit})[0]
-print(target.decode(result.hypotheses[0]))
+result = translator.translate_batch(
+    [pieces], beam_size=4{limit}, suppress_sequences={_suppressed(saved)}
+)
+print(target.decode(result[0].hypotheses[0]))
 ```"""
         if _argos_languages(saved) is None:
             return (
@@ -169,6 +172,12 @@ def _argos_languages(saved: SavedModel) -> tuple[str, str] | None:
     return None if tags else pairs[0]
 
 
+def _suppressed(saved: SavedModel) -> list[list[str]]:
+    """What Dragoman never puts out: special pieces, and tags."""
+    vocabulary = saved.vocabularies.target
+    return [[piece] for piece in vocabulary.pieces([PAD, UNK, BOS, *vocabulary.tags])]
+
+
 def _longest(saved: SavedModel) -> int:
     """Maximum length of sources and outputs, in pieces without the end symbol."""
     return (saved.model.position_limit or POSITIONS) - 1
@@ -178,8 +187,8 @@ def _differences(saved: SavedModel) -> tuple[str, ...]:
     return (
         "Probabilities are over the allowed pieces, and the length penalty is a power of the "
         "length; an output has at least one piece unless `min_decoding_length=0`.",
-        "Only what the options of a call forbid is left out of outputs: `disable_unk=True` for "
-        "unknown pieces, `suppress_sequences` for tags.",
+        "Only what the options of a call forbid is left out of outputs, such as "
+        f"`suppress_sequences={_suppressed(saved)}`.",
         "Text is not composed (Unicode NFC) before it is split; do it if yours may be decomposed.",
         f"Sources and outputs have up to {_longest(saved)} pieces: longer ones fail; "
         "`max_decoding_length` limits outputs, to 256 by default.",
