@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from dragoman.apps.corpora.manifest import Part
+from dragoman.text.corpus_manifest import Part
 from dragoman.core.errors import DataError
 
 _CHUNK_BYTES = 2**20

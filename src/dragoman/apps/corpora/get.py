@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.apps.corpora.archives import Joined
 from dragoman.apps.corpora.homeassistant import derive
-from dragoman.apps.corpora.manifest import Corpus, CorpusFile, corpora, corpus
+from dragoman.text.corpus_manifest import Corpus, CorpusFile, corpora, corpus
 from dragoman.apps.corpora.storage import (
     Text,
     check_alignment,
