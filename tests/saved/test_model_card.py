@@ -49,7 +49,7 @@ def test_it_tells_what_the_run_knows() -> None:
         "| mine.tsv | en-de | not stated |",
         "State those that are missing",
         "| dev, loss | 1.23 |  |",
-        "| test, bleu | 30.46 | `nrefs:1|tok:13a` |",
+        r"| test, bleu | 30.46 | `nrefs:1\|tok:13a` |",
         "29,000 pairs after cleaning, 1,500 steps, 6,000,000 target pieces; 2.5 hours of training "
         "on 2 x NVIDIA H100 in bfloat16, without validation.",
         "It was trained for en-de, and for no other direction.",
@@ -57,7 +57,7 @@ def test_it_tells_what_the_run_knows() -> None:
         "Measured on dev, test alone",
         "dragoman translate MODEL < input.txt",
         'dragoman.load("MODEL")',
-        """-d '{"text": ["..."]}'""",
+        """-d '{"text": ["..."], "target": "de"}'""",
     ):
         assert line in told, line
     assert "12.3" not in told

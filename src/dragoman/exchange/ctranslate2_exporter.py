@@ -135,7 +135,8 @@ print(target.decode(result[0].hypotheses[0]))
     def _convert(self, saved: SavedModel, directory: Path, quantisation: str | None) -> None:
         assert isinstance(saved.model, Transformer), "see check"
         spec = specification(saved.model, saved.vocabularies)
-        spec.config.add_source_eos = True  # so that a source is its pieces alone
+        # A source is its pieces alone: its end symbol, if it has one, is added there.
+        spec.config.add_source_eos = saved.model.config.source_end
         spec.validate()
         spec.optimize(quantization=quantisation)
         directory.mkdir(exist_ok=True)

@@ -101,7 +101,7 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
         ConfigError: the configuration does not fit the vocabularies, or the model does not fit in
             memory.
     """
-    if config.joint_setting is not None and not vocabularies.joint:
+    if config.joint_setting is not None and not vocabularies.aligned:
         setting, other = config.joint_setting
         raise ConfigError(
             f"{setting} needs a joint vocabulary; set vocabulary.joint: true or {other}"
@@ -255,6 +255,7 @@ def save_model(
     *,
     origin: str = "",
     facts: TrainingFacts | None = None,
+    card: str | None = None,
 ) -> None:
     """Write a model directory, whole or not at all; an existing model is replaced.
 
@@ -266,6 +267,7 @@ def save_model(
         scores: scores for the model card, by name.
         origin: origin of the weights, for the model card.
         facts: what is known of the training, for the model card; its scores replace ``scores``.
+        card: the whole model card, of a model that was not trained here.
 
     Raises:
         StorageError: the disk refuses, or ``directory`` holds something else.
@@ -275,9 +277,9 @@ def save_model(
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
-        (temporary / CARD_FILE).write_text(
-            model_card(config, weights, scores or {}, origin, facts), "utf-8"
-        )
+        if card is None:
+            card = model_card(config, weights, scores or {}, origin, facts)
+        (temporary / CARD_FILE).write_text(card, encoding="utf-8")
 
 
 def has_model(run: Path) -> bool:

@@ -5,6 +5,7 @@ It has what a run knows and nothing else; what the run cannot know is asked of t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -137,8 +138,7 @@ def _use(config: SavedConfig) -> str:
     targets = _languages(config)[1]
     several = len(targets) > 1
     told = f', target_language="{targets[0]}"' if several else ""
-    wanted = {"text": ["..."], **({"target": targets[0]} if several else {})}
-    request = str(wanted).replace("'", '"')
+    request = json.dumps({"text": ["..."], "target": targets[0]})
     return (
         f"```\n{use}\n```\n\n"
         "From Python:\n\n"
@@ -174,10 +174,15 @@ def _text(parts: Iterable[TrainingText]) -> str:
 def _scores(scores: Iterable[CardScore]) -> str:
     rows = [
         f"| {one.data}, {one.metric} | {one.value:.2f} | "
-        f"{f'`{one.signature}`' if one.signature else ''} |"
+        f"{_code(one.signature) if one.signature else ''} |"
         for one in scores
     ]
     return "\n".join(["| | | signature of sacreBLEU |", "|---|---:|---|", *rows]) if rows else ""
+
+
+def _code(text: str) -> str:
+    """As code within a table."""
+    return "`" + text.replace("|", "\\|") + "`"
 
 
 def _plain(scores: Mapping[str, Any]) -> str:

@@ -82,6 +82,7 @@ KNOWN: Known = {
     "model.scale_embeddings": None,
     "model.output_bias": None,
     "model.embeddings": None,
+    "model.source_end": None,
 }
 """The settings of a model that CTranslate2 can express; all others must have their defaults."""
 _AHEAD = 2  # batches waiting per thread
@@ -136,6 +137,8 @@ class CTranslate2Engine:
         self._positions = model.position_limit or POSITIONS
         self._tags = vocabularies.target.tags
         self._source = _names(vocabularies.source)
+        assert isinstance(model, Transformer), "or else it was not converted"
+        self._end = [self._source[EOS]] if model.config.source_end else []
         target = _names(vocabularies.target)
         self._target = target
         self._ids = {name: number for number, name in enumerate(target)}
@@ -210,7 +213,10 @@ class CTranslate2Engine:
         symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
         limit = max(self._longest(source, config) for source in sources)
         pending: list[Any] = self._translator.translate_batch(
-            [[self._source[i] for i in source] + [self._source[EOS]] for source in sources],
+            [
+                [self._source[i] for i in source] + self._end or [self._source[EOS]]
+                for source in sources
+            ],
             beam_size=config.beam,
             num_hypotheses=config.beam,
             length_penalty=0,

@@ -95,6 +95,22 @@ def test_equals_torch_nn_transformer(settings: dict[str, Any]) -> None:
     torch.testing.assert_close(hidden, expected)
 
 
+def test_source_without_end_is_read_as_if_it_ended_before() -> None:
+    whole = shaken(Transformer, CONFIG, by=0.1)
+    without = shaken(Transformer, CONFIG.model_copy(update={"source_end": False}), by=0.1)
+    without.load_state_dict(whole.state_dict())
+    source, mask, target = random_ids(3, 5), mask_of([5, 1, 3]), random_ids(3, 4, seed=2)
+    memory = without.encode(source, mask)
+    hidden, _ = without.decode(target, memory, without.start(memory))
+    for row, length in enumerate([4, 1, 2]):  # only the end symbol of an empty source is read
+        alone = source[row : row + 1, :length]
+        read = whole.encode(alone, torch.ones_like(alone, dtype=torch.bool))
+        expected, _ = whole.decode(target[row : row + 1], read, whole.start(read))
+        torch.testing.assert_close(hidden[row], expected[0])
+    states = without.encoder_states(source, mask)
+    torch.testing.assert_close(states[0, :4], memory.hidden[0, :4])
+
+
 class PaperForward:
     """Figure 1 of the paper, one sentence at a time, in float64 NumPy; only weights are shared.
 

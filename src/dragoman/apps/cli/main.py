@@ -32,6 +32,7 @@ from dragoman.apps.cli.distill_command import distill
 from dragoman.apps.cli.embed_command import embed
 from dragoman.apps.cli.evaluation_commands import evaluate
 from dragoman.apps.cli.export_command import export
+from dragoman.apps.cli.import_command import import_foreign
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
 from dragoman.apps.cli.install_command import install, pack
@@ -112,7 +113,7 @@ for _command in (
     *(terms, segments, align_words, show, cost),
     *(recipes, corpora),
     *(serve, keys, corrections),
-    *(install, pack, export),
+    *(install, pack, import_foreign, export),
 ):
     commands.add_command(_command)
 

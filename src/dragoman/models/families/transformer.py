@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 
 from dragoman.core.sections import Flat
 from dragoman.models.interface import (
@@ -75,6 +76,9 @@ class TransformerConfig(FamilyConfig):
     """Which side is told the target language."""
     embedding: Flat[EmbeddingConfig] = EmbeddingConfig()
     """Vectors of pieces, and scores by them."""
+    source_end: bool = True
+    """Whether the encoder reads the end symbol that closes a source; OpenNMT-py's models were
+    trained without one."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
@@ -258,7 +262,17 @@ class Transformer(TranslationModel):
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """After the last layer; see :meth:`TranslationModel.encoder_states`."""
         source, _ = split_tags(self.language_tags, source)
-        return self._read(source, source_mask)
+        return self._read(source, self._seen(source_mask))
+
+    def _seen(self, source_mask: Tensor) -> Tensor:
+        """The mask of what is read: without ``source_end``, the end symbol is like padding.
+
+        The first position is read even if it is the end symbol, since attention needs something.
+        """
+        if self.config.source_end:
+            return source_mask
+        later = functional.pad(source_mask[:, 2:], (0, 1), value=False)  # of positions 1, 2 ...
+        return torch.cat([source_mask[:, :1], later], dim=1)[:, : source_mask.shape[1]]
 
     def _read(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """The states of a source without tags for the decoder."""
@@ -274,6 +288,7 @@ class Transformer(TranslationModel):
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
         source, begin = split_tags(self.language_tags, source)
+        source_mask = self._seen(source_mask)
         x = self._read(source, source_mask)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)
