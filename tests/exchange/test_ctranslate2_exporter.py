@@ -34,7 +34,7 @@ def save(path: Path, **values: Any) -> Path:
     [
         {},
         {"norm": "pre", "positions": "learned", "embeddings": "separate", "max_positions": 9},
-        {"activation": "swish", "attention_bias": True, "output_bias": True},
+        {"activation": "swish", "attention_bias": True, "output_bias": True, "begin": "zeros"},
     ],
 )
 def test_it_gives_what_the_model_gives(values: dict[str, Any], tmp_path: Path) -> None:

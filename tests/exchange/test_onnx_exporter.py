@@ -71,7 +71,7 @@ def beams(saved: SavedModel, directory: Path, length: int) -> tuple[Any, Any]:
     [
         {"norm": "pre", "normalization": "rms", "activation": "swiglu", "output_bias": True},
         {"positions": "relative", "attention_bias": True, "embeddings": "separate"},
-        {"positions": "alibi", "attention": "additive", "d_v": 5, "scale_embeddings": False},
+        {"positions": "alibi", "attention": "additive", "d_v": 5, "begin": "zeros"},
     ],
 )
 def test_any_batch_beam_and_length(values: dict[str, Any], tmp_path: Path) -> None:

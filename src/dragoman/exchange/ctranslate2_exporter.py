@@ -16,6 +16,7 @@ import numpy as np
 from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import Probe, probes
+from dragoman.exchange.vocabulary_files import sentencepiece_model, write_vocabularies
 from dragoman.models.families.transformer import Transformer
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.expressible import Known, check_expressible
@@ -89,7 +90,8 @@ class CTranslate2Exporter(Exporter):
             gap, found = _compare(whole, saved, asked)
             pairs = list(zip(texts, found, strict=True))
             equal = (sum(ours == theirs for ours, theirs in pairs), len(pairs))
-        self._write_vocabularies(saved, directory)
+        told = write_vocabularies(saved, directory, _spm_names(saved), with_ids=False)
+        _write_metadata(saved, directory)
         with_float = " of float32" if equal is not None else ""
         return ExportReport(
             files=tuple(sorted(path.name for path in directory.iterdir())),
@@ -98,7 +100,7 @@ class CTranslate2Exporter(Exporter):
             + (f", and its translations compared with those{with_float}" if equal else ""),
             difference=gap,
             equal_texts=equal,
-            differences=_differences(saved),
+            differences=(*_differences(saved), *told),
         )
 
     def guide(self, saved: SavedModel) -> str:
@@ -124,7 +126,7 @@ print(target.decode(result[0].hypotheses[0]))
         if _argos_languages(saved) is None:
             return (
                 text + "\n\nArgos Translate needs one direction between two named languages, "
-                "without tags, so there is no `metadata.json` for it."
+                "sentencepiece and no tags, so there is no `metadata.json` for it."
             )
         return text + (
             "\n\nArgos Translate and LibreTranslate read this directory as a package: copy it into "
@@ -142,20 +144,16 @@ print(target.decode(result[0].hypotheses[0]))
         directory.mkdir(exist_ok=True)
         spec.save(str(directory))
 
-    def _write_vocabularies(self, saved: SavedModel, directory: Path) -> None:
-        for name, vocabulary in zip(_spm_names(saved), saved.vocabularies, strict=True):
-            (directory / name).write_bytes(vocabulary.serialized)
-        if (languages := _argos_languages(saved)) is not None:
-            metadata = {
-                "package_version": "1.0",
-                "argos_version": "1.9",
-                "from_code": languages[0],
-                "from_name": languages[0],
-                "to_code": languages[1],
-                "to_name": languages[1],
-            }
-            text = json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
-            (directory / "metadata.json").write_text(text, encoding="utf-8")
+
+def _write_metadata(saved: SavedModel, directory: Path) -> None:
+    """What Argos Translate asks of a package, if it can use the model."""
+    if (languages := _argos_languages(saved)) is None:
+        return
+    source, target = languages
+    metadata = {"package_version": "1.0", "argos_version": "1.9"}
+    metadata |= {"from_code": source, "from_name": source, "to_code": target, "to_name": target}
+    text = json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
+    (directory / "metadata.json").write_text(text, encoding="utf-8")
 
 
 def _spm_names(saved: SavedModel) -> tuple[str, str]:
@@ -165,9 +163,10 @@ def _spm_names(saved: SavedModel) -> tuple[str, str]:
 
 
 def _argos_languages(saved: SavedModel) -> tuple[str, str] | None:
-    """The only direction, if both languages have names and it needs no tags."""
+    """The only direction, if both languages have names and sentencepiece alone prepares text."""
     pairs = language_pairs(saved.config)
-    if len(pairs) != 1 or "source" in pairs[0] or "target" in pairs[0]:
+    named = len(pairs) == 1 and "source" not in pairs[0] and "target" not in pairs[0]
+    if not named or sentencepiece_model(saved.vocabularies.source) is None:
         return None
     tags = tags_between(saved.config, saved.vocabularies.source, *pairs[0])
     return None if tags else pairs[0]

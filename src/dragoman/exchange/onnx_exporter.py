@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from dragoman.core.errors import ExportError, MissingExtraError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import COUNT, Floats, Probe, batches, probes
+from dragoman.exchange.vocabulary_files import write_vocabularies
 from dragoman.models.families.transformer import (
     DecoderLayer,
     Transformer,
@@ -71,6 +72,7 @@ _KNOWN: Known = {
     "model.first_position": None,
     "model.scale_embeddings": None,
     "model.output_bias": None,
+    "model.begin": None,
     "model.embeddings": None,
 }
 _REMEDY = "leave the model with Dragoman"
@@ -139,8 +141,7 @@ class OnnxExporter(Exporter):
         write_graphs(model, directory)
         encode, step = (_session(directory / name) for name in (ENCODER_FILE, DECODER_FILE))
         gap = max(_gap(encode, step, list(batch)) for batch in batches(asked, COUNT // 2))
-        for name, vocabulary in zip(_spm_names(saved), saved.vocabularies, strict=True):
-            (directory / name).write_bytes(vocabulary.serialized)
+        told = write_vocabularies(saved, directory, _spm_names(saved), with_ids=True)
         longest = saved.model.position_limit or POSITIONS
         return ExportReport(
             files=tuple(sorted(path.name for path in directory.iterdir())),
@@ -152,6 +153,7 @@ class OnnxExporter(Exporter):
                 "The search is the caller's, with what it forbids, such as unknown pieces.",
                 "Text is not composed (Unicode NFC) before it is split; do it if yours may be "
                 "decomposed.",
+                *told,
             ),
         )
 
