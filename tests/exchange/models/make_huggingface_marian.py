@@ -119,7 +119,9 @@ def expected(model: MarianMTModel, tokenizer: MarianTokenizer) -> dict[str, Any]
     """Logits of pairs, ids of sources, and what greedy search writes."""
     with torch.inference_mode():
         batch = tokenizer(
-            list(invented.SOURCE[:2]), text_target=list(invented.TARGET[:2]), return_tensors="pt",
+            list(invented.SOURCE[:2]),
+            text_target=list(invented.TARGET[:2]),
+            return_tensors="pt",
             padding=True,
         )
         logits = model(**batch).logits
