@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from tiny_model import LINES, save_tiny_model
 
 from dragoman.core.errors import ConfigError, ExportError
 from dragoman.exchange.exporting import export_model
+from dragoman.exchange.huggingface_marian import layers
 from dragoman.exchange.importing import import_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedModel, load_model, save_model, weights_of
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.text.foreign_vocabulary import Special, dictionary_over_words
+from dragoman.text.splitting import SubwordNmt
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
 from dragoman.translation.translator import Translator
 
 pytest.importorskip("transformers", minversion="5")
@@ -26,11 +30,12 @@ from dragoman.exchange import huggingface_exporter
 from dragoman.exchange.huggingface_exporter import HuggingfaceExporter
 
 SIZES = {"encoder_layers": 2, "decoder_layers": 1, "d_model": 8, "d_ff": 9, "heads": 2}
+NAMES = Special(None, "<unk>", None, "</s>")
 VARIATIONS: dict[str, dict[str, Any]] = {
     "the paper's": {},
-    "two matrices": {"embeddings": "target", "activation": "gelu", "attention_bias": True},
-    "everything": {
+    "with all that it may have": {
         "embeddings": "separate",
+        "attention_bias": True,
         "activation": "swish",
         "output_bias": True,
         "scale_embeddings": False,
@@ -63,6 +68,12 @@ def scores(saved: SavedModel, source: str, target: str) -> torch.Tensor:
     memory = saved.model.encode(ids, torch.ones_like(ids, dtype=torch.bool))
     hidden, _ = saved.model.decode(inputs, memory, saved.model.start(memory))
     return saved.model.logits(hidden).log_softmax(-1)
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> SavedModel:
+    path = tmp_path_factory.mktemp("usual") / "model"
+    return load_model(save_tiny_model(path, config=config_of()), "cpu")
 
 
 @pytest.mark.parametrize("name", VARIATIONS)
@@ -108,17 +119,25 @@ def test_there_and_back_again(name: str, tmp_path: Path) -> None:
         ({"d_model": 9, "heads": 3}, r"another order of positions with an odd d_model 9"),
     ],
 )
-def test_what_it_cannot_express(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
-    path = save_tiny_model(tmp_path / "model", config=config_of(**settings))
+def test_what_it_cannot_express(settings: dict[str, Any], message: str, usual: SavedModel) -> None:
+    config = usual.config.model_copy(update={"model": config_of(**settings)})
     with pytest.raises(ConfigError, match=message):
-        HuggingfaceExporter().check(load_model(path, "cpu"))
+        HuggingfaceExporter().check(replace(usual, config=config))
+
+
+def test_words_are_not_split_there(usual: SavedModel) -> None:
+    """Not by what splits them in models of fairseq and others."""
+    words = dictionary_over_words(SubwordNmt(), {"a": 0, "<unk>": 1, "</s>": 2}, NAMES, "dict.txt")
+    vocabularies = Vocabularies(words.vocabulary, words.vocabulary)
+    with pytest.raises(ConfigError, match="with sentencepiece, which this vocabulary"):
+        HuggingfaceExporter().check(replace(usual, vocabularies=vocabularies))
 
 
 def test_an_export_that_gives_something_else_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path)
-    names = huggingface_exporter.layers(2, 1)
+    names = layers(2, 1)
     query, key, *others = names.values()
     swapped = dict(zip(names, [key, query, *others], strict=True))
     monkeypatch.setattr(huggingface_exporter, "layers", lambda *counts: swapped)
