@@ -73,7 +73,11 @@ class PieceMatrices:
             sharing = "target" if tied else "separate"
         if zero_start:
             for name in ("target_embedding.weight", "output.weight", "source_embedding.weight"):
-                if name == "target_embedding.weight" or (tied and name == "output.weight") or shared:
+                if (
+                    name == "target_embedding.weight"
+                    or (tied and name == "output.weight")
+                    or shared
+                ):
                     weights[name] = weights[name].clone()
                     weights[name][BOS] = 0
         if tied:
@@ -86,8 +90,7 @@ class PieceMatrices:
 def _same(sides: tuple[Numbered, Numbered]) -> bool:
     """Whether both sides have the same pieces in the same rows."""
     source, target = sides
-    same = source.vocabulary.fingerprint == target.vocabulary.fingerprint
-    return same and source.rows == target.rows
+    return vocabularies(sides).same_ids and source.rows == target.rows
 
 
 def vocabularies(sides: tuple[Numbered, Numbered]) -> Vocabularies:

@@ -21,7 +21,7 @@ from dragoman.text.foreign_vocabulary import (
 
 _SENTENCEPIECE = (".model", ".spm")
 _CODES = (".codes", ".bpe", "bpe.model")
-_CODES_NAMES = ("codes", "bpecodes")
+_CODES_NAMES = ("code", "codes", "bpecodes")
 _SIDES = (("source", "src"), ("target", "tgt", "trg"))
 _JOINER = "\uffed"  # "￭" marks what the tokeniser of OpenNMT has split
 
@@ -95,6 +95,12 @@ def _over_codes(
 
 
 def _is_codes(file: Path) -> bool:
+    """By the name, unless it is a sentencepiece model: those are named like that, too."""
+    named = _named_as_codes(file)
+    return named and b"\0" not in read_bytes(file)
+
+
+def _named_as_codes(file: Path) -> bool:
     return file.name.lower() in _CODES_NAMES or file.name.lower().endswith(_CODES)
 
 
@@ -105,7 +111,9 @@ def _file_of(
     if named is not None and (directory / Path(named).name).is_file():
         return directory / Path(named).name
     files = sorted(path for path in directory.iterdir() if path.is_file())
-    candidates = [file for file in files if file.suffix.lower() in _SENTENCEPIECE or _is_codes(file)]
+    candidates = [
+        file for file in files if file.suffix.lower() in _SENTENCEPIECE or _is_codes(file)
+    ]
     if len(candidates) > 1:
         mine = [file for file in candidates if _tells(file, (*_SIDES[side], languages[side]))]
         other = [file for file in mine if _tells(file, (*_SIDES[1 - side], languages[1 - side]))]
