@@ -41,6 +41,8 @@ class Binary:
     """Weights in float32, under names such as ``encoder.layer_0.ffn.linear_0.weight``."""
     numbers: dict[str, float]
     """Attributes, under names such as ``encoder.pre_norm``."""
+    flags: frozenset[str]
+    """Those of the attributes that are true or false rather than quantities."""
     types: frozenset[str]
     """Of the weights, such as ``int8``."""
 
@@ -106,7 +108,14 @@ def read_binary(file: Path) -> Binary:
             if f"{name}_scale" in arrays:
                 arrays[f"{alias}_scale"] = arrays[f"{name}_scale"]
     tensors, numbers = _dequantised(arrays, file)
-    return Binary(specification, revision, tensors, numbers, frozenset(types))
+    flags = {
+        name.replace("/", ".")
+        for name, one in arrays.items()
+        if not one.shape and one.dtype == np.int8
+    }
+    return Binary(
+        specification, revision, tensors, numbers, frozenset(flags), frozenset(types)
+    )
 
 
 def _array(stream: _Stream, version: int, where: str) -> np.ndarray[Any, Any]:

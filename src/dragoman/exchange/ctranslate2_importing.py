@@ -130,6 +130,7 @@ class CTranslate2Transformer:
         self._heads = _NAMES[binary.specification]
         self._weights = ForeignWeights(binary.tensors, self.where)
         self._numbers = Attributes(binary.numbers, self.where)
+        self._flags_there = binary.flags
         self._epsilon = epsilon
         self.zero_start = bool(self._numbers.take("decoder.start_from_zero_embedding", default=0))
         self._flags = [
@@ -253,11 +254,14 @@ class CTranslate2Transformer:
         for side, old in (("encoder", "encoder.embeddings"), ("decoder", "decoder.embeddings")):
             names = [f"{side}.scale_embeddings", f"{old}.multiply_by_sqrt_depth"]
             names.append(f"{side}.embeddings_0.multiply_by_sqrt_depth")
+            there = next((name for name in names if name in self._numbers.values), None)
             value = self._numbers.take(*names, default=1)
-            flag = value in (0, 1)
-            if not flag and abs(value - d_model**0.5) > 1e-3 * value:
+            factor = d_model**0.5 if value else 1.0
+            if there is not None and there not in self._flags_there:
+                factor = value
+            if abs(factor - 1) > 1e-3 and abs(factor - d_model**0.5) > 1e-3 * d_model**0.5:
                 _refuse(self.where, names[0], value)
-            sides.append(not flag or bool(value))
+            sides.append(abs(factor - 1) > 1e-3)
         if sides[0] != sides[1]:
             raise ConfigError(f"{self.where}: embeddings of only one side are scaled")
         if self._numbers.take("decoder.scale_outputs", default=1) not in (0, 1):
