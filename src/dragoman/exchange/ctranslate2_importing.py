@@ -233,7 +233,8 @@ class CTranslate2Transformer:
     def _count(self, prefix: str) -> int:
         """How many layers there are."""
         names = (name for name in self._weights.names if name.startswith(prefix))
-        return len({name.removeprefix(prefix).split(".")[0] for name in names})
+        numbers = {name.removeprefix(prefix).split(".")[0] for name in names}
+        return sum(number.isdecimal() for number in numbers)  # there is encoder.layer_norm, too
 
     def _has(self, name: str) -> bool:
         """Whether the first layer has a weight."""
