@@ -406,7 +406,9 @@ def _stack(
         found |= attention.layer(theirs, f"{name}.self_attn", own, within=True, causal=True)
         found |= attention.layer(theirs, f"{name}.context_attn", cross, within=False)
         for place in (0, 1):
-            found |= theirs.layer(f"{name}.layer_norm_{place + 1}", f"{ours}.residuals.{place}.norm")
+            found |= theirs.layer(
+                f"{name}.layer_norm_{place + 1}", f"{ours}.residuals.{place}.norm"
+            )
         found |= _feed_forward(theirs, model, f"{name}.feed_forward", ours, 2)
     return found
 

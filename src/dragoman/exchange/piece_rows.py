@@ -73,7 +73,11 @@ class PieceMatrices:
             sharing = "target" if tied else "separate"
         if zero_start:
             for name in ("target_embedding.weight", "output.weight", "source_embedding.weight"):
-                if name == "target_embedding.weight" or (tied and name == "output.weight") or shared:
+                if (
+                    name == "target_embedding.weight"
+                    or (tied and name == "output.weight")
+                    or shared
+                ):
                     weights[name] = weights[name].clone()
                     weights[name][BOS] = 0
         if tied:

@@ -69,7 +69,9 @@ class SockeyeImporter(Importer):
         theirs.check_all_taken()
         if not tables:
             weights = permute_width(weights, sines_then_cosines(model.d_model))
-        version = read_text(path / _VERSION_FILE).strip() if (path / _VERSION_FILE).is_file() else "3"
+        version = (
+            read_text(path / _VERSION_FILE).strip() if (path / _VERSION_FILE).is_file() else "3"
+        )
         config = SavedConfig(
             source_language=languages[0] or "source",
             target_language=languages[1] or "target",

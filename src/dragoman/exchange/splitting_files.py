@@ -105,7 +105,9 @@ def _file_of(
     if named is not None and (directory / Path(named).name).is_file():
         return directory / Path(named).name
     files = sorted(path for path in directory.iterdir() if path.is_file())
-    candidates = [file for file in files if file.suffix.lower() in _SENTENCEPIECE or _is_codes(file)]
+    candidates = [
+        file for file in files if file.suffix.lower() in _SENTENCEPIECE or _is_codes(file)
+    ]
     if len(candidates) > 1:
         mine = [file for file in candidates if _tells(file, (*_SIDES[side], languages[side]))]
         other = [file for file in mine if _tells(file, (*_SIDES[1 - side], languages[1 - side]))]

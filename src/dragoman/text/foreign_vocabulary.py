@@ -6,8 +6,11 @@ The importers in :mod:`dragoman.exchange` read files; what is in them comes here
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -17,9 +20,10 @@ from dragoman.text.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.splitting import SentencePieces, SubwordNmt
 from dragoman.text.tags import is_tag
-from dragoman.text.vocabulary import UNKNOWN_SURFACE, Vocabulary
+from dragoman.text.vocabulary import UNKNOWN_SURFACE, Vocabularies, Vocabulary
 
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3  # sentencepiece's types of pieces
+_ASKS = re.compile(r">>([^<>\s]+)<<")
 _WRITTEN = "#version: 0.2"  # where the end of a word is marked in its last piece
 
 
@@ -123,6 +127,37 @@ def dictionary_over_words(
     return Numbered(_listed(names, tags, splitting, where), rows)
 
 
+def marian_vocabularies(
+    source: Path, target: Path, ids: Mapping[str, int], target_ids: Mapping[str, int] | None = None
+) -> Vocabularies:
+    """The vocabularies of Marian as Hugging Face publishes them.
+
+    After our special ones, pieces are in the order of ``ids``. Tokens such as ``>>deu<<``, which
+    ask for a language, become tags such as ``<2deu>``.
+
+    Args:
+        source: the sentencepiece model of the source.
+        target: that of the target.
+        ids: the content of ``vocab.json``.
+        target_ids: that of ``target_vocab.json``, if the two sides have one each.
+
+    Raises:
+        DataError: a file is missing or damaged, or a dictionary is not usable.
+        MissingExtraError: protobuf is not installed.
+    """
+    special = Special("<pad>", "<unk>", None, "</s>")
+    sides = []
+    for path, table in ((source, ids), (target, ids if target_ids is None else target_ids)):
+        tags = {piece: f"<2{found[1]}>" for piece in table if (found := _ASKS.fullmatch(piece))}
+        try:
+            model = path.read_bytes()
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        one = dictionary_over_sentencepiece(model, table, special, str(path), tags=tags)
+        sides.append(one.vocabulary)
+    return Vocabularies(*sides)
+
+
 def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt:
     """The merges of a file of subword-nmt, or of fastBPE, which counts them.
 
@@ -197,18 +232,21 @@ def _listed(
 
 def _proto(model: bytes, where: str) -> Any:
     try:
-        from sentencepiece import sentencepiece_model_pb2
+        from google.protobuf.message import DecodeError
+
+        module: Any = import_module("sentencepiece.sentencepiece_model_pb2")
     except ImportError as error:
         raise MissingExtraError.of("protobuf", "protobuf") from error
-    from google.protobuf.message import DecodeError
 
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto = module.ModelProto()
     try:
         proto.ParseFromString(model)
     except DecodeError as error:
         raise DataError(f"{where}: not a sentencepiece model ({error})") from error
     if not proto.pieces:
         raise DataError(f"{where}: not a sentencepiece model, or one without pieces")
+    if not proto.HasField("normalizer_spec"):  # the last part, as sentencepiece writes it
+        raise DataError(f"{where}: a sentencepiece model without its end; download it again")
     return proto
 
 
