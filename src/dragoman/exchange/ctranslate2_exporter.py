@@ -16,10 +16,12 @@ import numpy as np
 from dragoman.core.errors import ConfigError, ExportError, MissingExtraError
 from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
 from dragoman.exchange.probes import Probe, probes
+from dragoman.exchange.vocabulary_files import sentencepiece_model, write_vocabularies
 from dragoman.models.families.transformer import Transformer
 from dragoman.saved.directions import language_pairs, tags_between
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
+from dragoman.text.vocabulary import BOS, PAD, UNK
 from dragoman.translation.ctranslate2 import KNOWN, POSITIONS, check_widths, specification
 
 try:
@@ -39,6 +41,8 @@ QUANTISATIONS = (
 _KNOWN: Known = {**SYSTEM_KNOWN, **KNOWN}
 _TOLERANCE = 1e-3
 """Largest difference of a log-probability in float32; sums are in another order."""
+_COMPARED = 64  # pieces of translations, at most
+_DEFAULT_LIMIT = 256  # pieces of outputs, by default of CTranslate2
 _REMEDY = "export to onnx, or leave the model with Dragoman"
 
 
@@ -64,11 +68,6 @@ class CTranslate2Exporter(Exporter):
 
     def check(self, saved: SavedModel) -> None:
         """See :meth:`Exporter.check`."""
-        if any(vocabulary.sentencepiece is None for vocabulary in saved.vocabularies):
-            raise ConfigError(
-                "a package for CTranslate2 has a sentencepiece model for each side, but text of "
-                "this model is split by subword-nmt or at spaces"
-            )
         check_expressible(saved.config, _KNOWN, "CTranslate2", _REMEDY)
         check_widths(saved.config.model, "CTranslate2", _REMEDY)
 
@@ -91,7 +90,8 @@ class CTranslate2Exporter(Exporter):
             gap, found = _compare(whole, saved, asked)
             pairs = list(zip(texts, found, strict=True))
             equal = (sum(ours == theirs for ours, theirs in pairs), len(pairs))
-        self._write_vocabularies(saved, directory)
+        told = write_vocabularies(saved, directory, _spm_names(saved), with_ids=False)
+        _write_metadata(saved, directory)
         with_float = " of float32" if equal is not None else ""
         return ExportReport(
             files=tuple(sorted(path.name for path in directory.iterdir())),
@@ -100,12 +100,15 @@ class CTranslate2Exporter(Exporter):
             + (f", and its translations compared with those{with_float}" if equal else ""),
             difference=gap,
             equal_texts=equal,
-            differences=_differences(saved),
+            differences=(*_differences(saved), *told),
         )
 
     def guide(self, saved: SavedModel) -> str:
         """See :meth:`Exporter.guide`."""
         source, target = _spm_names(saved)
+        limit = ""
+        if _longest(saved) < _DEFAULT_LIMIT:
+            limit = f", max_decoding_length={_longest(saved)}"
         text = f"""With CTranslate2 and sentencepiece:
 
 ```python
@@ -115,13 +118,15 @@ source = sentencepiece.SentencePieceProcessor(model_file="DIR/{source}")
 target = sentencepiece.SentencePieceProcessor(model_file="DIR/{target}")
 translator = ctranslate2.Translator("DIR/model")
 pieces = source.encode("...", out_type=str)
-result = translator.translate_batch([pieces], beam_size=4, disable_unk=True)[0]
-print(target.decode(result.hypotheses[0]))
+result = translator.translate_batch(
+    [pieces], beam_size=4{limit}, suppress_sequences={_suppressed(saved)}
+)
+print(target.decode(result[0].hypotheses[0]))
 ```"""
         if _argos_languages(saved) is None:
             return (
                 text + "\n\nArgos Translate needs one direction between two named languages, "
-                "without tags, so there is no `metadata.json` for it."
+                "sentencepiece and no tags, so there is no `metadata.json` for it."
             )
         return text + (
             "\n\nArgos Translate and LibreTranslate read this directory as a package: copy it into "
@@ -139,20 +144,16 @@ print(target.decode(result.hypotheses[0]))
         directory.mkdir(exist_ok=True)
         spec.save(str(directory))
 
-    def _write_vocabularies(self, saved: SavedModel, directory: Path) -> None:
-        for name, vocabulary in zip(_spm_names(saved), saved.vocabularies, strict=True):
-            (directory / name).write_bytes(vocabulary.sentencepiece or b"")  # see check
-        if (languages := _argos_languages(saved)) is not None:
-            metadata = {
-                "package_version": "1.0",
-                "argos_version": "1.9",
-                "from_code": languages[0],
-                "from_name": languages[0],
-                "to_code": languages[1],
-                "to_name": languages[1],
-            }
-            text = json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
-            (directory / "metadata.json").write_text(text, encoding="utf-8")
+
+def _write_metadata(saved: SavedModel, directory: Path) -> None:
+    """What Argos Translate asks of a package, if it can use the model."""
+    if (languages := _argos_languages(saved)) is None:
+        return
+    source, target = languages
+    metadata = {"package_version": "1.0", "argos_version": "1.9"}
+    metadata |= {"from_code": source, "from_name": source, "to_code": target, "to_name": target}
+    text = json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
+    (directory / "metadata.json").write_text(text, encoding="utf-8")
 
 
 def _spm_names(saved: SavedModel) -> tuple[str, str]:
@@ -162,23 +163,35 @@ def _spm_names(saved: SavedModel) -> tuple[str, str]:
 
 
 def _argos_languages(saved: SavedModel) -> tuple[str, str] | None:
-    """The only direction, if both languages have names and it needs no tags."""
+    """The only direction, if both languages have names and sentencepiece alone prepares text."""
     pairs = language_pairs(saved.config)
-    if len(pairs) != 1 or "source" in pairs[0] or "target" in pairs[0]:
+    named = len(pairs) == 1 and "source" not in pairs[0] and "target" not in pairs[0]
+    if not named or sentencepiece_model(saved.vocabularies.source) is None:
         return None
     tags = tags_between(saved.config, saved.vocabularies.source, *pairs[0])
     return None if tags else pairs[0]
 
 
+def _suppressed(saved: SavedModel) -> list[list[str]]:
+    """What Dragoman never puts out: special pieces, and tags."""
+    vocabulary = saved.vocabularies.target
+    return [[piece] for piece in vocabulary.pieces([PAD, UNK, BOS, *vocabulary.tags])]
+
+
+def _longest(saved: SavedModel) -> int:
+    """Maximum length of sources and outputs, in pieces without the end symbol."""
+    return (saved.model.position_limit or POSITIONS) - 1
+
+
 def _differences(saved: SavedModel) -> tuple[str, ...]:
-    longest = saved.model.position_limit or POSITIONS
     return (
         "Probabilities are over the allowed pieces, and the length penalty is a power of the "
-        "length.",
-        "Only what the options of a call forbid is left out of outputs: `disable_unk=True` for "
-        "unknown pieces, `suppress_sequences` for tags.",
+        "length; an output has at least one piece unless `min_decoding_length=0`.",
+        "Only what the options of a call forbid is left out of outputs, such as "
+        f"`suppress_sequences={_suppressed(saved)}`.",
         "Text is not composed (Unicode NFC) before it is split; do it if yours may be decomposed.",
-        f"Sources and outputs have up to {longest - 1} pieces.",
+        f"Sources and outputs have up to {_longest(saved)} pieces: longer ones fail; "
+        "`max_decoding_length` limits outputs, to 256 by default.",
     )
 
 
@@ -195,6 +208,7 @@ def _compare(
         float(np.abs(np.array(found.log_probs) - one.told).max())
         for found, one in zip(scores, asked, strict=True)
     ]
-    results: Any = translator.translate_batch(sources, beam_size=1, max_decoding_length=64)
+    longest = min(_longest(saved), _COMPARED)
+    results: Any = translator.translate_batch(sources, beam_size=1, max_decoding_length=longest)
     translator.unload_model()
     return max(gaps), [result.hypotheses[0] for result in results]

@@ -13,6 +13,7 @@ from torch import Tensor
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import (
     ForeignWeights,
+    read_bytes,
     read_object,
     read_state,
     read_text,
@@ -34,12 +35,16 @@ from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig
-from dragoman.text.foreign_vocabulary import marian_vocabularies
-from dragoman.text.vocabulary import BOS
+from dragoman.text.examples import Direction
+from dragoman.text.foreign_vocabulary import Numbered, Special, dictionary_over_sentencepiece
+from dragoman.text.tags import LANGUAGE_TAG, language_tag
+from dragoman.text.vocabulary import BOS, PAD, Vocabularies, Vocabulary
 
 _CARD = "README.md"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _LICENCE = re.compile(r"^license:\s*['\"]?([\w.\-]+)", re.MULTILINE)
+_LANGUAGE = re.compile(r">>([^<>\s]+)<<")
+"""A piece in front of a source that asks for a target language, of models of several."""
 _POSITIONS_TOLERANCE = 1e-4
 
 Value = TypeVar("Value", int, float, bool, str)
@@ -58,18 +63,20 @@ class HuggingfaceMarianImporter(Importer):
         """See :meth:`Importer.read`."""
         settings = Settings.read(path)
         model = settings.model()
-        tables = _tables(path, settings)
-        weights = _weights(path, settings, tables)
-        paths = [path / SOURCE_SPM, path / TARGET_SPM]
-        vocabularies = marian_vocabularies(paths[0], paths[1], *tables)
+        sides = _sides(path, settings)
+        weights = _weights(path, settings, sides)
         found, notes = _languages(path, languages)
         search, search_notes = _search(settings)
         config = SavedConfig(
-            source_language=found[0], target_language=found[1], model=model, search=search
+            source_language=found[0],
+            target_language=found[1],
+            directions=_directions(found, sides[0].vocabulary),
+            model=model,
+            search=search,
         )
         return ForeignModel(
             config=config,
-            vocabularies=vocabularies,
+            vocabularies=Vocabularies(*(side.vocabulary for side in sides)),
             weights=weights,
             origin=settings.origin(path),
             licence=_licence(path),
@@ -188,33 +195,60 @@ class Settings:
         )
 
 
-def _tables(path: Path, settings: Settings) -> list[dict[str, int]]:
-    """Pieces and their ids: of both sides, or of source and target."""
-    names = [VOCABULARY_FILE]
-    sizes = [settings.get("vocab_size", int)]
+def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
+    """The vocabularies of both sides, with the ids that their pieces have there.
+
+    Raises:
+        DataError: a file is missing or damaged, or they do not belong together.
+        MissingExtraError: protobuf is not installed.
+    """
+    source = _table(path / VOCABULARY_FILE, settings.get("vocab_size", int))
+    target = source
     if not settings.shares_sides:
-        names.append(TARGET_VOCABULARY_FILE)
-        sizes.append(settings.get("decoder_vocab_size", int, sizes[0]))
-    tables = []
-    for name, size in zip(names, sizes, strict=True):
-        table = read_object(path / name)
-        if sorted(table.values(), key=str) != sorted(range(len(table)), key=str) or any(
-            type(number) is not int for number in table.values()
-        ):
-            raise DataError(f"{path / name}: its ids are not 0, 1, 2 ..., each once")
-        if len(table) != size:
+        size = settings.get("decoder_vocab_size", int, len(source))
+        target = _table(path / TARGET_VOCABULARY_FILE, size)
+    start = settings.get("decoder_start_token_id", int, target["<pad>"])
+    begin = next((piece for piece, number in target.items() if number == start), None)
+    if begin is None:
+        raise DataError(f"{settings.path}: decoder_start_token_id: {start} is no piece")
+    for name, found in (
+        ("pad_token_id", {source["<pad>"]}),
+        ("eos_token_id", {source["</s>"], target["</s>"]}),
+    ):
+        if found != {settings.get(name, int, min(found))}:
             raise DataError(
-                f"{path / name}: has {len(table)} pieces, the model {size}; they do not belong "
-                "together"
+                f"{settings.path}: {name}: {settings.values[name]}, but {VOCABULARY_FILE} has "
+                f"{min(found)}; they do not belong together"
             )
-        for special in ("<unk>", "<pad>", "</s>"):
-            if special not in table:
-                raise DataError(f"{path / name}: has no piece {special}")
-        tables.append(table)
-    return tables
+    sides = []
+    for file, table in ((SOURCE_SPM, source), (TARGET_SPM, target)):
+        special = Special("<pad>", "<unk>", begin if table is target else None, "</s>")
+        tags = {one: language_tag(one[2:-2]) for one in table if _LANGUAGE.fullmatch(one)}
+        where = path / file
+        sides.append(
+            dictionary_over_sentencepiece(read_bytes(where), table, special, str(where), tags=tags)
+        )
+    return sides[0], sides[1]
 
 
-def _weights(path: Path, settings: Settings, tables: list[dict[str, int]]) -> dict[str, Tensor]:
+def _table(path: Path, size: int) -> dict[str, int]:
+    """Pieces and their ids, which are the rows of a matrix."""
+    table = read_object(path)
+    if any(type(number) is not int for number in table.values()) or (
+        sorted(table.values()) != list(range(len(table)))
+    ):
+        raise DataError(f"{path}: its ids are not 0, 1, 2 ..., each once")
+    if len(table) != size:
+        raise DataError(
+            f"{path}: has {len(table)} pieces, the model {size}; they do not belong together"
+        )
+    for special in ("<unk>", "<pad>", "</s>"):
+        if special not in table:
+            raise DataError(f"{path}: has no piece {special}")
+    return table
+
+
+def _weights(path: Path, settings: Settings, sides: tuple[Numbered, Numbered]) -> dict[str, Tensor]:
     """All weights, under our names and in our order."""
     file = next((path / name for name in WEIGHT_FILES if (path / name).is_file()), None)
     if file is None:
@@ -222,17 +256,18 @@ def _weights(path: Path, settings: Settings, tables: list[dict[str, int]]) -> di
     theirs = ForeignWeights(read_state(file), file)
     model = settings.model()
     found = _embeddings(theirs, settings)
+    source, target = map(_rows, sides)
+    _check_rows(found, len(set(source)), len(set(target)), model.d_model, file)
     for ours, name in layers(model.encoder_layers, model.decoder_layers).items():
-        found |= theirs.layer(name, ours, bias=True)
+        for kind in ("weight", "bias"):
+            found[f"{ours}.{kind}"] = theirs.take(f"{name}.{kind}")
     _check_positions(theirs, model.d_model, file)
     theirs.check_all_taken()
-    _check_rows(found, tables, file)
-    _check_special(settings, tables)
-    source, target = _order(tables[0], None), _order(tables[-1], settings)
     if settings.shares_sides:
         source = target
-    found = with_rows(found, source, target, begin=BOS)
-    return _tied(permute_width(found, sines_then_cosines(model.d_model)), model)
+    begins_otherwise = target.count(target[BOS]) > 1  # with a symbol that is another one, too
+    found = with_rows(found, source, target, begin=BOS if begins_otherwise else None)
+    return _tied(permute_width(found, sines_then_cosines(model.d_model), file), model)
 
 
 def _embeddings(theirs: ForeignWeights, settings: Settings) -> dict[str, Tensor]:
@@ -274,40 +309,26 @@ def _check_positions(theirs: ForeignWeights, d_model: int, file: Path) -> None:
             )
 
 
-def _check_rows(found: dict[str, Tensor], tables: list[dict[str, int]], file: Path) -> None:
-    sizes = {"source_embedding.weight": len(tables[0]), "target_embedding.weight": len(tables[-1])}
-    sizes |= {"output.weight": len(tables[-1]), "output.bias": len(tables[-1])}
+def _check_rows(
+    found: dict[str, Tensor], source: int, target: int, d_model: int, file: Path
+) -> None:
+    sizes = {"source_embedding.weight": source, "target_embedding.weight": target}
+    sizes |= {"output.weight": target, "output.bias": target}
     for name, size in sizes.items():
-        if len(found[name]) != size:
+        if found[name].shape[0] != size:
             raise DataError(f"{file}: {name} has {len(found[name])} rows, expected {size}")
-
-
-def _check_special(settings: Settings, tables: list[dict[str, int]]) -> None:
-    """Refuse a configuration that numbers padding or the end otherwise than the tables do."""
-    for name, found in (
-        ("pad_token_id", {tables[0]["<pad>"]}),
-        ("eos_token_id", {table["</s>"] for table in tables}),
-    ):
-        if found != {settings.get(name, int, min(found))}:
+        if found[name].shape[1:] not in {(), (d_model,)}:
             raise DataError(
-                f"{settings.path}: {name}: {settings.values[name]}, but {VOCABULARY_FILE} has "
-                f"{min(found)}; they do not belong together"
+                f"{file}: {name} has the width {list(found[name].shape[1:])}, and {CONFIG_FILE} "
+                f"says d_model: {d_model}"
             )
 
 
-def _order(table: dict[str, int], settings: Settings | None) -> list[int]:
-    """Their row of each of our pieces: the special ones first, the others as they are.
-
-    Args:
-        table: pieces and their ids.
-        settings: say what outputs begin with; sources begin with nothing.
-    """
-    pad, unknown, end = table["<pad>"], table["<unk>"], table["</s>"]
-    start = pad if settings is None else settings.get("decoder_start_token_id", int, pad)
-    if settings is not None and not 0 <= start < len(table):
-        raise DataError(f"{settings.path}: decoder_start_token_id: {start} is no piece")
-    others = sorted(set(range(len(table))) - {pad, unknown, end})
-    return [pad, unknown, start, end, *others]
+def _rows(side: Numbered) -> list[int]:
+    """Their row of each of our pieces; a symbol that they lack gets that of padding."""
+    pad = side.rows[PAD]
+    assert pad is not None, "the table has it"
+    return [pad if row is None else row for row in side.rows]
 
 
 def _tied(weights: dict[str, Tensor], model: TransformerConfig) -> dict[str, Tensor]:
@@ -336,12 +357,25 @@ def _languages(path: Path, given: tuple[str | None, str | None]) -> tuple[list[s
     return found, notes
 
 
+def _directions(languages: list[str], vocabulary: Vocabulary) -> tuple[Direction, ...]:
+    """Into each language that a tag asks for; the only direction if there are no tags."""
+    tags = vocabulary.pieces(vocabulary.language_tags)
+    into: dict[str, tuple[str, ...]] = {
+        found[1]: (tag,) for tag in tags if (found := LANGUAGE_TAG.fullmatch(tag))
+    }
+    return tuple(
+        Direction(source_language=languages[0], target_language=target, tags=asked)
+        for target, asked in (into or {languages[1]: ()}).items()
+    )
+
+
 def _search(settings: Settings) -> tuple[dict[str, Any], list[str]]:
     """Settings of search, and how theirs differ."""
     beam = settings.get("num_beams", int, 1)
     penalty = settings.get("length_penalty", float, 1.0)
     search: dict[str, Any] = {"beam": max(beam, 1), "length_penalty": max(penalty, 0.0)}
-    longest = settings.get("max_length", int, 0)
+    forced = settings.values.get("forced_eos_token_id") is not None
+    longest = settings.get("max_length", int, 0) - (2 if forced else 1)  # begin and end count
     notes = [
         f"Search: beam {search['beam']}. There a hypothesis' log-probability is divided by "
         f"|Y|^{penalty:g}, here by ((5 + |Y|) / 6)^{search['length_penalty']:g} (Wu et al. 2016), "
@@ -350,7 +384,7 @@ def _search(settings: Settings) -> tuple[dict[str, Any], list[str]]:
     ]
     if longest > 0:
         notes.append(
-            f"An output has at most {longest - 1} pieces there; here at most 50 more than its "
+            f"An output has at most {longest} pieces there; here at most 50 more than its "
             "source (search.extra_length), and sources may be of any length."
         )
     return search, notes

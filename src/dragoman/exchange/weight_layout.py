@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from dragoman.core.errors import DataError
 
 SILENT = -1e4
 """Bias of the output for a symbol that the original cannot put out: exp(-1e4) is 0 in any
@@ -22,6 +25,7 @@ precision, and the number is finite in all of them."""
 _READERS = r"(query|key|value|inner|gate)\.weight|(embedding|^output)\.weight|positions\.table"
 _WRITERS = r"(attention\.output|outer)\.(weight|bias)|norm\.(weight|bias)|forget\.bias"
 _BOTH = r"(forget|candidate)\.weight"  # of a recurrence over the residual sum
+_AXES = {0: f"{_WRITERS}|{_BOTH}", 1: f"{_READERS}|{_BOTH}"}
 _OTHERS = r"(query|key|value|inner|^output)\.bias"
 
 
@@ -43,25 +47,32 @@ def inverse(order: Tensor) -> Tensor:
     return torch.argsort(order)
 
 
-def permute_width(weights: Mapping[str, Tensor], order: Tensor) -> dict[str, Tensor]:
+def permute_width(
+    weights: Mapping[str, Tensor], order: Tensor, where: Path | str = "the model"
+) -> dict[str, Tensor]:
     """The weights of an equal Transformer whose residual sum has another order.
 
     Args:
         weights: of a :class:`~dragoman.models.families.transformer.Transformer` with self-attention
             or SSRU and feed-forward sublayers, under its names.
         order: column ``i`` of the result is column ``order[i]`` of what was given.
+        where: the file that they are from, for messages.
+
+    Raises:
+        DataError: a weight has another width.
     """
     permuted = {}
     for name, tensor in weights.items():
-        if re.search(f"{_BOTH}$", name):
-            permuted[name] = tensor[order][:, order]
-        elif re.search(f"({_WRITERS})$", name):
-            permuted[name] = tensor[order]
-        elif re.search(f"({_READERS})$", name):
-            permuted[name] = tensor[:, order]
-        else:
-            assert re.search(f"({_OTHERS})$", name), f"{name} is not of a standard Transformer"
-            permuted[name] = tensor
+        permuted[name] = tensor
+        axes = [axis for axis, names in _AXES.items() if re.search(f"({names})$", name)]
+        assert axes or re.search(f"({_OTHERS})$", name), f"{name} is of no known Transformer"
+        for axis in axes:
+            if tensor.dim() <= axis or tensor.shape[axis] != len(order):
+                raise DataError(
+                    f"{where}: {name} here has the shape {list(tensor.shape)} there, which does "
+                    f"not fit the model's width {len(order)}"
+                )
+            permuted[name] = permuted[name].index_select(axis, order)
     return permuted
 
 

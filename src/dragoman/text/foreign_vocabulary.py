@@ -255,6 +255,8 @@ def _proto(model: bytes, where: str) -> Any:
         raise DataError(f"{where}: not a sentencepiece model ({error})") from error
     if not proto.pieces:
         raise DataError(f"{where}: not a sentencepiece model, or one without pieces")
+    if not proto.HasField("normalizer_spec"):  # the last part, as sentencepiece writes it
+        raise DataError(f"{where}: a sentencepiece model without its end; download it again")
     return proto
 
 

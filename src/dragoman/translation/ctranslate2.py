@@ -83,6 +83,7 @@ KNOWN: Known = {
     "model.output_bias": None,
     "model.embeddings": None,
     "model.source_end": None,
+    "model.begin": None,
 }
 """The settings of a model that CTranslate2 can express; all others must have their defaults."""
 _AHEAD = 2  # batches waiting per thread
@@ -364,6 +365,7 @@ def _weights(model: Transformer) -> Any:
             else positions.table * positions.scale
         )
         side.position_encodings.encodings = _array(table)
+    spec.decoder.start_from_zero_embedding = config.begin == "zeros"
     spec.config.layer_norm_epsilon = config.residual.norm_epsilon
     _linear(spec.decoder.projection, [model.output], with_bias=config.embedding.output_bias)
     for layer, ours in zip(spec.encoder.layer, model.encoder, strict=True):

@@ -56,9 +56,7 @@ def write_pairs(folder: Path, pieces: bool = True) -> None:
         normalization_rule_name="identity",
         minloglevel=2,
     )
-    processor = sentencepiece.SentencePieceProcessor(
-        model_file=str(folder / "sentencepiece.model")
-    )
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
     for side, lines in (("src", SOURCE), ("tgt", TARGET)):
         split = [" ".join(processor.encode(line, out_type=str)) for line in lines]
         chosen = split if pieces else list(lines)

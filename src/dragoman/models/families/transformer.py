@@ -79,6 +79,9 @@ class TransformerConfig(FamilyConfig):
     source_end: bool = True
     """Whether the encoder reads the end symbol that closes a source; OpenNMT-py's models were
     trained without one."""
+    begin: Literal["symbol", "zeros"] = "symbol"
+    """What a target begins with: the embedding of the begin symbol, or zeros in its place, as in
+    Marian; the first position is added either way."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
@@ -94,6 +97,8 @@ class TransformerConfig(FamilyConfig):
         yield from heads.conflicts_with(self.d_model, encoding)
         yield from encoding.conflicts_with(self.d_model)
         yield from self.mixing.conflicts_with(heads, encoding)
+        if self.begin == "zeros" and self.tags.language_tags == "decoder":
+            yield "begin: zeros does not go with language_tags: decoder, which begins with a tag"
 
     @property
     def encoder_width(self) -> int:
@@ -241,8 +246,12 @@ class Transformer(TranslationModel):
                 config.positional_encoding,
                 config.residual.dropout,
                 config.embedding,
+                begins_empty=begins_empty,
             )
-            for pieces in (source_vocabulary, target_vocabulary)
+            for pieces, begins_empty in (
+                (source_vocabulary, False),
+                (target_vocabulary, config.begin == "zeros"),
+            )
         )
         self.output = output_layer(
             config.d_model, target_vocabulary, config.embedding, config.embeddings

@@ -304,7 +304,7 @@ class MultiHeadAttention(Heads):
             ``(rows, length, d_model)``.
         """
         # (rows / beam, heads, beam * length, d_k), and context with d_v
-        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         context = attend(queries, memory, bias, self.dropout, self.scale)
         return self.joined(context).view(x.shape)
 
@@ -313,5 +313,5 @@ class MultiHeadAttention(Heads):
 
         See :meth:`forward`.
         """
-        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         return attention_weights(queries, memory.keys, bias, self.scale)

@@ -71,6 +71,7 @@ class Embedding(nn.Module):
         positions: which vectors are added, if any.
         dropout: on the sum.
         config: whether they are scaled.
+        begins_empty: whether position 0 has zeros in place of an embedding.
     """
 
     def __init__(
@@ -80,6 +81,8 @@ class Embedding(nn.Module):
         positions: PositionalEncodingConfig,
         dropout: float,
         config: EmbeddingConfig = _PAPERS,
+        *,
+        begins_empty: bool = False,
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(pieces, d_model))
@@ -87,10 +90,14 @@ class Embedding(nn.Module):
         self.positions = added_positions(d_model, positions, config.scale(d_model))
         self.dropout = Dropout(dropout)
         self.scale = config.scale(d_model)
+        self.begins_empty = begins_empty
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """``(rows, length)`` at positions from ``start`` on, to ``(rows, length, d_model)``."""
         vectors = functional.embedding(ids, self.weight) * self.scale
+        if self.begins_empty:
+            later = torch.arange(start, start + ids.shape[1], device=ids.device) > 0  # (length,)
+            vectors = vectors * later.unsqueeze(1)
         if self.positions is not None:  # (rows, length, d_model) + (length, d_model)
             vectors = vectors + self.positions(start, ids.shape[1])
         return self.dropout(vectors)
