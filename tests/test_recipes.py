@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.apps.corpora.manifest import corpora
 from dragoman.models import TransformerConfig
 from dragoman.recipe import read_experiment
+from dragoman.text.corpus_manifest import corpora
 from dragoman.text.public_corpora import corpora_folder
 
 ROOT = Path(__file__).parents[1]

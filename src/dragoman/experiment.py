@@ -78,6 +78,7 @@ from dragoman.training.optimizer import FlatOptimizer, Optimizer
 from dragoman.training.tasks import Task
 from dragoman.training.trainer import Trainer
 from dragoman.training.warm_start import digest_of
+from dragoman.training_facts import training_facts
 from dragoman.validation import (
     MeanValidation,
     ObjectiveValidation,
@@ -466,18 +467,13 @@ class Experiment:
         dev = mean_figures({name: figures(reports[name]) for name in dev_sets if name not in apart})
         self._warn_of_a_bad_mean(chosen, dev)
         write_scores(self.run, [path.name for path in chosen], reports)
-        card = {
-            f"{name}, {metric}": round(figure, 2)
-            for name, report in reports.items()
-            for metric, figure in figures(report).items()
-        }
         save_model(
             self.run / MODEL_DIRECTORY,
             self.saved_config(),
             vocabularies,
             weights,
-            card,
             origin=story_of(self.config),
+            facts=training_facts(self.config, self.run, read_progress(chosen[-1]), reports, world),
         )
         if training.adapter is not None and training.start_from is not None:
             of = training.start_from.digest or digest_of(training.start_from)

@@ -17,6 +17,7 @@ from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError, DataError, SavedError
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
@@ -379,7 +380,7 @@ class TestSaving:
     @pytest.mark.parametrize("model", [b"", b"garbage", b"\x00" * 100])
     def test_garbage_is_no_model(self, model: bytes) -> None:
         with pytest.raises(SavedError, match=r"not a sentencepiece model|of another kind"):
-            Vocabulary(model)
+            SentencePieceVocabulary(model)
 
     def test_a_model_with_other_special_ids_is_of_another_kind(self, tmp_path: Path) -> None:
         sentencepiece.SentencePieceTrainer.train(
@@ -389,7 +390,7 @@ class TestSaving:
             minloglevel=2,
         )
         with pytest.raises(SavedError, match=r"of another kind: .* \(-1, 0, 1, 2\), expected"):
-            Vocabulary((tmp_path / "foreign.model").read_bytes())
+            SentencePieceVocabulary((tmp_path / "foreign.model").read_bytes())
 
     def test_a_process_hands_it_to_another(self) -> None:
         copy = pickle.loads(pickle.dumps(TRAINED[0]))

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import ctranslate2
 import pytest
 import torch
 from command_line import CommandLine, call, one_error
@@ -12,7 +13,7 @@ from tiny_model import save_tiny_adapter, save_tiny_model
 from dragoman.apps.adapter_merging import merge_adapter
 from dragoman.core.errors import ConfigError, UsageError
 from dragoman.models.families.transformer import Transformer, TransformerConfig
-from dragoman.saved.model import CONVERTED_DIRECTORY, SavedConfig, save_model
+from dragoman.saved.model import CONVERTED_DIRECTORY, SavedConfig, load_model, save_model
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation.ctranslate2 import convert
@@ -97,6 +98,35 @@ def test_finds_what_the_own_search_finds(variation: dict[str, Any], tmp_path: Pa
     # The model with learned positions writes one line for most sources, where the order differs.
     assert same >= (10 if variation.get("positions") == "learned" else 30)
     assert theirs.translate_nbest([""]) == own.translate_nbest([""])
+
+
+@pytest.mark.parametrize(
+    "variation",
+    [
+        {
+            "attention_bias": True,
+            "output_bias": True,
+            "activation": "swish",
+            "norm_epsilon": 0.05,
+            "timescales": "tensor2tensor",
+            "first_position": 2,
+        },
+        {"activation": "gelu_tanh", "scale_embeddings": False, "attention_bias": True},
+    ],
+)
+def test_scores_what_other_toolkits_have(variation: dict[str, Any], tmp_path: Path) -> None:
+    saved = load_model(write_model(tmp_path / "model", **variation), "cpu")
+    source, target = [9, 7, 12, EOS], [10, 11, 5, 13]
+    memory = saved.model.encode(torch.tensor([source]), torch.ones(1, 4, dtype=torch.bool))
+    inputs = torch.tensor([[BOS, *target]])
+    hidden, _ = saved.model.decode(inputs, memory, saved.model.start(memory))
+    expected = saved.model.logits(hidden)[0].log_softmax(-1)[range(5), [*target, EOS]]
+    translator = ctranslate2.Translator(
+        str(convert(saved.path, saved.model, saved.vocabularies)), compute_type="float32"
+    )
+    names = saved.vocabularies.source.pieces
+    (found,) = translator.score_batch([names(source)], [names(target)])
+    assert found.log_probs == pytest.approx(expected.tolist(), abs=1e-4)
 
 
 def test_tags_are_put_out_only_where_they_are_allowed(tmp_path: Path) -> None:
@@ -211,6 +241,7 @@ def test_no_ensembles_and_no_odd_heads(model: Path, tmp_path: Path, dragoman: Co
         {"positions": "none"},
         {"window": 3},
         {"mixture": {"experts": 4}},
+        {"final_norm": True},
     ],
 )
 def test_variations_that_it_lacks_are_refused(variation: dict[str, Any], tmp_path: Path) -> None:

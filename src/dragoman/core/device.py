@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,19 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
 def best_device() -> torch.device:
     """A GPU if there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def processor_name(device: torch.device) -> str:
+    """What the maker calls a processor, such as ``NVIDIA H100``; its kind if nobody says."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    if device.type == "cpu":
+        with suppress(OSError):
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+        return platform.processor() or platform.machine()
+    return device.type
 
 
 def find_device(wanted: torch.device | str | None) -> torch.device:

@@ -113,6 +113,12 @@ class DownloadError(DragomanError):
     exit_code = 9
 
 
+class ExportError(DragomanError):
+    """What was written for another program does not give there what the model gives; it is gone."""
+
+    exit_code = 10
+
+
 class ServiceError(DragomanError):
     """A server does not answer a request of :class:`dragoman.Client`.  No command ends with it.
 

@@ -235,6 +235,7 @@ def _append(writer: StoreWriter, rows: Sequence[Sequence[Link]]) -> None:
 
 def _word_beginnings(vocabulary: Vocabulary) -> Bools:
     """Which pieces begin a word; bool, ``(vocabulary,)``."""
+    vocabulary.require_space_signs("training on word alignments")
     pieces = vocabulary.pieces(range(len(vocabulary)))
     return np.array([piece.startswith("\u2581") for piece in pieces])
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from dragoman.saved.expressible import Known
 from dragoman.saved.model import SavedModel
+
+SYSTEM_KNOWN: Known = {
+    "source_language": None,
+    "target_language": None,
+    "directions": None,
+    "search": None,
+}
+"""What every export can express besides the model: which languages it translates, the tags in
+front of a text that ask for them, and settings of search, which are the caller's."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,10 @@ class Exporter(ABC):
         Raises:
             ConfigError: each setting that the other program lacks.
         """
+
+    def guide(self, saved: SavedModel) -> str:
+        """How to use what is written, as Markdown for its ``README.md``; nothing by default."""
+        return ""
 
     @abstractmethod
     def write(self, saved: SavedModel, directory: Path) -> ExportReport:

@@ -23,6 +23,8 @@ class ForeignModel:
     """Under Dragoman's names, in float32."""
     origin: str
     """What it was made from, for the model card: toolkit, version, name."""
+    licence: str | None = None
+    """As its files state it; None if they do not."""
     notes: tuple[str, ...] = ()
     """What is different here, or was left out, a sentence each, for the card and the user."""
 

@@ -30,7 +30,7 @@ from dragoman.models.interface import TranslationModel, fixed_tensors
 from dragoman.models.layers.low_rank import merged
 from dragoman.models.layers.source_tags import SourceTags, tell_tags
 from dragoman.models.size import check_size
-from dragoman.saved.directions import usage
+from dragoman.saved.model_card import TrainingFacts, model_card
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Direction
 from dragoman.text.term_annotation import AnnotationMethod
@@ -101,7 +101,7 @@ def build_model(config: ModelConfig, vocabularies: Vocabularies) -> TranslationM
         ConfigError: the configuration does not fit the vocabularies, or the model does not fit in
             memory.
     """
-    if config.joint_setting is not None and not vocabularies.joint:
+    if config.joint_setting is not None and not vocabularies.aligned:
         setting, other = config.joint_setting
         raise ConfigError(
             f"{setting} needs a joint vocabulary; set vocabulary.joint: true or {other}"
@@ -254,6 +254,8 @@ def save_model(
     scores: dict[str, Any] | None = None,
     *,
     origin: str = "",
+    facts: TrainingFacts | None = None,
+    card: str | None = None,
 ) -> None:
     """Write a model directory, whole or not at all; an existing model is replaced.
 
@@ -262,8 +264,10 @@ def save_model(
         config: configuration of the model.
         vocabularies: vocabularies of the model.
         weights: weights by name.
-        scores: scores for the model card.
+        scores: scores for the model card, by name.
         origin: origin of the weights, for the model card.
+        facts: what is known of the training, for the model card; its scores replace ``scores``.
+        card: the whole model card, of a model that was not trained here.
 
     Raises:
         StorageError: the disk refuses, or ``directory`` holds something else.
@@ -273,38 +277,9 @@ def save_model(
         (temporary / CONFIG_FILE).write_text(to_yaml(values), encoding="utf-8")
         vocabularies.save(temporary)
         write_tensors(temporary / WEIGHTS_FILE, weights)
-        (temporary / CARD_FILE).write_text(
-            model_card(config, weights, scores or {}, origin), "utf-8"
-        )
-
-
-def model_card(
-    config: SavedConfig, weights: dict[str, Tensor], scores: dict[str, Any], origin: str = ""
-) -> str:
-    """The model card as Markdown: what others should know about the model."""
-    size = sum(tensor.numel() for tensor in weights.values())
-    rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
-    table = f"\n## Scores\n\n| | |\n|---|---|\n{rows}" if rows else ""
-    translated = [one for one in config.directions if one.source_language != one.target_language]
-    sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
-    targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
-    title, kind = f"{', '.join(sources)} to {', '.join(targets)}", "translation"
-    use = usage("MODEL", config.directions, config.model, translates=config.translates)
-    if not config.model.reads_source:
-        title, kind = config.target_language, "language"
-    if config.model.writes_labels:
-        title, kind = "Classifier", "classification"
-    if not config.translates:
-        read = dict.fromkeys(one.source_language for one in config.directions)
-        title, kind = ", ".join(read or [config.source_language]), "masked language"
-    return (
-        f"# {title}\n\n"
-        f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "
-        f"trained with Dragoman.{origin and ' '}{origin}\n\n"
-        f"```\n{use}\n```\n"
-        f"{table}\n"
-        "Licence: that of the text it was trained on; state it here before you share the model.\n"
-    )
+        if card is None:
+            card = model_card(config, weights, scores or {}, origin, facts)
+        (temporary / CARD_FILE).write_text(card, encoding="utf-8")
 
 
 def has_model(run: Path) -> bool:

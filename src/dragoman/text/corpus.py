@@ -74,6 +74,10 @@ class CorpusPart(Config):
     """The format of the file; by default, the one of its suffix. Installed packages may add
     others."""
 
+    licence: str | None = None
+    """Licence of its text, such as `CC-BY-4.0`, for the model card; that of a public corpus is
+    known."""
+
     label: str | None = None
     """Label of all its sources, such as de, in place of a target, for `model.family: classifier`;
     without it, `target` names the column or file of their labels."""

@@ -19,6 +19,7 @@ from itertools import groupby, pairwise
 from random import Random
 
 from dragoman.core.errors import ConfigError, DataError
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.subword_sampling import bpe_dropout
 from dragoman.text.vocabulary import Vocabularies, Vocabulary, VocabularyConfig
 from dragoman.text.vocabulary_training import Counted, Sides, counted_lines, train_vocabulary
@@ -31,6 +32,11 @@ _FEWEST = 2  # a pair of pieces that occurs once is not a pattern
 _USER_DEFINED = 4  # sentencepiece's type of a tag
 _SPACE = "\u2581"
 _JAPANESE = {"HIRAGANA", "KATAKANA", "CJK"}
+
+
+def extensible(vocabulary: Vocabulary) -> bool:
+    """Whether pieces can be appended: not to a fixed list from another toolkit."""
+    return isinstance(vocabulary, SentencePieceVocabulary)
 
 
 def extend_vocabularies(
@@ -101,7 +107,7 @@ def extend(
 class Growth:
     """What new text can add to a vocabulary."""
 
-    parent: Vocabulary
+    parent: SentencePieceVocabulary
     tags: tuple[str, ...]
     """Tags that it lacks."""
     characters: tuple[Scored, ...]
@@ -109,14 +115,14 @@ class Growth:
     others: tuple[Scored, ...]
     """Longer pieces, the most useful first."""
 
-    def grown(self, count: int) -> Vocabulary:
+    def grown(self, count: int) -> SentencePieceVocabulary:
         """The vocabulary with the tags, the characters and the first ``count`` longer pieces."""
         added = b"".join(_piece(tag, 0.0, _USER_DEFINED) for tag in self.tags)
         characters, others = self.characters, self.others[:count]
         # In byte-pair encoding, characters come after the merges, as in its training.
         pieces = characters + others if self.parent.is_unigram else others + characters
         added += b"".join(_piece(piece, score) for piece, score in pieces)
-        return Vocabulary(self.parent.serialized + added)
+        return SentencePieceVocabulary(self.parent.serialized + added)
 
 
 def growth(
@@ -140,8 +146,14 @@ def growth(
         fewest: how often a merge of byte-pair encoding must occur in the text.
 
     Raises:
+        ConfigError: the pieces are a fixed list from another toolkit.
         DataError: there is no text.
     """
+    if not isinstance(parent, SentencePieceVocabulary):
+        raise ConfigError(
+            f"the {side}vocabulary is a fixed list of pieces from another toolkit, which cannot be "
+            "extended; keep it as it is"
+        )
     text = [(parent.normalized(line), count) for line, count in lines]
     text = [(line, count) for line, count in text if line]
     if not text:
@@ -197,7 +209,10 @@ def _new_characters(text: Sequence[Counted], known: set[str], coverage: float) -
 
 
 def _unigram_pieces(
-    parent: Vocabulary, text: Sequence[Counted], characters: Sequence[str], room: int
+    parent: SentencePieceVocabulary,
+    text: Sequence[Counted],
+    characters: Sequence[str],
+    room: int,
 ) -> list[Scored]:
     """Pieces and log-probabilities of a unigram model of the new text, the likeliest first."""
     size = len(parent) + len(characters) + room
@@ -212,7 +227,7 @@ def _unigram_pieces(
 
 
 def _merges(
-    parent: Vocabulary,
+    parent: SentencePieceVocabulary,
     text: Sequence[Counted],
     characters: Sequence[str],
     room: int,

@@ -9,6 +9,7 @@ import sentencepiece
 
 from dragoman.core.errors import DataError
 from dragoman.text.label_form import label_problem
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, UNKNOWN_SURFACE, Vocabulary
 
 _MOST = 10_000  # beyond this, a column of labels is rather one of text
@@ -52,7 +53,7 @@ def label_vocabulary(labels: Iterable[str]) -> Vocabulary:
         num_threads=1,
         minloglevel=2,
     )
-    return Vocabulary(model.getvalue())
+    return SentencePieceVocabulary(model.getvalue())
 
 
 def labels_of(vocabulary: Vocabulary) -> list[str]:

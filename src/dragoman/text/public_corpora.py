@@ -41,9 +41,16 @@ def located(name: str, folder: Path) -> Path:
     return beside
 
 
-def remedy(path: Path) -> str:
-    """What to do about a missing file of text."""
+def corpus_of(path: Path) -> str | None:
+    """The name of the public corpus that a file belongs to, by its place; None if it is none."""
     folder = corpora_folder()
     if path.is_relative_to(folder) and len(parts := path.relative_to(folder).parts) > 1:
-        return f"get it with 'dragoman corpora get {parts[0]}'"
+        return parts[0]
+    return None
+
+
+def remedy(path: Path) -> str:
+    """What to do about a missing file of text."""
+    if (name := corpus_of(path)) is not None:
+        return f"get it with 'dragoman corpora get {name}'"
     return "check the path in the configuration"

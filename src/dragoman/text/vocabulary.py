@@ -1,4 +1,4 @@
-"""Vocabularies: sentencepiece models that turn text into ids and ids into text.
+"""Vocabularies: what turns text into ids and ids into text, and how it is trained.
 
 Byte-pair encoding after Sennrich et al. 2016 (arXiv:1508.07909) or a unigram language model
 after Kudo 2018 (arXiv:1804.10959), each with its subword sampling: BPE-dropout after Provilkov
@@ -8,37 +8,29 @@ et al. 2020 (arXiv:1910.13267) or sampled segmentations.
 from __future__ import annotations
 
 import hashlib
-import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
-import sentencepiece
 from pydantic import Field, field_validator
 
 from dragoman.core.config import Config
 from dragoman.core.errors import ConfigError, SavedError
-from dragoman.core.files import atomic_write, storage_errors
+from dragoman.core.files import storage_errors
 from dragoman.text.normalization import normalize
-from dragoman.text.subword_sampling import Splitter, bpe_dropout, unigram_sampling
-from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, TAG, check_tags
+from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
 
-FILE_NAMES = ("vocabulary.model", "vocabulary.source.model", "vocabulary.target.model")
-"""File names of a joint vocabulary, and of one for each side."""
+SUFFIXES = (".model", ".json")
+"""Of files: of a sentencepiece model, and of a list of pieces from another toolkit."""
+FILE_NAMES = tuple(
+    f"vocabulary{side}{suffix}" for suffix in SUFFIXES for side in ("", ".source", ".target")
+)
+"""Possible file names of a joint vocabulary, and of one for each side."""
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
 UNKNOWN_SURFACE = "\u2047"  # "⁇": what an unknown piece looks like in decoded text
-
-# A saved model ends in one more protobuf field, which sentencepiece itself passes over: number
-# 200 (open to extensions), 32 bytes, the SHA-256 of all before.  Without it a file cut between
-# two pieces would load as a smaller vocabulary.
-_SEAL = b"\xc2\x0c\x20"
-_DIGEST_BYTES = 32
-# Protobuf: what comes after a model overrides it, here add_dummy_prefix and
-# remove_extra_whitespaces of its normalizer.
-_AS_IT_STANDS = b"\x1a\x04\x18\x00\x20\x00"
 
 
 OF_THE_KIND = ("kind", "target_kind", "joint", "byte_fallback", "normalization")
@@ -108,70 +100,36 @@ class VocabularyConfig(Config):
         return check_tags(tags)
 
 
-class Vocabulary:
-    """A trained sentencepiece model: text to ids and back.
+class Vocabulary(ABC):
+    """Text to ids and back; the ids 0 to 3 are pad, unknown, begin and end.
 
-    Args:
-        model: a serialised sentencepiece model whose ids 0 to 3 are pad, unknown, begin and end.
-
-    Raises:
-        SavedError: ``model`` is not such a model.
+    The one that training makes is a
+    :class:`~dragoman.text.sentencepiece_vocabulary.SentencePieceVocabulary`; a list of pieces from
+    another toolkit is a :class:`~dragoman.text.listed_vocabulary.ListedVocabulary`.
     """
 
-    def __init__(self, model: bytes) -> None:
-        self._model = model
-        self._processor = sentencepiece.SentencePieceProcessor()
-        try:
-            self._processor.LoadFromSerializedProto(model)
-        except RuntimeError as error:
-            raise SavedError("not a sentencepiece model") from error
-        processor = self._processor
-        special = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
-        if special != (PAD, UNK, BOS, EOS):
-            raise SavedError(
-                f"a sentencepiece model of another kind: pad, unknown, begin and end have the "
-                f"ids {special}, expected {(PAD, UNK, BOS, EOS)}"
-            )
-        self._splitters: dict[float, Splitter] = {}
-
-    @cached_property
-    def atoms(self) -> list[bool]:
-        """Which pieces are never split: special ones, bytes and tags."""
-        processor = self._processor
-        return [
-            i in {PAD, UNK, BOS, EOS}
-            or processor.is_byte(i)
-            or TAG.fullmatch(processor.id_to_piece(i)) is not None
-            for i in range(len(self))
-        ]
-
-    @cached_property
-    def is_unigram(self) -> bool:
-        """Whether scores are log-probabilities; those of byte-pair encoding count 0, -1, -2 ..."""
-        scores = [self._processor.get_score(i) for i in range(len(self)) if not self.atoms[i]]
-        return any(score != round(score) for score in scores)
+    suffix: ClassVar[str]
+    """Of its files."""
 
     @property
+    @abstractmethod
+    def atoms(self) -> Sequence[bool]:
+        """Which pieces are never split: special ones, bytes and tags."""
+
+    @property
+    @abstractmethod
     def fingerprint(self) -> str:
         """64 hexadecimal digits that identify this vocabulary (SHA-256)."""
-        return hashlib.sha256(self._model).hexdigest()
 
-    @property
-    def serialized(self) -> bytes:
-        """The sentencepiece model that this is made of."""
-        return self._model
-
+    @abstractmethod
     def __len__(self) -> int:
-        return int(self._processor.get_piece_size())
-
-    def __reduce__(self) -> tuple[type[Vocabulary], tuple[bytes]]:
-        return Vocabulary, (self._model,)
+        """Number of pieces."""
 
     def encode(self, text: str) -> list[int]:
         """Ids of the best segmentation of ``text``, normalised first, without begin and end."""
-        ids: list[int] = self._processor.encode(prepare_line(text))
-        return ids
+        return self.encode_batch([text])[0]
 
+    @abstractmethod
     def encode_batch(
         self,
         texts: Sequence[str],
@@ -190,88 +148,75 @@ class Vocabulary:
             seed: seed of the sampling; the same texts and seed give the same ids.
             normalized: whether ``texts`` came from :func:`~dragoman.text.cleaning.normalize`,
                 which is then skipped.
+
+        Raises:
+            ConfigError: ``sampling`` is not 0, and the pieces are a fixed list.
         """
-        prepared = [
-            text if normalized and SPACE_SIGN not in text else prepare_line(text) for text in texts
-        ]
-        ids: list[list[int]]
-        if not prepared:
-            return []
-        ids = self._processor.encode(prepared, num_threads=threads)
-        if sampling == 0.0:
-            return ids
-        split, rng = self._splitter(sampling), random.Random(seed)
-        return [self._split_anew(sentence, split, rng) for sentence in ids]
 
-    def _splitter(self, sampling: float) -> Splitter:
-        """The function that draws splits of words into pieces of this vocabulary."""
-        if sampling not in self._splitters:
-            kind = unigram_sampling if self.is_unigram else bpe_dropout
-            self._splitters[sampling] = kind(self.scores, sampling)
-        return self._splitters[sampling]
-
-    @cached_property
-    def scores(self) -> dict[str, float]:
-        """Score of every piece that text is split into: not special ones, bytes or tags."""
-        return {
-            piece: float(self._processor.get_score(i))
-            for i, piece in enumerate(self.pieces(range(len(self))))
-            if not self.atoms[i]
-        }
-
+    @abstractmethod
     def split(self, piece: str) -> list[int]:
         """Ids of a piece of another vocabulary, taken literally: "▁" only where it has one."""
-        ids: list[int] = self._bare.encode(piece)
-        return ids
 
-    @cached_property
-    def _bare(self) -> sentencepiece.SentencePieceProcessor:
-        """The same model, which neither adds a space before a text nor removes spaces."""
-        processor = sentencepiece.SentencePieceProcessor()
-        processor.LoadFromSerializedProto(self._model + _AS_IT_STANDS)
-        return processor
-
+    @abstractmethod
     def normalized(self, text: str) -> str:
         """``text`` before it is split: "▁" for spaces and at the front, none at the end."""
-        return str(self._processor.normalize(prepare_line(text)))
 
-    def _split_anew(self, ids: list[int], split: Splitter, rng: random.Random) -> list[int]:
-        """Other pieces for the same sentence; tags, bytes and unknown pieces stay."""
-        found: list[int] = []
-        word = ""
-        for i in [*ids, EOS]:  # the end closes the last word
-            piece = self._processor.id_to_piece(i)
-            if word and (self.atoms[i] or piece.startswith(SPACE_SIGN)):
-                found += map(self._processor.piece_to_id, split(word, rng))
-                word = ""
-            if self.atoms[i]:
-                found.append(i)
-            else:
-                word += piece
-        return found[:-1]
-
+    @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``; pad, begin and end are dropped, an unknown piece becomes "⁇"."""
-        said = [int(i) for i in ids if i not in (PAD, BOS, EOS)]
-        return str(self._processor.decode(said)) if said else ""
 
+    @abstractmethod
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The pieces that ``ids`` stand for; "▁" is a space before."""
-        return [str(self._processor.id_to_piece(int(i))) for i in ids]
 
+    @abstractmethod
     def surfaces(self, text: str) -> list[str]:
-        """The pieces of ``text``, those that are unknown as they are spelt in it."""
-        pieces: list[str] = self._processor.encode(prepare_line(text), out_type=str)
-        return pieces
+        """The pieces of ``text``, those that are unknown as they are spelt in it.
 
+        Together they spell the tags in front, and then :meth:`normalized` of the rest.
+        """
+
+    @abstractmethod
     def ids(self, pieces: Iterable[str]) -> list[int]:
         """The ids of pieces; what is no piece is unknown."""
-        return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
     @property
+    @abstractmethod
     def has_bytes(self) -> bool:
         """Whether unknown characters are split into bytes, so that nothing is unknown."""
-        return any(self._processor.is_byte(i) for i in range(EOS + 1, len(self)))
+
+    @property
+    @abstractmethod
+    def tags(self) -> list[int]:
+        """Ids of all tags."""
+
+    @property
+    @abstractmethod
+    def sentencepiece(self) -> bytes | None:
+        """A serialised sentencepiece model that splits text into these pieces; None if none does.
+
+        Its ids are those of the pieces only in a
+        :class:`~dragoman.text.sentencepiece_vocabulary.SentencePieceVocabulary`.
+        """
+
+    @abstractmethod
+    def save(self, path: Path | str) -> None:
+        """Write it to a file, which :meth:`load` reads.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+
+    @abstractmethod
+    def require_space_signs(self, purpose: str) -> None:
+        """Check that pieces mark spaces, so that one alone tells whether it begins a word.
+
+        Args:
+            purpose: what needs that; the subject of the message.
+
+        Raises:
+            ConfigError: they do not.
+        """
 
     def tag(self, tag: str) -> int:
         """The id of a tag from ``vocabulary.tags``.
@@ -279,63 +224,39 @@ class Vocabulary:
         Raises:
             ConfigError: the vocabulary has no such piece.
         """
-        found = int(self._processor.piece_to_id(tag))
+        (found,) = self.ids([tag])
         if found == UNK:
             raise ConfigError(
                 f"the vocabulary has no tag {tag!r}; name it in vocabulary.tags and train again"
             )
         return found
 
-    @cached_property
-    def tags(self) -> list[int]:
-        """Ids of all tags from ``vocabulary.tags``.
-
-        They have a score of 0, which no other piece of that form can have: bytes are recognised by
-        name, the first merge of byte-pair encoding has two characters, and the logarithm of a
-        probability is below 0.
-        """
-        processor = self._processor
-
-        def is_tag(i: int) -> bool:
-            tag = TAG.fullmatch(processor.id_to_piece(i)) and not processor.is_byte(i)
-            return bool(tag) and processor.get_score(i) == 0
-
-        return list(filter(is_tag, range(EOS + 1, len(self))))
-
     @property
     def language_tags(self) -> list[int]:
         """Ids of those :attr:`tags` that name a target language, such as ``<2de>``."""
-        return [i for i in self.tags if LANGUAGE_TAG.fullmatch(self._processor.id_to_piece(i))]
+        named = zip(self.tags, self.pieces(self.tags), strict=True)
+        return [i for i, tag in named if LANGUAGE_TAG.fullmatch(tag)]
 
-    def save(self, path: Path | str) -> None:
-        """Write the model to ``path``, a file that any sentencepiece program can read.
-
-        Raises:
-            StorageError: the disk refuses.
-        """
-        with atomic_write(path, "wb") as stream:
-            stream.write(self._model + _SEAL + hashlib.sha256(self._model).digest())
-
-    @classmethod
-    def load(cls, path: Path | str) -> Vocabulary:
-        """Read what :meth:`save` wrote.
+    @staticmethod
+    def load(path: Path | str) -> Vocabulary:
+        """Read what :meth:`save` wrote, of either kind.
 
         Raises:
             SavedError: the file is missing, truncated, altered or not Dragoman's.
         """
+        from dragoman.text.listed_vocabulary import ListedVocabulary
+        from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+
+        path = Path(path)
+        kind = (
+            ListedVocabulary if path.suffix == ListedVocabulary.suffix else SentencePieceVocabulary
+        )
         try:
-            content = Path(path).read_bytes()
+            content = path.read_bytes()
         except OSError as error:
             raise SavedError(f"{path}: no readable vocabulary here: {error.strerror}") from error
-        body = len(content) - len(_SEAL) - _DIGEST_BYTES
-        model = content[: max(body, 0)]
-        if content[len(model) :] != _SEAL + hashlib.sha256(model).digest():
-            raise SavedError(
-                f"{path}: the vocabulary is truncated, altered or not Dragoman's; "
-                "copy it again or train it again"
-            )
         try:
-            return cls(model)
+            return kind.opened(content)
         except SavedError as error:
             raise SavedError(f"{path}: {error}") from error
 
@@ -352,6 +273,28 @@ class Vocabularies(NamedTuple):
         return self.source.fingerprint == self.target.fingerprint
 
     @property
+    def aligned(self) -> bool:
+        """Whether both sides have the same pieces in the same order, so that they share a matrix.
+
+        Two vocabularies may have that and still split text differently, as those of OPUS-MT do.
+        """
+        if self.joint:
+            return True
+        ours, theirs = (side.pieces(range(len(side))) for side in self)
+        return ours == theirs
+
+    @property
+    def same_ids(self) -> bool:
+        """Whether every piece has the same id on both sides, so that a matrix can serve both.
+
+        That is so of a joint vocabulary, and of Marian's, which split the two sides differently.
+        """
+        if self.joint:
+            return True
+        ours, theirs = (one.pieces(range(len(one))) for one in self)
+        return ours == theirs
+
+    @property
     def fingerprints(self) -> tuple[str, str]:
         """Fingerprints of the source and the target side, which identify the vocabularies."""
         return self.source.fingerprint, self.target.fingerprint
@@ -364,20 +307,23 @@ class Vocabularies(NamedTuple):
     def save(self, directory: Path | str) -> None:
         """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.
 
+        A list of pieces from another toolkit ends in ``.json``.
+
         Raises:
             StorageError: the disk refuses.
         """
-        joint, *separate = _paths(directory)
-        if self.joint:
-            self.source.save(joint)
-            superseded = separate
-        else:
-            for vocabulary, path in zip(self, separate, strict=True):
-                vocabulary.save(path)
-            superseded = [joint]
-        for path in superseded:
-            with storage_errors(path):
-                path.unlink(missing_ok=True)
+        sides = (
+            {"": self.source} if self.joint else {".source": self.source, ".target": self.target}
+        )
+        written = set()
+        for side, vocabulary in sides.items():
+            name = f"vocabulary{side}{vocabulary.suffix}"
+            vocabulary.save(Path(directory) / name)
+            written.add(name)
+        for name in FILE_NAMES:
+            if name not in written:
+                with storage_errors(Path(directory) / name):
+                    (Path(directory) / name).unlink(missing_ok=True)
 
     @classmethod
     def load(cls, directory: Path | str) -> Vocabularies:
@@ -386,7 +332,7 @@ class Vocabularies(NamedTuple):
         Raises:
             SavedError: a file is missing, truncated, altered or of another kind.
         """
-        joint, source, target = _paths(directory)
+        joint, source, target = (_file(directory, side) for side in ("", ".source", ".target"))
         if joint.exists():
             vocabulary = Vocabulary.load(joint)
             return cls(vocabulary, vocabulary)
@@ -400,5 +346,7 @@ def prepare_line(text: str) -> str:
     return normalize(text.replace(SPACE_SIGN, " ") if SPACE_SIGN in text else text)
 
 
-def _paths(directory: Path | str) -> list[Path]:
-    return [Path(directory) / name for name in FILE_NAMES]
+def _file(directory: Path | str, side: str) -> Path:
+    """The file of a side, of whichever kind there is."""
+    first, *others = (Path(directory) / f"vocabulary{side}{suffix}" for suffix in SUFFIXES)
+    return next((path for path in (first, *others) if path.exists()), first)

@@ -13,6 +13,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.balance import balanced_lines
 from dragoman.text.corpus import Example, Pair
 from dragoman.text.reservoir import Reservoir, whole_counts
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabulary import (
     BOS,
     EOS,
@@ -20,7 +21,6 @@ from dragoman.text.vocabulary import (
     UNK,
     UNKNOWN_SURFACE,
     Vocabularies,
-    Vocabulary,
     VocabularyConfig,
     prepare_line,
 )
@@ -113,7 +113,7 @@ def train_vocabulary(
     *,
     exact_size: bool = True,
     kind: Literal["bpe", "unigram", "word"] | None = None,
-) -> Vocabulary:
+) -> SentencePieceVocabulary:
     """Train on lines, each repeated as often as its count says.
 
     Args:
@@ -157,7 +157,7 @@ def train_vocabulary(
         )
     except RuntimeError as error:
         raise _explain(error, config, side) from error
-    return Vocabulary(model.getvalue())
+    return SentencePieceVocabulary(model.getvalue())
 
 
 def _explain(error: RuntimeError, config: VocabularyConfig, side: str) -> ConfigError:

@@ -230,6 +230,7 @@ def _rows(files: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int], np.n
     The files are sorted by frequency but hold no counts, so by Zipf's law a piece at place n has
     the weight 1/n.
     """
+    vocabulary.require_space_signs("starting from embeddings of a file")
     pieces = {piece: id_ for id_, piece in enumerate(vocabulary.pieces(range(len(vocabulary))))}
     pieces = {piece: id_ for piece, id_ in pieces.items() if not vocabulary.atoms[id_]}
     sums: dict[int, np.ndarray] = {}

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dragoman.core.errors import ConfigError, MissingExtraError
 from dragoman.core.files import atomic_directory, content_digest, read_json
@@ -30,9 +30,10 @@ from dragoman.models.families.transformer import (
     Transformer,
     TransformerConfig,
 )
-from dragoman.models.interface import TranslationModel
-from dragoman.models.layers.positions import SinusoidalPositions, sinusoids
+from dragoman.models.interface import FamilyConfig, TranslationModel
+from dragoman.models.layers.positions import SinusoidalPositions
 from dragoman.saved.adapter import read_adapter
+from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import CONVERTED_DIRECTORY, weights_digest
 from dragoman.search import Hypothesis, SearchConfig
 from dragoman.search.degenerate import Bounds, without_faults
@@ -55,22 +56,41 @@ _FILES = frozenset(
     [_NOTE, "config.json", "model.bin"]
     + [f"{side}_vocabulary.{suffix}" for side in _SIDES for suffix in ("json", "txt")]
 )
-_ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU}
-_EXPRESSED: dict[str, Sequence[object]] = {
-    "activation": list(_ACTIVATIONS),
-    "normalization": ["layer"],
-    "attention": ["scaled_dot"],
-    "positions": ["sinusoidal", "learned"],
-    "encoder_mixing": ["self_attention"],
-    "decoder_mixing": ["self_attention"],
-    "window": [None],
-    "sparsity": ["none"],
-    "mixture": [None],
-    "language_tags": ["encoder"],
+_ACTIVATIONS = {
+    "relu": common_spec.Activation.RELU,
+    "gelu": common_spec.Activation.GELU,
+    "gelu_tanh": common_spec.Activation.GELUTanh,
+    "swish": common_spec.Activation.SWISH,
 }
+KNOWN: Known = {
+    "model.family": ["transformer"],
+    "model.d_model": None,
+    "model.encoder_layers": None,
+    "model.decoder_layers": None,
+    "model.heads": None,
+    "model.d_k": None,
+    "model.d_v": None,
+    "model.d_ff": None,
+    "model.attention_bias": None,
+    "model.activation": list(_ACTIVATIONS),
+    "model.norm": None,
+    "model.norm_epsilon": None,
+    "model.positions": ["sinusoidal", "learned"],
+    "model.max_positions": None,
+    "model.timescales": None,
+    "model.first_position": None,
+    "model.scale_embeddings": None,
+    "model.output_bias": None,
+    "model.embeddings": None,
+    "model.source_end": None,
+    "model.begin": None,
+}
+"""The settings of a model that CTranslate2 can express; all others must have their defaults."""
 _AHEAD = 2  # batches waiting per thread
 _NO_LOOP = 3  # every loop has the same three pieces twice
-_POSITIONS = 1280  # enough for sources of the default max_source_pieces, and their outputs
+POSITIONS = 1280
+"""Rows of the table of positions that are not learned: enough for sources of the default
+``max_source_pieces``, and their outputs."""
 
 
 class CTranslate2Engine:
@@ -115,9 +135,11 @@ class CTranslate2Engine:
             inter_threads=threads,
             intra_threads=1,
         )
-        self._positions = model.position_limit or _POSITIONS
+        self._positions = model.position_limit or POSITIONS
         self._tags = vocabularies.target.tags
         self._source = _names(vocabularies.source)
+        assert isinstance(model, Transformer), "or else it was not converted"
+        self._end = [self._source[EOS]] if model.config.source_end else []
         target = _names(vocabularies.target)
         self._target = target
         self._ids = {name: number for number, name in enumerate(target)}
@@ -192,7 +214,10 @@ class CTranslate2Engine:
         symbols = [PAD, BOS, *unknown, *([] if config.allow_tags else self._tags)]
         limit = max(self._longest(source, config) for source in sources)
         pending: list[Any] = self._translator.translate_batch(
-            [[self._source[i] for i in source] + [self._source[EOS]] for source in sources],
+            [
+                [self._source[i] for i in source] + self._end or [self._source[EOS]]
+                for source in sources
+            ],
             beam_size=config.beam,
             num_hypotheses=config.beam,
             length_penalty=0,
@@ -257,7 +282,9 @@ def convert(
         raise ConfigError(
             f"the engine ctranslate2 does not support {type(model).__name__}; leave out --engine"
         )
-    _check(model.config)
+    program, remedy = "the engine ctranslate2", "leave out --engine"
+    check_expressible(model.config, KNOWN, program, remedy, "model.")
+    check_widths(model.config, program, remedy)
     path = directory / CONVERTED_DIRECTORY
     origin = {"weights": weights_digest(directory), "converter": ctranslate2.__version__}
     if adapter is not None:
@@ -266,12 +293,7 @@ def convert(
         origin["adapter"] = content_digest(file)
     if _read_note(path) == origin:
         return path
-    spec = _specification(model)
-    spec.register_source_vocabulary(_names(vocabularies.source))
-    spec.register_target_vocabulary(_names(vocabularies.target))
-    names = _names(vocabularies.target)
-    spec.config.bos_token = spec.config.decoder_start_token = names[BOS]
-    spec.config.eos_token, spec.config.unk_token = names[EOS], names[UNK]
+    spec = specification(model, vocabularies)
     spec.validate()
     spec.optimize()
     with atomic_directory(path, _FILES) as temporary:
@@ -287,31 +309,41 @@ def _read_note(path: Path) -> Any:
         return None
 
 
-def _check(config: TransformerConfig) -> None:
-    """Refuse what CTranslate2's Transformer lacks."""
+def check_widths(config: FamilyConfig, program: str, remedy: str) -> None:
+    """Refuse heads of another width, which CTranslate2 computes from their number.
+
+    Args:
+        config: of a Transformer.
+        program: what the message begins with.
+        remedy: what it ends with.
+
+    Raises:
+        ConfigError: the widths are others.
+    """
+    assert isinstance(config, TransformerConfig), "the only family of KNOWN"
     width = config.d_model // config.multi_head.heads
     if (widths := config.multi_head.head_widths(config.d_model)) != (width, width):
         raise ConfigError(
-            f"the engine ctranslate2 needs d_k and d_v of d_model / heads = {width}, not "
-            f"{widths}; leave out --engine"
+            f"{program} needs d_k and d_v of d_model / heads = {width}, not {widths}; {remedy}"
         )
-    values = config.model_dump()
-    for name, expressed in _EXPRESSED.items():
-        value = values[name]
-        if value not in expressed:
-            raise ConfigError(
-                f"the engine ctranslate2 does not support model.{name}: {value}, only "
-                f"{' or '.join('null' if v is None else str(v) for v in expressed)}; "
-                "leave out --engine"
-            )
 
 
 def _names(vocabulary: Vocabulary) -> list[str]:
     return vocabulary.pieces(range(len(vocabulary)))
 
 
-def _specification(model: Transformer) -> Any:
-    """The weights under CTranslate2's names."""
+def specification(model: Transformer, vocabularies: Vocabularies) -> Any:
+    """What CTranslate2 writes: the weights under its names, and the pieces of both sides."""
+    spec = _weights(model)
+    spec.register_source_vocabulary(_names(vocabularies.source))
+    names = _names(vocabularies.target)
+    spec.register_target_vocabulary(names)
+    spec.config.bos_token = spec.config.decoder_start_token = names[BOS]
+    spec.config.eos_token, spec.config.unk_token = names[EOS], names[UNK]
+    return spec
+
+
+def _weights(model: Transformer) -> Any:
     config = model.config
     spec = transformer_spec.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
@@ -325,15 +357,17 @@ def _specification(model: Transformer) -> Any:
     ):
         part = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
         part.weight = _array(embedding.weight)
-        side.scale_embeddings = True
+        side.scale_embeddings = config.embedding.scale_embeddings
         positions: Any = embedding.positions
         table = (
-            sinusoids(_POSITIONS, config.d_model).float()
+            positions.rows(POSITIONS).float()
             if isinstance(positions, SinusoidalPositions)
             else positions.table * positions.scale
         )
         side.position_encodings.encodings = _array(table)
-    spec.decoder.projection.weight = _array(model.output.weight)
+    spec.decoder.start_from_zero_embedding = config.begin == "zeros"
+    spec.config.layer_norm_epsilon = config.residual.norm_epsilon
+    _linear(spec.decoder.projection, [model.output], with_bias=config.embedding.output_bias)
     for layer, ours in zip(spec.encoder.layer, model.encoder, strict=True):
         assert isinstance(ours, EncoderLayer)
         _self_attention(layer.self_attention, ours.attention, ours.residuals[0])
@@ -342,34 +376,39 @@ def _specification(model: Transformer) -> Any:
         assert isinstance(theirs, DecoderLayer)
         _self_attention(layer.self_attention, theirs.self_attention, theirs.residuals[0])
         cross = theirs.cross_attention
-        _linear(layer.attention.linear[0], [cross.query.weight])
-        _linear(layer.attention.linear[1], [cross.key.weight, cross.value.weight])
-        _linear(layer.attention.linear[2], [cross.output.weight])
+        _linear(layer.attention.linear[0], [cross.query])
+        _linear(layer.attention.linear[1], [cross.key, cross.value])
+        _linear(layer.attention.linear[2], [cross.output])
         _norm(layer.attention.layer_norm, theirs.residuals[1].norm)
         _feed_forward(layer.ffn, theirs.feed_forward, theirs.residuals[2])
-    if config.residual.norm == "pre":
+    if config.residual.ends_normalised:
         _norm(spec.encoder.layer_norm, model.encoder_norm)
         _norm(spec.decoder.layer_norm, model.decoder_norm)
     return spec
 
 
 def _self_attention(spec: Any, attention: Any, residual: Any) -> None:
-    weights = [attention.query.weight, attention.key.weight, attention.value.weight]
-    _linear(spec.linear[0], weights)
-    _linear(spec.linear[1], [attention.output.weight])
+    _linear(spec.linear[0], [attention.query, attention.key, attention.value])
+    _linear(spec.linear[1], [attention.output])
     _norm(spec.layer_norm, residual.norm)
 
 
 def _feed_forward(spec: Any, ours: Any, residual: Any) -> None:
     for part, linear in ((spec.linear_0, ours.inner), (spec.linear_1, ours.outer)):
-        _linear(part, [linear.weight], linear.bias)
+        _linear(part, [linear])
     _norm(spec.layer_norm, residual.norm)
 
 
-def _linear(spec: Any, weights: Sequence[Tensor], bias: Tensor | None = None) -> None:
-    weight = torch.cat(list(weights))
-    spec.weight = _array(weight)
-    spec.bias = _array(weight.new_zeros(len(weight)) if bias is None else bias)
+def _linear(spec: Any, layers: Sequence[nn.Linear], *, with_bias: bool = True) -> None:
+    """Layers of the same input as one; a bias that a layer lacks is zero."""
+    weights: list[Tensor] = [layer.weight for layer in layers]
+    spec.weight = _array(torch.cat(weights))
+    if with_bias:
+        biases: list[Tensor] = [
+            layer.weight.new_zeros(layer.out_features) if layer.bias is None else layer.bias
+            for layer in layers
+        ]
+        spec.bias = _array(torch.cat(biases))
 
 
 def _norm(spec: Any, ours: Any) -> None:

@@ -34,7 +34,12 @@ class PhraseSpeller:
         self._known: dict[LexicalConstraint, Phrase] = {}
 
     def phrase(self, constraint: LexicalConstraint) -> Phrase:
-        """The spellings of a phrase; none if the vocabulary lacks a character of each of them."""
+        """The spellings of a phrase; none if the vocabulary lacks a character of each of them.
+
+        Raises:
+            ConfigError: the pieces do not mark spaces.
+        """
+        self._vocabulary.require_space_signs("a phrase that a translation must contain")
         if constraint not in self._known:
             if len(self._known) >= _REMEMBERED:  # addresses and numbers may differ in every line
                 self._known.clear()

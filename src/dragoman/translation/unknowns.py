@@ -31,8 +31,10 @@ def check_copies(models: Sequence[TranslationModel], vocabularies: Vocabularies)
     """Check that unknown pieces can occur, and be aligned.
 
     Raises:
-        ConfigError: a model has no attention over the source, or the vocabulary knows everything.
+        ConfigError: a model has no attention over the source, or the vocabulary knows everything or
+            does not mark spaces.
     """
+    vocabularies.target.require_space_signs("search.unknown: copy")
     for model in models:
         if not (model.reads_source and model.has_attention()):
             raise ConfigError(

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from corpora_web import ENGLISH, GERMAN, Web, segments, sha256, tar_of, text_facts
 
-from dragoman.apps.corpora import manifest
+from dragoman.text import corpus_manifest as manifest
 
 
 @pytest.fixture

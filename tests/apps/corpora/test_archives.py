@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dragoman.apps.corpora import archives
 from dragoman.apps.corpora.archives import Joined
-from dragoman.apps.corpora.manifest import Part
 from dragoman.core.errors import DataError
+from dragoman.text.corpus_manifest import Part
 
 lines = st.lists(st.sampled_from([b"a", b"", b"b c", "é".encode()]), max_size=5)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from families import build, random_ids, teacher_force
+from families import build, random_ids, shaken, teacher_force
 from torch import nn
 
 from dragoman.core.errors import DataError
@@ -29,8 +29,12 @@ def mask_of(lengths: list[int]) -> torch.Tensor:
 def copy_attention(theirs: nn.MultiheadAttention, ours: Any) -> None:
     theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]))
     theirs.out_proj.weight.copy_(ours.output.weight)
-    theirs.in_proj_bias.zero_()
-    theirs.out_proj.bias.zero_()
+    if ours.query.bias is None:
+        theirs.in_proj_bias.zero_()
+        theirs.out_proj.bias.zero_()
+    else:
+        theirs.in_proj_bias.copy_(torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]))
+        theirs.out_proj.bias.copy_(ours.output.bias)
 
 
 def copy_rest(theirs: Any, ours: Any) -> None:
@@ -42,16 +46,35 @@ def copy_rest(theirs: Any, ours: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*nested tensor.*")
 @pytest.mark.filterwarnings("ignore:.*enable_nested_tensor.*")
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_equals_torch_nn_transformer(norm: str) -> None:
-    ours = build(CONFIG.model_copy(update={"norm": norm}))
-    assert isinstance(ours, Transformer)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"norm": "post"},
+        {"norm": "pre"},
+        {"attention_bias": True, "activation": "gelu", "norm_epsilon": 0.02, "final_norm": True},
+    ],
+)
+def test_equals_torch_nn_transformer(settings: dict[str, Any]) -> None:
+    ours = shaken(Transformer, CONFIG.model_copy(update=settings), by=0.1)
+    config = ours.config
     theirs = nn.Transformer(
-        12, 3, 2, 3, 19, dropout=0.0, batch_first=True, norm_first=norm == "pre"
+        12,
+        3,
+        2,
+        3,
+        19,
+        dropout=0.0,
+        activation=config.feed_forward.activation,
+        layer_norm_eps=config.residual.norm_epsilon,
+        batch_first=True,
+        norm_first=config.residual.norm == "pre",
     ).double()
-    if norm == "post":  # PyTorch closes post-norm stacks with one more normalisation
+    if not config.residual.ends_normalised:  # PyTorch closes every stack with a normalisation
         theirs.encoder.norm = theirs.decoder.norm = None
     with torch.no_grad():
+        if config.residual.ends_normalised:
+            theirs.encoder.norm.load_state_dict(ours.encoder_norm.state_dict())
+            theirs.decoder.norm.load_state_dict(ours.decoder_norm.state_dict())
         for a, b in zip(theirs.encoder.layers, ours.encoder, strict=True):
             copy_attention(a.self_attn, b.attention)
             copy_rest(a, b)
@@ -70,6 +93,22 @@ def test_equals_torch_nn_transformer(norm: str) -> None:
         memory_key_padding_mask=~mask,
     )
     torch.testing.assert_close(hidden, expected)
+
+
+def test_source_without_end_is_read_as_if_it_ended_before() -> None:
+    whole = shaken(Transformer, CONFIG, by=0.1)
+    without = shaken(Transformer, CONFIG.model_copy(update={"source_end": False}), by=0.1)
+    without.load_state_dict(whole.state_dict())
+    source, mask, target = random_ids(3, 5), mask_of([5, 1, 3]), random_ids(3, 4, seed=2)
+    memory = without.encode(source, mask)
+    hidden, _ = without.decode(target, memory, without.start(memory))
+    for row, length in enumerate([4, 1, 2]):  # only the end symbol of an empty source is read
+        alone = source[row : row + 1, :length]
+        read = whole.encode(alone, torch.ones_like(alone, dtype=torch.bool))
+        expected, _ = whole.decode(target[row : row + 1], read, whole.start(read))
+        torch.testing.assert_close(hidden[row], expected[0])
+    states = without.encoder_states(source, mask)
+    torch.testing.assert_close(states[0, :4], memory.hidden[0, :4])
 
 
 class PaperForward:

@@ -12,13 +12,14 @@ from pydantic import ValidationError
 
 from dragoman.models import TransformerConfig
 from dragoman.models.families.transformer import Transformer
-from dragoman.models.layers.embeddings import Embedding
+from dragoman.models.layers.embeddings import Embedding, EmbeddingConfig
 from dragoman.models.layers.positions import (
     DistancePenalty,
     LearnedPositions,
     PositionalEncodingConfig,
     Rotation,
     SinusoidalPositions,
+    added_positions,
     sinusoids,
 )
 
@@ -41,6 +42,21 @@ def test_sinusoids_are_those_of_section_3_5(d_model: int) -> None:
     np.testing.assert_allclose(sinusoids(40, d_model).numpy(), expected, rtol=1e-12, atol=1e-14)
     grown = SinusoidalPositions(d_model, 8).double()
     np.testing.assert_allclose(grown(33, 7).numpy(), expected[33:], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_sinusoids_of_tensor2tensor_reach_the_longest_wave(first: int) -> None:
+    """Its get_timing_signal_1d, with pairs of sine and cosine interleaved."""
+    step = math.log(10000) / (8 // 2 - 1)
+    expected = [
+        [(math.cos if i % 2 else math.sin)(p * math.exp(-step * (i // 2))) for i in range(8)]
+        for p in range(first, first + 30)
+    ]
+    config = PositionalEncodingConfig(timescales="tensor2tensor", first_position=first)
+    positions = added_positions(8, config, scale=1.0)
+    assert positions is not None
+    np.testing.assert_allclose(positions(0, 30).numpy(), expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(positions(29, 400)[0].numpy(), expected[29], rtol=0, atol=1e-6)
 
 
 def rotation_matrix(position: int, d_k: int) -> np.ndarray:
@@ -97,9 +113,17 @@ def test_distance_penalty(heads: int, queries: int, keys: int, first: int) -> No
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
 
 
+def test_embeddings_without_scale_have_positions_without_scale() -> None:
+    learned = PositionalEncodingConfig(positions="learned")
+    embedding = Embedding(11, 6, learned, 0.0, EmbeddingConfig(scale_embeddings=False))
+    assert isinstance(embedding.positions, LearnedPositions)
+    found = embedding(torch.arange(4).unsqueeze(0), start=2).squeeze(0)
+    torch.testing.assert_close(found, embedding.weight[:4] + embedding.positions.table[2:6])
+
+
 def config(**choices: object) -> TransformerConfig:
     sizes = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 12, "d_ff": 13, "heads": 3}
-    return TransformerConfig(**sizes, dropout=0.0, **choices)
+    return TransformerConfig(**{**sizes, "dropout": 0.0, **choices})
 
 
 def hidden(model: Transformer, source: torch.Tensor) -> torch.Tensor:
@@ -139,6 +163,11 @@ def test_nothing_but_distances_counts(positions: str) -> None:
     ("choices", "message"),
     [
         ({"positions": "rotary", "d_k": 5}, "even d_k, found 5"),
+        ({"positions": "alibi", "first_position": 2}, "first_position: 2 is not read without"),
+        (
+            {"timescales": "tensor2tensor", "d_model": 3},
+            "timescales: tensor2tensor needs an even d_model of 4 or more, found 3",
+        ),
         (
             {"positions": "rotary", "attention": "additive"},
             "works only with dot products, not attention: additive",

@@ -61,6 +61,11 @@ def residual_of(dropout: float, norm: Any, kind: Any = "layer") -> Any:
     [
         ("relu", lambda x: max(x, 0.0)),
         ("gelu", lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2),
+        (
+            "gelu_tanh",
+            lambda x: x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
+        ),
+        ("swish", lambda x: x / (1 + math.exp(-x))),
     ],
 )
 def test_feed_forward(activation: str, formula: Callable[[float], float]) -> None:
@@ -82,18 +87,20 @@ def test_swiglu_has_three_matrices_and_no_bias() -> None:
     )
 
 
-def by_hand(kind: str, x: Array, weights: dict[str, Array]) -> Array:
+def by_hand(kind: str, x: Array, weights: dict[str, Array], epsilon: float = 1e-5) -> Array:
     if kind == "rms":
-        return x / np.sqrt((x**2).mean(1, keepdims=True) + 1e-5) * weights["weight"]
+        return x / np.sqrt((x**2).mean(1, keepdims=True) + epsilon) * weights["weight"]
     centred = x - x.mean(1, keepdims=True)
-    scaled = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5)
+    scaled = centred / np.sqrt((centred**2).mean(1, keepdims=True) + epsilon)
     return scaled * weights["weight"] + weights["bias"]
 
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])
-def test_normalizations(kind: Any) -> None:
-    layer = double(normalization(5, kind))
-    expected = by_hand(kind, rows().numpy(), arrays(layer))
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-2])
+def test_normalizations(kind: Any, epsilon: float) -> None:
+    config = ResidualConfig(normalization=kind, norm_epsilon=epsilon)
+    layer = double(normalization(5, config))
+    expected = by_hand(kind, rows().numpy(), arrays(layer), epsilon)
     np.testing.assert_allclose(layer(rows()).detach().numpy(), expected, rtol=1e-12)
 
 
@@ -143,10 +150,12 @@ def test_a_stack_is_closed_where_it_was_left_open() -> None:
     assert isinstance(final_norm(5, ResidualConfig(norm="post", normalization="rms")), nn.Identity)
     assert isinstance(final_norm(5, ResidualConfig(norm="pre", normalization="rms")), nn.RMSNorm)
     assert isinstance(final_norm(5, ResidualConfig(norm="pre")), nn.LayerNorm)
+    assert isinstance(final_norm(5, ResidualConfig(norm="pre", final_norm=False)), nn.Identity)
+    assert isinstance(final_norm(5, ResidualConfig(norm="post", final_norm=True)), nn.LayerNorm)
 
 
 def test_rms_of_small_rows_in_bfloat16_is_one() -> None:
     """With PyTorch's own epsilon for bfloat16 rows below 0.1 would not be normalised."""
     small = torch.full((1, 8), 0.05, dtype=torch.bfloat16)
-    found = normalization(8, "rms").bfloat16()(small)
+    found = normalization(8, ResidualConfig(normalization="rms")).bfloat16()(small)
     torch.testing.assert_close(found, torch.ones_like(found), rtol=0, atol=0.01)

@@ -85,7 +85,7 @@ def where(name: str | None) -> None:
     Example:
       zcat "$(dragoman corpora where multi30k)/train.en.gz" | head
     """
-    from dragoman.apps.corpora.manifest import corpus
+    from dragoman.text.corpus_manifest import corpus
     from dragoman.text.public_corpora import corpora_folder
 
     if name is not None:

@@ -31,6 +31,8 @@ from dragoman.apps.cli.corrections_command import corrections
 from dragoman.apps.cli.distill_command import distill
 from dragoman.apps.cli.embed_command import embed
 from dragoman.apps.cli.evaluation_commands import evaluate
+from dragoman.apps.cli.export_command import export
+from dragoman.apps.cli.import_command import import_foreign
 from dragoman.apps.cli.init_command import init
 from dragoman.apps.cli.inspection_commands import cost, doctor, recipes
 from dragoman.apps.cli.install_command import install, pack
@@ -111,7 +113,7 @@ for _command in (
     *(terms, segments, align_words, show, cost),
     *(recipes, corpora),
     *(serve, keys, corrections),
-    *(install, pack),
+    *(install, pack, import_foreign, export),
 ):
     commands.add_command(_command)
 

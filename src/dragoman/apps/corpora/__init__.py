@@ -1,4 +1,4 @@
 """Public corpora: downloaded, verified, and laid out as the recipes expect.
 
-``manifest.yaml`` records where each comes from and what its text must be.
+``dragoman.text.corpus_manifest`` records where each comes from and what its text must be.
 """

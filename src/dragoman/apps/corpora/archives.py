@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from dragoman.apps.corpora.manifest import Part
 from dragoman.core.errors import DataError
+from dragoman.text.corpus_manifest import Part
 
 _CHUNK_BYTES = 2**20
 # Eight times the largest member of WMT 2014, a side of the 10^9 corpus.

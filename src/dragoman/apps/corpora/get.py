@@ -10,7 +10,6 @@ from typing import Any
 
 from dragoman.apps.corpora.archives import Joined
 from dragoman.apps.corpora.homeassistant import derive
-from dragoman.apps.corpora.manifest import Corpus, CorpusFile, corpora, corpus
 from dragoman.apps.corpora.storage import (
     Text,
     check_alignment,
@@ -26,6 +25,7 @@ from dragoman.apps.download import download, is_file_of
 from dragoman.apps.progress import counted_bytes
 from dragoman.core.errors import DataError, DownloadError, StorageError
 from dragoman.core.files import make_directory, storage_errors
+from dragoman.text.corpus_manifest import Corpus, CorpusFile, corpora, corpus
 from dragoman.text.public_corpora import corpora_folder
 
 Say = Callable[[str], object]

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.apps.corpora.manifest import Corpus, CorpusFile
 from dragoman.core.config import Config, parse
 from dragoman.core.errors import DataError, SavedError
 from dragoman.core.files import atomic_write, read_json, write_json
+from dragoman.text.corpus_manifest import Corpus, CorpusFile
 from dragoman.text.lines import open_bytes
 
 RECORD = "found.json"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 
 from dragoman.core.sections import Flat
 from dragoman.models.interface import (
@@ -25,7 +26,13 @@ from dragoman.models.interface import (
     TranslationModel,
 )
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
-from dragoman.models.layers.embeddings import Embedding, Sharing, tie
+from dragoman.models.layers.embeddings import (
+    Embedding,
+    EmbeddingConfig,
+    Sharing,
+    output_layer,
+    tie,
+)
 from dragoman.models.layers.global_tokens import GlobalTokens
 from dragoman.models.layers.language_tags import LanguageTags, LanguageTagsConfig, split_tags
 from dragoman.models.layers.mixing import Past, Shared
@@ -67,6 +74,14 @@ class TransformerConfig(FamilyConfig):
     """The first sublayer of every layer."""
     tags: Flat[LanguageTagsConfig] = LanguageTagsConfig()
     """Which side is told the target language."""
+    embedding: Flat[EmbeddingConfig] = EmbeddingConfig()
+    """Vectors of pieces, and scores by them."""
+    source_end: bool = True
+    """Whether the encoder reads the end symbol that closes a source; OpenNMT-py's models were
+    trained without one."""
+    begin: Literal["symbol", "zeros"] = "symbol"
+    """What a target begins with: the embedding of the begin symbol, or zeros in its place, as in
+    Marian; the first position is added either way."""
     embeddings: Sharing = "shared"
     """shared: one matrix for source, target and output (the paper, section 3.4; needs a joint
     vocabulary); target: one for target and output; separate: three matrices."""
@@ -80,7 +95,10 @@ class TransformerConfig(FamilyConfig):
         """Settings of sections that do not go together."""
         heads, encoding = self.multi_head, self.positional_encoding
         yield from heads.conflicts_with(self.d_model, encoding)
+        yield from encoding.conflicts_with(self.d_model)
         yield from self.mixing.conflicts_with(heads, encoding)
+        if self.begin == "zeros" and self.tags.language_tags == "decoder":
+            yield "begin: zeros does not go with language_tags: decoder, which begins with a tag"
 
     @property
     def encoder_width(self) -> int:
@@ -222,12 +240,22 @@ class Transformer(TranslationModel):
         self.config = config
         self.position_limit = config.position_limit
         self.source_embedding, self.target_embedding = (
-            Embedding(pieces, config.d_model, config.positional_encoding, config.residual.dropout)
-            for pieces in (source_vocabulary, target_vocabulary)
+            Embedding(
+                pieces,
+                config.d_model,
+                config.positional_encoding,
+                config.residual.dropout,
+                config.embedding,
+                begins_empty=begins_empty,
+            )
+            for pieces, begins_empty in (
+                (source_vocabulary, False),
+                (target_vocabulary, config.begin == "zeros"),
+            )
         )
-        self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
-        if config.embeddings == "separate":
-            nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
+        self.output = output_layer(
+            config.d_model, target_vocabulary, config.embedding, config.embeddings
+        )
         tie(config.embeddings, self.source_embedding, self.target_embedding, self.output)
         tags_to_decoder = config.tags.language_tags == "decoder"
         self.language_tags = LanguageTags(source_vocabulary) if tags_to_decoder else None
@@ -243,7 +271,17 @@ class Transformer(TranslationModel):
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """After the last layer; see :meth:`TranslationModel.encoder_states`."""
         source, _ = split_tags(self.language_tags, source)
-        return self._read(source, source_mask)
+        return self._read(source, self._seen(source_mask))
+
+    def _seen(self, source_mask: Tensor) -> Tensor:
+        """The mask of what is read: without ``source_end``, the end symbol is like padding.
+
+        The first position is read even if it is the end symbol, since attention needs something.
+        """
+        if self.config.source_end:
+            return source_mask
+        later = functional.pad(source_mask[:, 2:], (0, 1), value=False)  # of positions 1, 2 ...
+        return torch.cat([source_mask[:, :1], later], dim=1)[:, : source_mask.shape[1]]
 
     def _read(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """The states of a source without tags for the decoder."""
@@ -259,6 +297,7 @@ class Transformer(TranslationModel):
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
         source, begin = split_tags(self.language_tags, source)
+        source_mask = self._seen(source_mask)
         x = self._read(source, source_mask)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)

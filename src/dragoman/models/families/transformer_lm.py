@@ -6,11 +6,11 @@ a source whose positions see one another.
 
 The language model is not GPT (Radford et al. 2018, "Improving Language Understanding by Generative
 Pre-Training", section 4.1), although ``layers: 12``, ``d_model: 768``, ``d_ff: 3072``,
-``heads: 12``, ``activation: gelu``, ``positions: learned``, ``max_positions: 512`` and
-``attention_dropout: 0.1`` give it GPT's sizes.  These differences remain: GPT's attention
-projections have biases; its embeddings are not multiplied by sqrt(d_model); all its initial weights
-are normal with a standard deviation of 0.02; its GELU is approximated by a hyperbolic tangent; and
-it reads passages of 512 pieces, where every line here is read by itself.
+``heads: 12``, ``activation: gelu_tanh``, ``positions: learned``, ``max_positions: 512``,
+``attention_dropout: 0.1``, ``attention_bias: true`` and ``scale_embeddings: false`` give it GPT's
+sizes and functions.  These differences remain: all of GPT's initial weights are normal with a
+standard deviation of 0.02; and it reads passages of 512 pieces, where every line here is read by
+itself.
 
 The papers put source and target into one sequence, in which the sentences of a batch begin their
 targets at different places.  Here each side counts its positions from its own beginning, and a
@@ -39,7 +39,13 @@ from dragoman.models.interface import (
     TranslationModel,
 )
 from dragoman.models.layers.attention import KeysValues, MultiHeadConfig, mask_bias
-from dragoman.models.layers.embeddings import Embedding, Sharing, tie
+from dragoman.models.layers.embeddings import (
+    Embedding,
+    EmbeddingConfig,
+    Sharing,
+    output_layer,
+    tie,
+)
 from dragoman.models.layers.mixture import Mixture, expert_figures
 from dragoman.models.layers.positions import PositionalEncodingConfig
 from dragoman.models.layers.self_attention import DecoderSelfAttention
@@ -73,6 +79,8 @@ class TransformerLMConfig(FamilyConfig):
     """Residual connection, dropout and normalisation of every sublayer."""
     positional_encoding: Flat[PositionalEncodingConfig] = PositionalEncodingConfig()
     """How layers know the position of a piece."""
+    embedding: Flat[EmbeddingConfig] = EmbeddingConfig()
+    """Vectors of pieces, and scores by them."""
     embeddings: Sharing = "target"
     """target: one matrix for target and output; separate: one for each, and for the source, if it
     is read; shared: one for all, source too (needs a joint vocabulary)."""
@@ -86,6 +94,7 @@ class TransformerLMConfig(FamilyConfig):
         """Settings that do not go together, or that do not fit a model with or without a source."""
         heads, positions = self.multi_head, self.positional_encoding.positions
         yield from heads.conflicts_with(self.d_model, self.positional_encoding)
+        yield from self.positional_encoding.conflicts_with(self.d_model)
         yield from heads.unread("without an encoder", "global_positions", "global_tags")
         if self.source == "none":
             if self.embeddings == "shared":
@@ -196,7 +205,7 @@ class Layer(nn.Module):
 
 def _embedding(config: TransformerLMConfig, pieces: int) -> Embedding:
     dropout = config.residual.dropout
-    return Embedding(pieces, config.d_model, config.positional_encoding, dropout)
+    return Embedding(pieces, config.d_model, config.positional_encoding, dropout, config.embedding)
 
 
 def attend_after(
@@ -275,9 +284,9 @@ class TransformerLM(TranslationModel):
         self.reads_source = config.reads_source
         self.neighbourhood = build_neighbourhood(config.multi_head, config.positional_encoding)
         self.target_embedding = _embedding(config, target_vocabulary)
-        self.output = nn.Linear(config.d_model, target_vocabulary, bias=False)
-        if config.embeddings == "separate":
-            nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
+        self.output = output_layer(
+            config.d_model, target_vocabulary, config.embedding, config.embeddings
+        )
         self.source_embedding = (
             _embedding(config, source_vocabulary) if config.reads_source else None
         )

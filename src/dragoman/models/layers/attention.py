@@ -36,6 +36,9 @@ class MultiHeadConfig(Config):
     memory."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout on attention weights; not in the paper."""
+    attention_bias: bool = False
+    """Whether queries, keys, values and outputs are projected with a bias, as in most other
+    toolkits; not in the paper."""
     window: int | None = Field(None, ge=3, le=100_000)
     """Number of positions that self-attention sees, odd (section 4): centred at the position itself
     in the encoder, ending with it in the decoder, at a cost linear in the length; all if not
@@ -202,7 +205,7 @@ def attend(
 
 
 class Heads(nn.Module):
-    """The projections of heads, ``W^Q``, ``W^K``, ``W^V`` and ``W^O`` (section 3.2.2), unbiased.
+    """The projections of heads, ``W^Q``, ``W^K``, ``W^V`` and ``W^O`` (section 3.2.2).
 
     Keys and values are projected separately from queries, since they live longer: those of the
     source for all of decoding, those of earlier target positions in the state.
@@ -212,20 +215,24 @@ class Heads(nn.Module):
         heads: their number.
         d_k: width of a head's queries and keys.
         d_v: width of a head's values.
+        bias: whether each projection has one; the paper has none.
     """
 
-    def __init__(self, d_model: int, heads: int, d_k: int, d_v: int) -> None:
+    def __init__(self, d_model: int, heads: int, d_k: int, d_v: int, *, bias: bool = False) -> None:
         super().__init__()
         self.heads, self.d_k, self.d_v = heads, d_k, d_v
-        self.query = nn.Linear(d_model, heads * d_k, bias=False)
-        self.key = nn.Linear(d_model, heads * d_k, bias=False)
-        self.value = nn.Linear(d_model, heads * d_v, bias=False)
-        self.output = nn.Linear(heads * d_v, d_model, bias=False)
+        self.query = nn.Linear(d_model, heads * d_k, bias)
+        self.key = nn.Linear(d_model, heads * d_k, bias)
+        self.value = nn.Linear(d_model, heads * d_v, bias)
+        self.output = nn.Linear(heads * d_v, d_model, bias)
         for projection in (self.query, self.key, self.value):
             # As if the three were one matrix, as in PyTorch's MultiheadAttention: with a gain of 1
             # self-attention outgrew the residual of a post-norm encoder (docs/results.md).
             nn.init.xavier_uniform_(projection.weight, gain=2**-0.5)
         nn.init.xavier_uniform_(self.output.weight)
+        if bias:
+            for projection in (self.query, self.key, self.value, self.output):
+                nn.init.zeros_(projection.bias)
 
     def queries(self, x: Tensor, start: int = 0) -> Tensor:
         """``(rows, length, d_model)`` to ``(rows, heads, length, d_k)``.
@@ -267,6 +274,7 @@ class MultiHeadAttention(Heads):
         d_v: width of a head's values.
         dropout: on the weights.
         scale: of dot products, ``1 / sqrt(d_k)`` if not given.
+        bias: whether each projection has one.
     """
 
     def __init__(
@@ -278,8 +286,9 @@ class MultiHeadAttention(Heads):
         dropout: float,
         *,
         scale: float | None = None,
+        bias: bool = False,
     ) -> None:
-        super().__init__(d_model, heads, d_k, d_v)
+        super().__init__(d_model, heads, d_k, d_v, bias=bias)
         self.dropout = Dropout(dropout)
         self.scale = scale
 
@@ -295,7 +304,7 @@ class MultiHeadAttention(Heads):
             ``(rows, length, d_model)``.
         """
         # (rows / beam, heads, beam * length, d_k), and context with d_v
-        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         context = attend(queries, memory, bias, self.dropout, self.scale)
         return self.joined(context).view(x.shape)
 
@@ -304,5 +313,5 @@ class MultiHeadAttention(Heads):
 
         See :meth:`forward`.
         """
-        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         return attention_weights(queries, memory.keys, bias, self.scale)

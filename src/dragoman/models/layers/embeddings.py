@@ -11,12 +11,40 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dragoman.core.config import Config
 from dragoman.models.layers.dropout import Dropout
 from dragoman.models.layers.positions import PositionalEncodingConfig, added_positions
 
 Sharing = Literal["shared", "target", "separate"]
 """shared: one matrix for source, target and output; target: one for target and output; separate:
 three matrices."""
+
+
+class EmbeddingConfig(Config):
+    """Vectors of pieces, and scores by them; the defaults are the paper's."""
+
+    scale_embeddings: bool = True
+    """Whether embeddings, and learned positions with them, are multiplied by sqrt(d_model) (the
+    paper, section 3.4)."""
+    output_bias: bool = False
+    """Whether the score of each target piece has a bias; not in the paper."""
+
+    def scale(self, d_model: int) -> float:
+        """What embeddings are multiplied by."""
+        return d_model**0.5 if self.scale_embeddings else 1.0
+
+
+_PAPERS = EmbeddingConfig()
+
+
+def output_layer(d_model: int, pieces: int, config: EmbeddingConfig, sharing: Sharing) -> nn.Linear:
+    """From hidden vectors to scores of all pieces; its matrix begins as an embedding does."""
+    layer = nn.Linear(d_model, pieces, config.output_bias)
+    if sharing == "separate":  # or else it is replaced, see tie
+        nn.init.normal_(layer.weight, std=d_model**-0.5)
+    if config.output_bias:
+        nn.init.zeros_(layer.bias)
+    return layer
 
 
 def tie(sharing: Sharing, source: nn.Module | None, target: nn.Module, output: nn.Module) -> None:
@@ -34,27 +62,42 @@ def tie(sharing: Sharing, source: nn.Module | None, target: nn.Module, output: n
 class Embedding(nn.Module):
     """``E[id] * sqrt(d_model) + position``, then dropout (sections 3.4, 3.5 and 5.4).
 
-    Learned positions are multiplied by ``sqrt(d_model)``, too.
+    Learned positions are multiplied by ``sqrt(d_model)``, too; or neither is, see
+    :class:`EmbeddingConfig`.
 
     Args:
         pieces: number of rows of E, one per piece of the vocabulary.
         d_model: width.
         positions: which vectors are added, if any.
         dropout: on the sum.
+        config: whether they are scaled.
+        begins_empty: whether position 0 has zeros in place of an embedding.
     """
 
     def __init__(
-        self, pieces: int, d_model: int, positions: PositionalEncodingConfig, dropout: float
+        self,
+        pieces: int,
+        d_model: int,
+        positions: PositionalEncodingConfig,
+        dropout: float,
+        config: EmbeddingConfig = _PAPERS,
+        *,
+        begins_empty: bool = False,
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(pieces, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
-        self.positions = added_positions(d_model, positions)
+        self.positions = added_positions(d_model, positions, config.scale(d_model))
         self.dropout = Dropout(dropout)
+        self.scale = config.scale(d_model)
+        self.begins_empty = begins_empty
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """``(rows, length)`` at positions from ``start`` on, to ``(rows, length, d_model)``."""
-        vectors = functional.embedding(ids, self.weight) * self.weight.shape[1] ** 0.5
+        vectors = functional.embedding(ids, self.weight) * self.scale
+        if self.begins_empty:
+            later = torch.arange(start, start + ids.shape[1], device=ids.device) > 0  # (length,)
+            vectors = vectors * later.unsqueeze(1)
         if self.positions is not None:  # (rows, length, d_model) + (length, d_model)
             vectors = vectors + self.positions(start, ids.shape[1])
         return self.dropout(vectors)

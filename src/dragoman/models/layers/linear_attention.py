@@ -178,6 +178,7 @@ class LinearAttention(Heads):
         d_v: width of a head's values.
         features: random features per head (m in the paper).
         scale: of dot products, ``1 / sqrt(d_k)`` if not given; its root multiplies either side.
+        bias: whether each projection has one.
     """
 
     def __init__(
@@ -189,8 +190,9 @@ class LinearAttention(Heads):
         *,
         features: int,
         scale: float | None = None,
+        bias: bool = False,
     ) -> None:
-        super().__init__(d_model, heads, d_k, d_v)
+        super().__init__(d_model, heads, d_k, d_v, bias=bias)
         self.features = RandomFeatures(heads, features, d_k)
         self.scale = (d_k**-0.5 if scale is None else scale) ** 0.5
 

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from dragoman.core.config import Config
 from dragoman.core.errors import DataError
 
+Timescales = Literal["paper", "tensor2tensor"]
+
 
 class PositionalEncodingConfig(Config):
     """How layers know the position of a piece; the paper's sinusoids by default."""
@@ -32,6 +34,12 @@ class PositionalEncodingConfig(Config):
     """Maximum sentence length in pieces with learned positions; the others have no limit."""
     relative_distance: int = Field(16, ge=1)
     """Distance at which relative positions are clipped (k in Shaw et al.)."""
+    timescales: Timescales = "paper"
+    """Wavelengths of sinusoidal positions, a geometric progression from 2 pi: to 10000 times 2 pi
+    without the last step (paper, section 3.5), or including it (tensor2tensor, the authors' own
+    program, which fairseq and Marian follow)."""
+    first_position: int = Field(0, ge=0, le=100_000)
+    """Number of the first piece's position with sinusoidal positions; 2 in fairseq."""
 
     def conflicts(self) -> Iterator[str]:
         """Settings that the chosen positions do not read."""
@@ -39,6 +47,14 @@ class PositionalEncodingConfig(Config):
             yield from self.unread("without positions: learned", "max_positions")
         if self.positions != "relative":
             yield from self.unread("without positions: relative", "relative_distance")
+        if self.positions != "sinusoidal":
+            circumstance = "without positions: sinusoidal"
+            yield from self.unread(circumstance, "timescales", "first_position")
+
+    def conflicts_with(self, d_model: int) -> Iterator[str]:
+        """A width that the chosen positions do not support."""
+        if self.timescales == "tensor2tensor" and (d_model % 2 or d_model < 4):
+            yield f"timescales: tensor2tensor needs an even d_model of 4 or more, found {d_model}"
 
     @property
     def limit(self) -> int | None:
@@ -46,14 +62,23 @@ class PositionalEncodingConfig(Config):
         return self.max_positions if self.positions == "learned" else None
 
 
-def sinusoids(length: int, d_model: int) -> Tensor:
+def sinusoids(
+    length: int, d_model: int, timescales: Timescales = "paper", first: int = 0
+) -> Tensor:
     """Interleaved sine and cosine, ``(length, d_model)``, computed in float64.
 
-    ``PE(pos, 2i) = sin(pos / 10000^(2i / d_model))`` and ``PE(pos, 2i + 1)`` its cosine.
+    ``PE(pos, 2i) = sin(pos / 10000^(2i / d_model))`` and ``PE(pos, 2i + 1)`` its cosine; with the
+    timescales of tensor2tensor, ``2i / (d_model - 2)`` is the exponent.
+
+    Args:
+        length: number of positions.
+        d_model: width.
+        timescales: which exponents.
+        first: ``pos`` of the first row.
     """
-    position = torch.arange(length, dtype=torch.float64).unsqueeze(1)
+    position = torch.arange(first, first + length, dtype=torch.float64).unsqueeze(1)
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
-    angle = position / 10000 ** (even / d_model)
+    angle = position / 10000 ** (even / (d_model if timescales == "paper" else d_model - 2))
     table = torch.zeros(length, d_model, dtype=torch.float64)
     table[:, 0::2] = angle.sin()
     table[:, 1::2] = angle.cos()[:, : d_model // 2]
@@ -61,13 +86,26 @@ def sinusoids(length: int, d_model: int) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """The paper's fixed positions; the table grows with the longest sentence seen."""
+    """The paper's fixed positions; the table grows with the longest sentence seen.
 
-    def __init__(self, d_model: int, length: int = 256) -> None:
+    Args:
+        d_model: width.
+        length: number of positions at first.
+        timescales: see :func:`sinusoids`.
+        first: number of the first position.
+    """
+
+    def __init__(
+        self, d_model: int, length: int = 256, timescales: Timescales = "paper", first: int = 0
+    ) -> None:
         super().__init__()
-        self.d_model = d_model
+        self.d_model, self.timescales, self.first = d_model, timescales, first
         self.table: Tensor
-        self.register_buffer("table", sinusoids(length, d_model).float(), persistent=False)
+        self.register_buffer("table", self.rows(length).float(), persistent=False)
+
+    def rows(self, length: int) -> Tensor:
+        """The first ``length`` vectors, ``(length, d_model)``, in float64."""
+        return sinusoids(length, self.d_model, self.timescales, self.first)
 
     def forward(self, start: int, length: int) -> Tensor:
         """Vectors of positions ``start`` to ``start + length``, ``(length, d_model)``."""
@@ -75,7 +113,7 @@ class SinusoidalPositions(nn.Module):
         if end > len(self.table):
             # A table created during search must also work in training, see torch.inference_mode.
             with torch.inference_mode(mode=False):
-                self.table = sinusoids(2 * end, self.d_model).to(self.table)
+                self.table = self.rows(2 * end).to(self.table)
         return self.table[start:end]
 
 
@@ -156,10 +194,19 @@ class DistancePenalty:
         return (-slopes * (j - (i + first)).abs()).to(like.dtype)
 
 
-def added_positions(d_model: int, config: PositionalEncodingConfig) -> nn.Module | None:
-    """The module of vectors added to embeddings; None if positions are of another kind."""
+def added_positions(
+    d_model: int, config: PositionalEncodingConfig, scale: float
+) -> nn.Module | None:
+    """The module of vectors added to embeddings; None if positions are of another kind.
+
+    Args:
+        d_model: width.
+        config: which positions.
+        scale: what embeddings are multiplied by, and learned positions with them.
+    """
     if config.positions == "sinusoidal":
-        return SinusoidalPositions(d_model)
+        timescales, first = config.timescales, config.first_position
+        return SinusoidalPositions(d_model, timescales=timescales, first=first)
     if config.positions == "learned":
-        return LearnedPositions(d_model, config.max_positions, d_model**0.5)
+        return LearnedPositions(d_model, config.max_positions, scale)
     return None

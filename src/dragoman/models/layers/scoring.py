@@ -213,13 +213,13 @@ class ScoredAttention(MultiHeadAttention):
 
     def forward(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """See :meth:`MultiHeadAttention.forward`."""
-        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         return self.joined(self.scoring(queries, memory, bias, self.dropout, 0)).view(x.shape)
 
     def weights(self, x: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """See :meth:`MultiHeadAttention.weights`."""
         assert isinstance(self.scoring, Scoring)
-        queries = self.queries(beams_as_queries(x, len(memory.keys)))
+        queries = self.queries(beams_as_queries(x, memory.keys.shape[0]))
         return self.scoring.weights(queries, memory.keys, bias, first=0)
 
     def _turned(self, x: Tensor, start: int) -> Tensor:

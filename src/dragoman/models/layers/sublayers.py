@@ -17,10 +17,15 @@ from dragoman.models.layers.mixture import Mixture, MixtureConfig
 
 Norm = Literal["post", "pre"]
 Normalization = Literal["layer", "rms"]
-Activation = Literal["relu", "gelu", "swiglu"]
+Pointwise = Literal["relu", "gelu", "gelu_tanh", "swish"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu"]
 
-_EPSILON = 1e-5
-_POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "gelu": functional.gelu}
+_POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "gelu": functional.gelu,
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+    "swish": functional.silu,
+}
 
 
 class FeedForwardConfig(Config):
@@ -29,8 +34,9 @@ class FeedForwardConfig(Config):
     d_ff: int = Field(2048, ge=1)
     """Width inside the feed-forward sublayers."""
     activation: Activation = "relu"
-    """Activation of the feed-forward sublayers: relu (the paper), gelu or swiglu (Shazeer 2020).
-    swiglu has a third matrix, and equals the others in size at 2/3 of their d_ff."""
+    """Activation of the feed-forward sublayers: relu (the paper), gelu (exact), gelu_tanh
+    (approximated, as in GPT), swish (x times its sigmoid, also called SiLU) or swiglu (Shazeer
+    2020). swiglu has a third matrix, and equals the others in size at 2/3 of their d_ff."""
     feed_forward_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout inside the feed-forward sublayer; not in the paper."""
     mixture: MixtureConfig | None = None
@@ -49,17 +55,27 @@ class ResidualConfig(Config):
     normalization: Normalization = "layer"
     """Kind of normalisation: layer normalisation (layer, the paper), or by the root mean square
     alone (rms, Zhang and Sennrich 2019)."""
+    norm_epsilon: float = Field(1e-5, gt=0, le=0.1)
+    """Added to the variance before its root is taken; other toolkits have 1e-6."""
+    final_norm: bool | None = None
+    """Whether encoder and decoder end with a normalisation; by default, only with norm: pre."""
+
+    @property
+    def ends_normalised(self) -> bool:
+        """Whether a stack of layers ends with a normalisation of its own."""
+        return self.norm == "pre" if self.final_norm is None else self.final_norm
 
 
 class FeedForward(nn.Module):
     """``f(x W_1 + b_1) W_2 + b_2``, equation 2.
 
     ``relu``: ``f(x) = max(0, x)``, the paper's.  ``gelu``: ``x P(X <= x)`` for a standard normal
-    ``X`` (Hendrycks and Gimpel 2016), exact rather than approximated by a hyperbolic tangent.
+    ``X`` (Hendrycks and Gimpel 2016, section 2), exact, or approximated by a hyperbolic tangent
+    (``gelu_tanh``).  ``swish``: ``x sigmoid(x)`` (Ramachandran et al. 2017, with beta = 1).
     """
 
     def __init__(
-        self, d_model: int, d_ff: int, dropout: float, activation: Literal["relu", "gelu"] = "relu"
+        self, d_model: int, d_ff: int, dropout: float, activation: Pointwise = "relu"
     ) -> None:
         super().__init__()
         self.activation = _POINTWISE[activation]
@@ -110,15 +126,16 @@ def build_feed_forward(d_model: int, config: FeedForwardConfig) -> nn.Module:
     return expert() if config.mixture is None else Mixture(d_model, config.mixture, expert)
 
 
-def normalization(d_model: int, kind: Normalization) -> nn.Module:
+def normalization(d_model: int, config: ResidualConfig) -> nn.Module:
     """A normalisation of the last axis, with a learned gain.
 
     ``layer``: LayerNorm, as in the paper.  ``rms``: ``x / RMS(x) * g``, without the mean and
     without a bias (Zhang and Sennrich 2019, equation 4).
     """
-    if kind == "rms":  # PyTorch's own epsilon grows with the type: 0.008 in bfloat16
-        return nn.RMSNorm(d_model, eps=_EPSILON)
-    return nn.LayerNorm(d_model, eps=_EPSILON)
+    if config.normalization == "rms":
+        # PyTorch's own epsilon grows with the type: 0.008 in bfloat16
+        return nn.RMSNorm(d_model, eps=config.norm_epsilon)
+    return nn.LayerNorm(d_model, eps=config.norm_epsilon)
 
 
 class Residual(nn.Module):
@@ -131,7 +148,7 @@ class Residual(nn.Module):
 
     def __init__(self, d_model: int, config: ResidualConfig) -> None:
         super().__init__()
-        self.norm = normalization(d_model, config.normalization)
+        self.norm = normalization(d_model, config)
         self.dropout = Dropout(config.dropout)
         self.pre = config.norm == "pre"
 
@@ -143,5 +160,5 @@ class Residual(nn.Module):
 
 
 def final_norm(d_model: int, config: ResidualConfig) -> nn.Module:
-    """The end of a stack of layers: a normalisation with ``pre``, nothing with ``post``."""
-    return normalization(d_model, config.normalization) if config.norm == "pre" else nn.Identity()
+    """The end of a stack of layers: by default a normalisation with ``pre``, else nothing."""
+    return normalization(d_model, config) if config.ends_normalised else nn.Identity()

@@ -124,8 +124,9 @@ def build_attention(d_model: int, heads: MultiHeadConfig) -> MultiHeadAttention:
     """Attention without positions, as over the source."""
     sizes = (*_sizes(d_model, heads), heads.attention_dropout)
     if heads.attention == "additive":
-        return ScoredAttention(*sizes, scoring=_scoring(d_model, heads))
-    return MultiHeadAttention(*sizes, scale=heads.scale)
+        scoring = _scoring(d_model, heads)
+        return ScoredAttention(*sizes, scoring=scoring, bias=heads.attention_bias)
+    return MultiHeadAttention(*sizes, scale=heads.scale, bias=heads.attention_bias)
 
 
 @overload
@@ -170,7 +171,9 @@ def build_self_attention(
     of_dot_products = heads.attention != "additive" and not heads.restricted
     if of_dot_products and encoding.positions not in {"relative", "rotary"}:
         plain = DecoderSelfAttention if causal else EncoderSelfAttention
-        return plain(*sizes, neighbourhood=neighbourhood, scale=heads.scale)
+        return plain(
+            *sizes, neighbourhood=neighbourhood, scale=heads.scale, bias=heads.attention_bias
+        )
     scoring = _scoring(d_model, heads)
     d_k, d_v = heads.head_widths(d_model)
     if encoding.positions == "relative":
@@ -183,6 +186,7 @@ def build_self_attention(
         rotation=Rotation(d_k) if encoding.positions == "rotary" else None,
         neighbourhood=neighbourhood,
         scale=heads.scale,
+        bias=heads.attention_bias,
     )
 
 
@@ -214,4 +218,8 @@ def _scoring(d_model: int, heads: MultiHeadConfig) -> Scoring:
 
 
 def _linear_options(mixing: MixingConfig, heads: MultiHeadConfig) -> dict[str, Any]:
-    return {"features": mixing.random_features, "scale": heads.scale}
+    return {
+        "features": mixing.random_features,
+        "scale": heads.scale,
+        "bias": heads.attention_bias,
+    }

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from dragoman.core.errors import ConfigError
 from dragoman.text.corpus import Pair
+from dragoman.text.extension import extensible
 from dragoman.text.tags import missing_tags
 from dragoman.text.vocabulary import Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_needs import vocabulary_needs
@@ -68,6 +69,8 @@ def choose_vocabulary(
                 "which the new text needs; choose --vocabulary auto"
             )
         return ChosenVocabulary(None, ())
+    if choice == "auto" and not lacking and not all(map(extensible, parent)):
+        return ChosenVocabulary(None, ("vocabulary: a fixed list of pieces, kept as it is",))
     config = VocabularyConfig(tags=tuple(lacking))
     needs = vocabulary_needs(
         parent, _weighted(pairs), config, seed=seed, general=_weighted(general)

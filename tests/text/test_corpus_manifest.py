@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from corpora_web import sha256
 
-from dragoman.apps.corpora.manifest import Corpus, CorpusFile, corpora
 from dragoman.core.config import parse
 from dragoman.core.errors import ConfigError
+from dragoman.text.corpus_manifest import Corpus, CorpusFile, corpora
 from dragoman.text.public_corpora import corpora_folder
 
 ALL = pytest.mark.parametrize("name", corpora())

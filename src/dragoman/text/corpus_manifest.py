@@ -1,4 +1,4 @@
-"""The public corpora: the typed form of ``manifest.yaml``."""
+"""The public corpora: the typed form of ``corpus_manifest.yaml``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import Field
 from dragoman.core.config import Config, parse, read_yaml
 from dragoman.core.errors import ConfigError
 
-_MANIFEST = Path(__file__).with_name("manifest.yaml")
+_MANIFEST = Path(__file__).with_name("corpus_manifest.yaml")
 _SHA256 = r"^[0-9a-f]{64}$"
 
 

@@ -1,0 +1,174 @@
+"""Exporting a model: checked, written, compared, and only then put in its place."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from dragoman.core.errors import ConfigError, StorageError
+from dragoman.core.files import atomic_directory, read_json
+from dragoman.exchange.exporter import Exporter, ExportReport
+from dragoman.exchange.exporters import exporter_to
+from dragoman.saved.adapter import read_adapter
+from dragoman.saved.directions import language_pairs, tags_between
+from dragoman.saved.model import SavedConfig, SavedModel, load_for_search, weights_digest
+
+NOTE_FILE = "dragoman_export.json"
+"""Says that Dragoman wrote the directory, from which weights, and which files are its own."""
+CARD_FILE = "README.md"
+
+
+def export_model(
+    model: Path,
+    target: str,
+    output: Path,
+    *,
+    adapter: Path | None = None,
+    quantisation: str | None = None,
+    tell: Callable[[str], object] = lambda line: None,
+) -> ExportReport:
+    """Write a model for another program, and compare what that program makes of it.
+
+    The directory appears when everything is written and compared; an earlier export there is
+    replaced, anything else is not.
+
+    Args:
+        model: a model, run or checkpoint.
+        target: one of :data:`~dragoman.exchange.exporters.EXPORTERS`.
+        output: directory to write.
+        adapter: is merged into the weights: its file, or the run that it was trained in.
+        quantisation: type of the weights, such as ``int8``; float32 by default.
+        tell: called with a line about what is being done.
+
+    Raises:
+        ConfigError: the other program cannot express the model, or lacks a setting of it.
+        ExportError: it does not give there what it gives here.
+        MissingExtraError: a package is missing.
+        SavedError: model or adapter are missing or damaged, or do not belong together.
+        StorageError: the disk refuses, or ``output`` holds something else.
+    """
+    exporter = exporter_to(target, quantisation)
+    ours = _own_files(output)
+    adapted = None if adapter is None else read_adapter(adapter)
+    saved = load_for_search(model, "cpu", adapter=adapted)
+    check_exportable(saved, exporter)
+    exporter.check(saved)
+    with atomic_directory(output, ours) as directory:
+        tell(f"writing {model} for {target}, and comparing it")
+        report = exporter.write(saved, directory)
+        card = _card(saved, exporter, report, adapted is not None)
+        (directory / CARD_FILE).write_text(card, encoding="utf-8")
+        files = tuple(sorted([*os.listdir(directory), NOTE_FILE]))
+        report = replace(report, files=files)
+        note: dict[str, Any] = {"to": target, "weights": weights_digest(saved.path)}
+        note |= {"files": files, "report": asdict(report)}
+        text = json.dumps(note, ensure_ascii=False, indent=2)
+        (directory / NOTE_FILE).write_text(text + "\n", encoding="utf-8")
+    return report
+
+
+def check_exportable(saved: SavedModel, exporter: Exporter) -> None:
+    """Refuse what is no translation model.
+
+    Raises:
+        ConfigError: it reads no source, writes labels, has no trained target side, or needs a
+            grammar.
+    """
+    config = saved.config
+    if not config.model.reads_source or config.model.writes_labels or not config.translates:
+        kind = "an encoder alone"
+        if config.translates:
+            kind = "a classifier" if config.model.writes_labels else "a language model"
+        raise ConfigError(
+            f"{saved.path}: {kind}; 'dragoman export --to {exporter.name}' writes models that "
+            "translate"
+        )
+    grammar = saved.search.get("grammar", "any")
+    if grammar != "any":
+        raise ConfigError(
+            f"{saved.path}: search.grammar: {grammar} keeps its outputs well-formed, which no "
+            "other program does; leave the model with Dragoman"
+        )
+
+
+def _own_files(output: Path) -> set[str]:
+    """The names that an earlier export left in a directory, none without its note.
+
+    Raises:
+        StorageError: the note is damaged.
+    """
+    note = output / NOTE_FILE
+    if not note.is_file():
+        return set()
+    try:
+        return {NOTE_FILE, *map(str, read_json(note)["files"])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StorageError(
+            f"{note}: damaged, so that it does not say which files are of an export; move "
+            f"{output} away or choose another directory"
+        ) from error
+
+
+def said(report: ExportReport) -> str:
+    """What was compared and how it came out, one sentence."""
+    found = []
+    if report.difference is not None:
+        found.append(f"largest difference {report.difference:.1e}")
+    if report.equal_texts is not None:
+        found.append("{} of {} equal".format(*report.equal_texts))
+    return f"{report.compared}: {', '.join(found)}"
+
+
+def _card(saved: SavedModel, exporter: Exporter, report: ExportReport, adapted: bool) -> str:
+    """The ``README.md`` of an export, as Markdown."""
+    config = saved.config
+    names = ", ".join(f"{source} to {target}" for source, target in language_pairs(config))
+    weights = weights_digest(saved.path)
+    parts = [
+        f"# {names}, for {exporter.name}",
+        f"A model of Dragoman (family `{config.model.family}`, weights `{weights[:12]}`"
+        f"{', with an adapter merged in' if adapted else ''}), written by "
+        f"`dragoman export --to {exporter.name}`. The licence of the text that it was trained on "
+        "applies to it; the model's own card states it.",
+    ]
+    if guide := exporter.guide(saved):
+        parts.append(f"## Use\n\n{guide}")
+    if tags := _tags(saved):
+        parts.append(f"## Tags\n\n{tags}")
+    parts.append(f"## Search\n\n{_search(config)}")
+    parts.append(f"## Compared\n\n{said(report)}.")
+    if report.differences:
+        rows = "\n".join(f"- {text}" for text in report.differences)
+        parts.append(f"## What is different\n\n{rows}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _tags(saved: SavedModel) -> str:
+    """Which tags each direction needs in front of a text."""
+    rows = []
+    for source, target in language_pairs(saved.config):
+        try:
+            tags = tags_between(saved.config, saved.vocabularies.source, source, target)
+        except ConfigError:  # none of them asks for it
+            continue
+        if tags:
+            rows.append(f"| {source} to {target} | `{' '.join(tags)}` |")
+    if not rows:
+        return ""
+    return "In front of each text, followed by a space, write:\n\n| | |\n|---|---|\n" + "\n".join(
+        rows
+    )
+
+
+def _search(config: SavedConfig) -> str:
+    """The search that the model was validated with."""
+    beam = config.search.get("beam", 4)
+    penalty = config.search.get("length_penalty", 0.6)
+    return (
+        f"It was validated with a beam of {beam} and the length penalty `((5 + length) / 6) ^ "
+        f"{penalty}` (Wu et al. 2016), which other programs may define otherwise."
+    )

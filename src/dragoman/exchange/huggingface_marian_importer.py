@@ -1,0 +1,399 @@
+"""Importing MarianMTModel, as OPUS-MT publishes its models (see ``huggingface_marian.py``)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.foreign_files import (
+    ForeignWeights,
+    read_bytes,
+    read_object,
+    read_state,
+    read_text,
+)
+from dragoman.exchange.huggingface_marian import (
+    ACTIVATIONS,
+    CONFIG_FILE,
+    GENERATION_FILE,
+    SOURCE_SPM,
+    TARGET_SPM,
+    TARGET_VOCABULARY_FILE,
+    TOKENIZER_FILE,
+    VOCABULARY_FILE,
+    WEIGHT_FILES,
+    layers,
+    position_table,
+)
+from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.weight_layout import permute_width, sines_then_cosines, with_rows
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.saved.model import SavedConfig
+from dragoman.text.examples import Direction
+from dragoman.text.foreign_vocabulary import Numbered, Special, dictionary_over_sentencepiece
+from dragoman.text.tags import LANGUAGE_TAG, language_tag
+from dragoman.text.vocabulary import BOS, PAD, Vocabularies, Vocabulary
+
+_CARD = "README.md"
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+_LICENCE = re.compile(r"^license:\s*['\"]?([\w.\-]+)", re.MULTILINE)
+_LANGUAGE = re.compile(r">>([^<>\s]+)<<")
+"""A piece in front of a source that asks for a target language, of models of several."""
+_POSITIONS_TOLERANCE = 1e-4
+
+Value = TypeVar("Value", int, float, bool, str)
+
+
+class HuggingfaceMarianImporter(Importer):
+    """Reads a directory of MarianMTModel and MarianTokenizer."""
+
+    name = "huggingface-marian"
+
+    def recognises(self, path: Path) -> bool:
+        """By ``source.spm`` and ``vocab.json`` beside the model."""
+        return all((path / name).is_file() for name in (CONFIG_FILE, SOURCE_SPM, VOCABULARY_FILE))
+
+    def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
+        """See :meth:`Importer.read`."""
+        settings = Settings.read(path)
+        model = settings.model()
+        sides = _sides(path, settings)
+        weights = _weights(path, settings, sides)
+        found, notes = _languages(path, languages)
+        search, search_notes = _search(settings)
+        config = SavedConfig(
+            source_language=found[0],
+            target_language=found[1],
+            directions=_directions(found, sides[0].vocabulary),
+            model=model,
+            search=search,
+        )
+        return ForeignModel(
+            config=config,
+            vocabularies=Vocabularies(*(side.vocabulary for side in sides)),
+            weights=weights,
+            origin=settings.origin(path),
+            licence=_licence(path),
+            notes=(*notes, *search_notes),
+        )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``config.json``, with what ``generation_config.json`` says of outputs."""
+
+    path: Path
+    values: dict[str, Any]
+
+    @classmethod
+    def read(cls, directory: Path) -> Settings:
+        """Both files of a directory; the second may be missing.
+
+        Raises:
+            DataError: a file is missing or damaged, or is of another kind of model.
+        """
+        path = directory / CONFIG_FILE
+        values = read_object(path)
+        if (kind := values.get("model_type")) != "marian":
+            raise DataError(f"{path}: a model of type {kind!r:.80}, expected 'marian'")
+        if (directory / GENERATION_FILE).is_file():
+            values |= read_object(directory / GENERATION_FILE)
+        return cls(path, values)
+
+    def get(self, name: str, kind: type[Value], default: Value | None = None) -> Value:
+        """A value of that type; the default if it is missing or null.
+
+        Raises:
+            DataError: it is missing, or of another type.
+        """
+        value = self.values.get(name)
+        if value is None and default is not None:
+            return default
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise DataError(f"{self.path}: {name}: expected {kind.__name__}, found {value!r:.80}")
+        return value
+
+    def model(self) -> TransformerConfig:
+        """Our configuration of the same model.
+
+        Raises:
+            ConfigError: it has something that the Transformer here lacks.
+            DataError: a value is missing or does not make sense.
+        """
+        for name, expected in (
+            ("normalize_before", False),
+            ("normalize_embedding", False),
+            ("add_final_layer_norm", False),
+            ("static_position_embeddings", True),
+        ):
+            if self.get(name, bool, expected) is not expected:
+                raise ConfigError(
+                    f"{self.path}: {name}: {str(not expected).lower()} is not what MarianMTModel "
+                    "computes, so that it cannot be imported"
+                )
+        activation = self.get("activation_function", str)
+        if activation not in ACTIVATIONS:
+            raise ConfigError(
+                f"{self.path}: activation_function: {activation!r:.80} is none of: "
+                + ", ".join(ACTIVATIONS)
+            )
+        try:
+            return TransformerConfig(
+                encoder_layers=self.get("encoder_layers", int),
+                decoder_layers=self.get("decoder_layers", int),
+                d_model=self.get("d_model", int),
+                heads=self._same("attention_heads"),
+                d_ff=self._same("ffn_dim"),
+                activation=ACTIVATIONS[activation],
+                attention_bias=True,
+                output_bias=True,
+                scale_embeddings=self.get("scale_embedding", bool, False),
+                embeddings=self.sharing,
+                dropout=self.get("dropout", float, 0.1),
+                attention_dropout=self.get("attention_dropout", float, 0.0),
+                feed_forward_dropout=self.get("activation_dropout", float, 0.0),
+            )
+        except ValueError as error:
+            raise DataError(f"{self.path}: {' '.join(str(error).split()):.300}") from error
+
+    @property
+    def shares_sides(self) -> bool:
+        """Whether source and target have the same pieces and one matrix."""
+        return self.get("share_encoder_decoder_embeddings", bool, True)
+
+    @property
+    def sharing(self) -> str:
+        """Which matrices are one here."""
+        if not self.get("tie_word_embeddings", bool, True):
+            return "separate"
+        return "shared" if self.shares_sides else "target"
+
+    def _same(self, name: str) -> int:
+        """A size that encoder and decoder must have in common here."""
+        found, other = self.get(f"encoder_{name}", int), self.get(f"decoder_{name}", int)
+        if found != other:
+            raise ConfigError(
+                f"{self.path}: encoder_{name} {found} and decoder_{name} {other} differ; here "
+                "both sides have the same"
+            )
+        return found
+
+    def origin(self, directory: Path) -> str:
+        """Toolkit, version and name."""
+        name = self.values.get("_name_or_path") or directory.resolve().name
+        version = self.values.get("transformers_version", "unknown")
+        return (
+            f"MarianMTModel of Hugging Face transformers (version {version!s:.20}), {name!s:.100}"
+        )
+
+
+def _sides(path: Path, settings: Settings) -> tuple[Numbered, Numbered]:
+    """The vocabularies of both sides, with the ids that their pieces have there.
+
+    Raises:
+        DataError: a file is missing or damaged, or they do not belong together.
+        MissingExtraError: protobuf is not installed.
+    """
+    source = _table(path / VOCABULARY_FILE, settings.get("vocab_size", int))
+    target = source
+    if not settings.shares_sides:
+        size = settings.get("decoder_vocab_size", int, len(source))
+        target = _table(path / TARGET_VOCABULARY_FILE, size)
+    start = settings.get("decoder_start_token_id", int, target["<pad>"])
+    begin = next((piece for piece, number in target.items() if number == start), None)
+    if begin is None:
+        raise DataError(f"{settings.path}: decoder_start_token_id: {start} is no piece")
+    for name, found in (
+        ("pad_token_id", {source["<pad>"]}),
+        ("eos_token_id", {source["</s>"], target["</s>"]}),
+    ):
+        if found != {settings.get(name, int, min(found))}:
+            raise DataError(
+                f"{settings.path}: {name}: {settings.values[name]}, but {VOCABULARY_FILE} has "
+                f"{min(found)}; they do not belong together"
+            )
+    sides = []
+    for file, table in ((SOURCE_SPM, source), (TARGET_SPM, target)):
+        special = Special("<pad>", "<unk>", begin if table is target else None, "</s>")
+        tags = {one: language_tag(one[2:-2]) for one in table if _LANGUAGE.fullmatch(one)}
+        where = path / file
+        sides.append(
+            dictionary_over_sentencepiece(read_bytes(where), table, special, str(where), tags=tags)
+        )
+    return sides[0], sides[1]
+
+
+def _table(path: Path, size: int) -> dict[str, int]:
+    """Pieces and their ids, which are the rows of a matrix."""
+    table = read_object(path)
+    if any(type(number) is not int for number in table.values()) or (
+        sorted(table.values()) != list(range(len(table)))
+    ):
+        raise DataError(f"{path}: its ids are not 0, 1, 2 ..., each once")
+    if len(table) != size:
+        raise DataError(
+            f"{path}: has {len(table)} pieces, the model {size}; they do not belong together"
+        )
+    for special in ("<unk>", "<pad>", "</s>"):
+        if special not in table:
+            raise DataError(f"{path}: has no piece {special}")
+    return table
+
+
+def _weights(path: Path, settings: Settings, sides: tuple[Numbered, Numbered]) -> dict[str, Tensor]:
+    """All weights, under our names and in our order."""
+    file = next((path / name for name in WEIGHT_FILES if (path / name).is_file()), None)
+    if file is None:
+        raise DataError(f"{path}: has none of {', '.join(WEIGHT_FILES)}")
+    theirs = ForeignWeights(read_state(file), file)
+    model = settings.model()
+    found = _embeddings(theirs, settings)
+    source, target = map(_rows, sides)
+    _check_rows(found, len(set(source)), len(set(target)), model.d_model, file)
+    for ours, name in layers(model.encoder_layers, model.decoder_layers).items():
+        for kind in ("weight", "bias"):
+            found[f"{ours}.{kind}"] = theirs.take(f"{name}.{kind}")
+    _check_positions(theirs, model.d_model, file)
+    theirs.check_all_taken()
+    if settings.shares_sides:
+        source = target
+    begins_otherwise = target.count(target[BOS]) > 1  # with a symbol that is another one, too
+    found = with_rows(found, source, target, begin=BOS if begins_otherwise else None)
+    return _tied(permute_width(found, sines_then_cosines(model.d_model), file), model)
+
+
+def _embeddings(theirs: ForeignWeights, settings: Settings) -> dict[str, Tensor]:
+    """The three matrices and the bias of the output; those that are one may have any name."""
+    names = ("model.shared", "model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head")
+    copies = [f"{name}.weight" for name in names if f"{name}.weight" in theirs]
+    shared, encoder, decoder, output = (f"{name}.weight" for name in names)
+
+    def first(*wanted: str) -> Tensor:
+        return theirs.take(next((name for name in wanted if name in theirs), wanted[0]))
+
+    if settings.shares_sides:
+        source = target = first(shared, encoder, decoder, output)
+    else:
+        source, target = theirs.take(encoder), first(decoder, output)
+    found = {"source_embedding.weight": source, "target_embedding.weight": target}
+    found["output.weight"] = target if settings.sharing != "separate" else theirs.take(output)
+    theirs.ignore(copies)
+    bias = "final_logits_bias"
+    found["output.bias"] = (
+        theirs.take(bias).reshape(-1) if bias in theirs else torch.zeros(len(target))
+    )
+    return found
+
+
+def _check_positions(theirs: ForeignWeights, d_model: int, file: Path) -> None:
+    """Older files hold the fixed positions; they must be those that are computed here."""
+    for side in ("encoder", "decoder"):
+        name = f"model.{side}.embed_positions.weight"
+        if name not in theirs:
+            continue
+        table = theirs.take(name)
+        expected = position_table(len(table), d_model)
+        same = table.shape == expected.shape
+        if not same or (table - expected).abs().max() > _POSITIONS_TOLERANCE:
+            raise ConfigError(
+                f"{file}: {name} are not the sinusoids of Vaswani et al. 2017, which "
+                "MarianMTModel has"
+            )
+
+
+def _check_rows(
+    found: dict[str, Tensor], source: int, target: int, d_model: int, file: Path
+) -> None:
+    sizes = {"source_embedding.weight": source, "target_embedding.weight": target}
+    sizes |= {"output.weight": target, "output.bias": target}
+    for name, size in sizes.items():
+        if found[name].shape[0] != size:
+            raise DataError(f"{file}: {name} has {len(found[name])} rows, expected {size}")
+        if found[name].shape[1:] not in {(), (d_model,)}:
+            raise DataError(
+                f"{file}: {name} has the width {list(found[name].shape[1:])}, and {CONFIG_FILE} "
+                f"says d_model: {d_model}"
+            )
+
+
+def _rows(side: Numbered) -> list[int]:
+    """Their row of each of our pieces; a symbol that they lack gets that of padding."""
+    pad = side.rows[PAD]
+    assert pad is not None, "the table has it"
+    return [pad if row is None else row for row in side.rows]
+
+
+def _tied(weights: dict[str, Tensor], model: TransformerConfig) -> dict[str, Tensor]:
+    """Without the matrices that are another one, which are saved once."""
+    if model.embeddings != "separate":
+        del weights["output.weight"]
+    if model.embeddings == "shared":
+        del weights["target_embedding.weight"]
+    return weights
+
+
+def _languages(path: Path, given: tuple[str | None, str | None]) -> tuple[list[str], list[str]]:
+    """The languages, and what to say of them."""
+    file = path / TOKENIZER_FILE
+    values = read_object(file) if file.is_file() else {}
+    found, notes = [], []
+    for side, wanted in zip(("source", "target"), given, strict=True):
+        one = wanted or values.get(f"{side}_lang")
+        if not isinstance(one, str) or not one:
+            one = None
+            notes.append(
+                f"Its files do not say the {side} language; "
+                f"'--{'from' if side == 'source' else 'to'}-language TAG' does."
+            )
+        found.append(one or side)
+    return found, notes
+
+
+def _directions(languages: list[str], vocabulary: Vocabulary) -> tuple[Direction, ...]:
+    """Into each language that a tag asks for; the only direction if there are no tags."""
+    tags = vocabulary.pieces(vocabulary.language_tags)
+    into: dict[str, tuple[str, ...]] = {
+        found[1]: (tag,) for tag in tags if (found := LANGUAGE_TAG.fullmatch(tag))
+    }
+    return tuple(
+        Direction(source_language=languages[0], target_language=target, tags=asked)
+        for target, asked in (into or {languages[1]: ()}).items()
+    )
+
+
+def _search(settings: Settings) -> tuple[dict[str, Any], list[str]]:
+    """Settings of search, and how theirs differ."""
+    beam = settings.get("num_beams", int, 1)
+    penalty = settings.get("length_penalty", float, 1.0)
+    search: dict[str, Any] = {"beam": max(beam, 1), "length_penalty": max(penalty, 0.0)}
+    forced = settings.values.get("forced_eos_token_id") is not None
+    longest = settings.get("max_length", int, 0) - (2 if forced else 1)  # begin and end count
+    notes = [
+        f"Search: beam {search['beam']}. There a hypothesis' log-probability is divided by "
+        f"|Y|^{penalty:g}, here by ((5 + |Y|) / 6)^{search['length_penalty']:g} (Wu et al. 2016), "
+        "so that beam search may rank hypotheses otherwise; with beam 1 texts are the same.",
+        "Unknown pieces are not put out unless search.allow_unknown is set; there they are.",
+    ]
+    if longest > 0:
+        notes.append(
+            f"An output has at most {longest} pieces there; here at most 50 more than its "
+            "source (search.extra_length), and sources may be of any length."
+        )
+    return search, notes
+
+
+def _licence(path: Path) -> str | None:
+    """As the model card's front matter states it."""
+    if not (path / _CARD).is_file():
+        return None
+    matter = _FRONT_MATTER.match(read_text(path / _CARD).replace("\r\n", "\n"))
+    found = matter and _LICENCE.search(matter[1])
+    return found[1] if found else None

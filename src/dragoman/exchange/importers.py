@@ -1,0 +1,66 @@
+"""The toolkits that models are imported from; what one of them needs is imported for it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.importer import Importer
+
+IMPORTERS = {
+    "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),
+    "fairseq": ("fairseq_importer", "FairseqImporter"),
+    "joeynmt": ("joeynmt_importer", "JoeynmtImporter"),
+    "opennmt": ("opennmt_importer", "OpennmtImporter"),
+    "sockeye": ("sockeye_importer", "SockeyeImporter"),
+    "argos": ("argos_importer", "ArgosImporter"),
+}
+"""Module of :mod:`dragoman.exchange` and class, by the name in the command line."""
+
+
+def importer_from(toolkit: str) -> Importer:
+    """The importer of a toolkit's models.
+
+    Args:
+        toolkit: one of :data:`IMPORTERS`.
+
+    Raises:
+        ConfigError: there is none of that name.
+        MissingExtraError: a package that it needs is not installed.
+    """
+    if toolkit not in IMPORTERS:
+        raise ConfigError(f"no import from {toolkit}; choose one of: {', '.join(IMPORTERS)}")
+    module, name = IMPORTERS[toolkit]
+    importer: Importer = getattr(import_module(f"dragoman.exchange.{module}"), name)()
+    return importer
+
+
+def importer_of(path: Path) -> Importer:
+    """The importer that recognises a directory or file by the names of its files.
+
+    Raises:
+        ConfigError: several do, so that the user must choose.
+        DataError: nothing is there, or nobody recognises it.
+        MissingExtraError: a package is missing.
+    """
+    if not path.exists():
+        raise DataError(f"{path}: no such file or directory")
+    found = [importer for importer in _importers() if importer.recognises(path)]
+    names = ", ".join(importer.name for importer in found or _importers())
+    if not found:
+        raise DataError(
+            f"{path}: not recognised as a model of another toolkit; if it is one, say which with "
+            f"--from: {names}"
+        )
+    if len(found) > 1:
+        raise ConfigError(f"{path}: may be a model of {names}; say which with --from")
+    return found[0]
+
+
+def _importers() -> Iterator[Importer]:
+    for toolkit, (module, _) in IMPORTERS.items():
+        if find_spec(f"dragoman.exchange.{module}") is not None:
+            yield importer_from(toolkit)

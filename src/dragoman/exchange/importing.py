@@ -1,0 +1,121 @@
+"""Importing a model: read, checked, and only then written as a model of our own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from dragoman.core.errors import ConfigError, DataError, SavedError
+from dragoman.exchange.importer import ForeignModel
+from dragoman.exchange.importers import importer_from, importer_of
+from dragoman.saved.directions import usage
+from dragoman.saved.model import SavedConfig, build_model, load_weights, save_model, weights_of
+from dragoman.text.examples import Direction
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What was imported."""
+
+    toolkit: str
+    """Where it is from, one of :data:`~dragoman.exchange.importers.IMPORTERS`."""
+    origin: str
+    """What it was made from: toolkit, version, name."""
+    source_language: str
+    target_language: str
+    parameters: int
+    notes: tuple[str, ...]
+    """What is different here, or was left out."""
+
+
+def import_model(
+    path: Path,
+    output: Path,
+    *,
+    toolkit: str | None = None,
+    languages: tuple[str | None, str | None] = (None, None),
+    tell: Callable[[str], object] = lambda line: None,
+) -> ImportReport:
+    """Write a model of another toolkit as a model directory of our own.
+
+    Args:
+        path: a directory or file as the toolkit leaves it.
+        output: a directory that does not exist.
+        toolkit: one of :data:`~dragoman.exchange.importers.IMPORTERS`; recognised if not given.
+        languages: of source and target, where the files do not say them; they win.
+        tell: called with a line about what is being done.
+
+    Raises:
+        ConfigError: ``output`` exists, or no family here can express the model.
+        DataError: a file is missing, damaged, hostile or not of this toolkit.
+        MissingExtraError: a package is missing.
+        StorageError: the disk refuses.
+    """
+    if os.path.lexists(output):
+        raise ConfigError(f"{output}: exists already; name a directory that does not")
+    importer = importer_of(path) if toolkit is None else importer_from(toolkit)
+    if not path.exists():
+        raise DataError(f"{path}: no such file or directory")
+    tell(f"reading {path} as a model of {importer.name}")
+    found = importer.read(path, languages)
+    config = _with_direction(found.config)
+    weights = _checked(found, path)
+    parameters = sum(tensor.numel() for tensor in weights.values())
+    report = ImportReport(
+        toolkit=importer.name,
+        origin=found.origin,
+        source_language=config.source_language,
+        target_language=config.target_language,
+        parameters=parameters,
+        notes=found.notes,
+    )
+    card = _card(config, found, report)
+    save_model(output, config, found.vocabularies, weights, card=card)
+    return report
+
+
+def _with_direction(config: SavedConfig) -> SavedConfig:
+    """With the only direction that it translates, unless the files name several."""
+    if config.directions:
+        return config
+    direction = Direction(
+        source_language=config.source_language, target_language=config.target_language
+    )
+    return config.model_copy(update={"directions": (direction,)})
+
+
+def _checked(found: ForeignModel, path: Path) -> dict[str, torch.Tensor]:
+    """The weights as a model of this configuration has them.
+
+    Raises:
+        DataError: they do not fit the configuration or the vocabularies.
+    """
+    model = build_model(found.config.model, found.vocabularies)
+    try:
+        load_weights(model, found.weights, path)
+    except SavedError as error:
+        raise DataError(f"{error}; its files do not belong together") from error
+    return {name: tensor.detach() for name, tensor in weights_of(model).items()}
+
+
+def _card(config: SavedConfig, found: ForeignModel, report: ImportReport) -> str:
+    """The ``README.md`` of an imported model, as Markdown."""
+    title = f"# {config.source_language} to {config.target_language}"
+    use = usage("MODEL", config.directions, config.model, translates=config.translates)
+    licence = found.licence or "not stated in its files; look it up before you share the model"
+    parts = [
+        title,
+        f"A translation model of the family `{config.model.family}` with {report.parameters:,} "
+        f"parameters, imported by Dragoman from {report.toolkit}.",
+        f"Origin: {found.origin}.",
+        f"```\n{use}\n```",
+        f"Licence: {licence}.",
+    ]
+    if found.notes:
+        notes = "\n".join(f"- {note}" for note in found.notes)
+        parts.append(f"## What is different here\n\n{notes}")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,282 @@
+"""Models for Marian (Junczys-Dowmunt et al. 2018, arXiv:1804.00344): ``.npz`` under its names.
+
+Marian's Transformer has the timescales of tensor2tensor, all sines before all cosines, and zeros in
+place of the first target embedding: only models with these settings are exported.  Marian is not
+installed with this package, so what is written is compared through
+:mod:`dragoman.exchange.marian_formulas`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError, ExportError
+from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
+from dragoman.exchange.marian_formulas import MarianTransformer
+from dragoman.exchange.probes import probes
+from dragoman.models.families.transformer import Transformer, TransformerConfig
+from dragoman.saved.expressible import Known, check_expressible
+from dragoman.saved.model import SavedModel
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.vocabulary import BOS
+
+MODEL_FILE, DECODER_FILE, OPTIONS_NAME = "model.npz", "decoder.yml", "special:model.yml"
+_KNOWN: Known = {
+    **SYSTEM_KNOWN,
+    "model.family": ["transformer"],
+    "model.d_model": None,
+    "model.encoder_layers": None,
+    "model.decoder_layers": None,
+    "model.heads": None,
+    "model.attention_bias": None,
+    "model.d_ff": None,
+    "model.activation": ["relu", "swish"],
+    "model.norm": None,
+    "model.norm_epsilon": [1e-5, 1e-6],
+    "model.final_norm": None,
+    "model.positions": ["sinusoidal"],
+    "model.timescales": ["tensor2tensor"],
+    "model.begin": None,  # see check
+    "model.output_bias": None,
+    "model.embeddings": None,
+}
+_TOLERANCE = 1e-3
+"""Largest difference of a log-probability; Marian adds 1e-6 to variances, where models trained here
+add 1e-5."""
+_REMEDY = (
+    "Marian's Transformer is trained with model.timescales: tensor2tensor and model.begin: zeros"
+)
+
+
+class MarianExporter(Exporter):
+    """Writes ``model.npz``, the vocabularies as ``.spm``, and ``decoder.yml``."""
+
+    name = "marian"
+
+    def check(self, saved: SavedModel) -> None:
+        """See :meth:`Exporter.check`."""
+        check_expressible(saved.config, _KNOWN, "Marian", _REMEDY)
+        model = saved.model
+        assert isinstance(model, Transformer), "see _KNOWN"
+        if model.config.begin == "symbol" and bool(model.target_embedding.weight[BOS].any()):
+            raise ConfigError(
+                "Marian does not support model.begin: symbol, only zeros: the first vector of a "
+                f"target; {_REMEDY}"
+            )
+        if not all(isinstance(side, SentencePieceVocabulary) for side in saved.vocabularies):
+            raise ConfigError(
+                "Marian reads sentencepiece vocabularies here, and this model has a list of pieces "
+                "of another toolkit; export to ctranslate2 or onnx"
+            )
+
+    def write(self, saved: SavedModel, directory: Path) -> ExportReport:
+        """See :meth:`Exporter.write`."""
+        asked = probes(saved)
+        model = saved.model
+        assert isinstance(model, Transformer), "see check"
+        names = _spm_names(saved)
+        options = _options(model.config, [len(side) for side in saved.vocabularies])
+        text = yaml.safe_dump(options, sort_keys=True).encode() + b"\0"  # as a C string
+        weights = {name: _array(tensor) for name, tensor in _named(model)}
+        special = {OPTIONS_NAME: np.frombuffer(text, np.int8)}
+        np.savez(directory / MODEL_FILE, **weights, **special)  # type: ignore[arg-type]
+        for name, side in zip(names, saved.vocabularies, strict=True):
+            assert isinstance(side, SentencePieceVocabulary), "see check"
+            (directory / name).write_bytes(side.serialized)
+        decoder = yaml.safe_dump(_decoder(saved, names), sort_keys=False)
+        (directory / DECODER_FILE).write_text(decoder, encoding="utf-8")
+        read = MarianTransformer(*read_npz(directory / MODEL_FILE))
+        gap = max(
+            float(
+                np.abs(read.log_probabilities(one.source, one.target) - one.log_probabilities).max()
+            )
+            for one in asked
+        )
+        if not gap <= _TOLERANCE:
+            raise ExportError(
+                f"Marian's formulas give log-probabilities that differ by up to {gap:.1e} from the "
+                f"model's ({_TOLERANCE:.0e} is allowed); please report this"
+            )
+        return ExportReport(
+            files=tuple(sorted(path.name for path in directory.iterdir())),
+            compared=f"log-probabilities of {len(asked)} sentences of random pieces, through "
+            "Marian's formulas in NumPy (Marian itself was not run)",
+            difference=gap,
+            differences=(
+                "Marian adds 1e-6 to the variance in layer normalisation, whatever norm_epsilon.",
+                "Its length penalty is a power of the length: `normalize` in decoder.yml.",
+                "Text is not composed (Unicode NFC) before it is split; do it if yours may be "
+                "decomposed.",
+            ),
+        )
+
+    def guide(self, saved: SavedModel) -> str:
+        """See :meth:`Exporter.guide`."""
+        return f"```\nmarian-decoder --config DIR/{DECODER_FILE} < input.txt\n```"
+
+
+def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters of a Marian model by name, and its options."""
+    with np.load(path, allow_pickle=False) as archive:
+        weights = {name: archive[name] for name in archive.files if name != OPTIONS_NAME}
+        options = yaml.safe_load(archive[OPTIONS_NAME].tobytes().rstrip(b"\0"))
+    return weights, options
+
+
+def _named(model: Transformer) -> Iterator[tuple[str, Tensor]]:
+    """Parameters by Marian's names; matrices are ``(input, output)``, vectors ``(1, output)``."""
+    order = _halves(model.config.d_model)
+    tied = model.config.embeddings
+    if tied == "shared":
+        yield "Wemb", model.source_embedding.weight[:, order]
+    else:
+        yield "encoder_Wemb", model.source_embedding.weight[:, order]
+        yield "decoder_Wemb", model.target_embedding.weight[:, order]
+    if tied == "separate":
+        yield "decoder_ff_logit_out_W", model.output.weight[:, order].T
+    yield "decoder_ff_logit_out_b", _bias(model.output)
+    for number, layer in enumerate(model.encoder, 1):
+        one: Any = layer
+        name = f"encoder_l{number}"
+        yield from _attention(f"{name}_self", one.attention, one.residuals[0], order)
+        yield from _feed_forward(f"{name}_ffn", one.feed_forward, one.residuals[1], order)
+    for number, layer in enumerate(model.decoder, 1):
+        one = layer
+        name = f"decoder_l{number}"
+        yield from _attention(f"{name}_self", one.self_attention, one.residuals[0], order)
+        yield from _attention(f"{name}_context", one.cross_attention, one.residuals[1], order)
+        yield from _feed_forward(f"{name}_ffn", one.feed_forward, one.residuals[2], order)
+    if model.config.residual.ends_normalised:
+        yield from _norm("encoder_top", model.encoder_norm, order)
+        yield from _norm("decoder_top", model.decoder_norm, order)
+
+
+def _halves(d_model: int) -> Tensor:
+    """Elements of a vector in Marian's order: those that get a sine, then those with a cosine."""
+    return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
+
+
+def _attention(
+    name: str, attention: Any, residual: Any, order: Tensor
+) -> Iterator[tuple[str, Tensor]]:
+    for part, linear in (("q", attention.query), ("k", attention.key), ("v", attention.value)):
+        yield f"{name}_W{part}", linear.weight[:, order].T
+        yield f"{name}_b{part}", _bias(linear)
+    yield f"{name}_Wo", attention.output.weight[order].T
+    yield f"{name}_bo", _bias(attention.output)[:, order]
+    yield from _norm(f"{name}_Wo", residual.norm, order, "_pre" if residual.pre else "")
+
+
+def _feed_forward(
+    name: str, ours: Any, residual: Any, order: Tensor
+) -> Iterator[tuple[str, Tensor]]:
+    yield f"{name}_W1", ours.inner.weight[:, order].T
+    yield f"{name}_b1", _bias(ours.inner)
+    yield f"{name}_W2", ours.outer.weight[order].T
+    yield f"{name}_b2", _bias(ours.outer)[:, order]
+    yield from _norm(f"{name}_ffn", residual.norm, order, "_pre" if residual.pre else "")
+
+
+def _norm(name: str, norm: Any, order: Tensor, suffix: str = "") -> Iterator[tuple[str, Tensor]]:
+    yield f"{name}_ln_scale{suffix}", norm.weight[None, order]
+    yield f"{name}_ln_bias{suffix}", norm.bias[None, order]
+
+
+def _bias(linear: Any) -> Tensor:
+    bias = linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias
+    found: Tensor = bias[None]
+    return found
+
+
+def _array(tensor: Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.ascontiguousarray(tensor.detach().float().cpu().numpy())
+
+
+def _spm_names(saved: SavedModel) -> tuple[str, str]:
+    if saved.vocabularies.joint:
+        return "vocab.spm", "vocab.spm"
+    return "vocab.source.spm", "vocab.target.spm"
+
+
+def _options(config: TransformerConfig, sizes: list[int]) -> dict[str, Any]:
+    """Every option that Marian reads from a model of its Transformer."""
+    pre = config.residual.norm == "pre"
+    return {
+        "version": "v1.12.0 65bf82ff 2023-02-21 09:56:29 -0800",
+        "type": "transformer",
+        "dim-emb": config.d_model,
+        "dim-vocabs": sizes,
+        "enc-depth": config.encoder_layers,
+        "dec-depth": config.decoder_layers,
+        "transformer-heads": config.multi_head.heads,
+        "transformer-dim-ffn": config.feed_forward.d_ff,
+        "transformer-decoder-dim-ffn": 0,
+        "transformer-ffn-depth": 2,
+        "transformer-decoder-ffn-depth": 0,
+        "transformer-ffn-activation": config.feed_forward.activation,
+        "transformer-preprocess": "n" if pre else "",
+        "transformer-postprocess": "da" if pre else "dan",
+        "transformer-postprocess-emb": "d",
+        "transformer-postprocess-top": "n" if config.residual.ends_normalised else "",
+        "transformer-no-projection": False,
+        "transformer-no-bias": False,
+        "transformer-no-affine": False,
+        "transformer-train-position-embeddings": False,
+        "transformer-depth-scaling": False,
+        "transformer-pool": False,
+        "transformer-tied-layers": [],
+        "transformer-guided-alignment-layer": "last",
+        "transformer-decoder-autoreg": "self-attention",
+        "transformer-rnn-projection": False,
+        "transformer-aan-activation": "swish",
+        "transformer-aan-depth": 2,
+        "transformer-aan-nogate": False,
+        "transformer-dim-aan": 2048,
+        "tied-embeddings-all": config.embeddings == "shared",
+        "tied-embeddings-src": False,
+        "tied-embeddings": config.embeddings != "separate",
+        "output-omit-bias": False,
+        "input-types": [],
+        "skip": False,
+        "right-left": False,
+        "layer-normalization": False,
+        "dim-rnn": 1024,
+        "enc-type": "bidirectional",
+        "enc-cell": "gru",
+        "enc-cell-depth": 1,
+        "dec-cell": "gru",
+        "dec-cell-base-depth": 2,
+        "dec-cell-high-depth": 1,
+        "factors-combine": "sum",
+        "factors-dim-emb": 0,
+        "lemma-dependency": "",
+        "lemma-dim-emb": 0,
+        "bert-train-type-embeddings": True,
+        "bert-type-vocab-size": 2,
+        "ulr": False,
+        "ulr-dim-emb": 0,
+        "ulr-trainable-transformation": False,
+    }
+
+
+def _decoder(saved: SavedModel, names: tuple[str, str]) -> dict[str, Any]:
+    """Options of ``marian-decoder``, with the search that the model was validated with."""
+    return {
+        "relative-paths": True,
+        "models": [MODEL_FILE],
+        "vocabs": list(names),
+        "beam-size": int(saved.search.get("beam", 4)),
+        "normalize": float(saved.search.get("length_penalty", 0.6)),
+        "word-penalty": 0,
+        "mini-batch": 16,
+        "maxi-batch": 100,
+        "maxi-batch-sort": "src",
+        "max-length-factor": 3,
+    }

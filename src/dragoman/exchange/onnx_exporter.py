@@ -1,0 +1,304 @@
+"""Models as two ONNX graphs in float32: the encoder, and one step of the decoder with its state.
+
+``encoder.onnx`` reads ``source`` and ``source_mask``, both ``(batch, source)``, and gives the keys
+and values of each decoder layer, ``memory_keys_0`` ... of ``(batch, heads, source, width)``.
+``decoder.onnx`` reads one ``target`` piece of each row, ``(rows, 1)``, the source mask, that
+memory, and what earlier steps have kept, ``past_keys_0`` ... of ``(rows, heads, past, width)``; it
+gives the ``logits`` of the next piece, ``(rows, vocabulary)``, and ``keys_0`` ... for the next.
+Rows are sentences times beam, a sentence's beams adjacent.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dragoman.core.errors import ExportError, MissingExtraError
+from dragoman.exchange.exporter import SYSTEM_KNOWN, Exporter, ExportReport
+from dragoman.exchange.probes import COUNT, Floats, Probe, batches, probes
+from dragoman.exchange.vocabulary_files import write_vocabularies
+from dragoman.models.families.transformer import (
+    DecoderLayer,
+    Transformer,
+    TransformerMemory,
+    TransformerState,
+)
+from dragoman.models.layers.attention import KeysValues, mask_bias
+from dragoman.models.layers.positions import SinusoidalPositions
+from dragoman.saved.expressible import Known, check_expressible
+from dragoman.saved.model import SavedModel
+from dragoman.text.vocabulary import BOS, PAD
+
+try:
+    import onnxruntime
+except ImportError as error:
+    raise MissingExtraError.of("ONNX Runtime", "onnxruntime", "onnx") from error
+
+OPSET = 17
+"""Version of the operators, which ONNX Runtime knows from 1.12 on."""
+POSITIONS = 2048
+"""Rows of the table of positions that are not learned: maximum length of a source or target."""
+TOLERANCE = 1e-4
+"""Largest difference of a log-probability, relative to it if that is below -1."""
+ENCODER_FILE, DECODER_FILE = "encoder.onnx", "decoder.onnx"
+
+_KNOWN: Known = {
+    **SYSTEM_KNOWN,
+    "model.family": ["transformer"],
+    "model.d_model": None,
+    "model.encoder_layers": None,
+    "model.decoder_layers": None,
+    "model.heads": None,
+    "model.d_k": None,
+    "model.d_v": None,
+    "model.attention": None,
+    "model.attention_bias": None,
+    "model.d_ff": None,
+    "model.activation": None,
+    "model.norm": None,
+    "model.normalization": None,
+    "model.norm_epsilon": None,
+    "model.final_norm": None,
+    "model.positions": None,
+    "model.max_positions": None,
+    "model.relative_distance": None,
+    "model.timescales": None,
+    "model.first_position": None,
+    "model.scale_embeddings": None,
+    "model.output_bias": None,
+    "model.begin": None,
+    "model.embeddings": None,
+}
+_REMEDY = "leave the model with Dragoman"
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+Graph = Callable[[Arrays], Arrays]
+"""Inputs to outputs, by their names."""
+
+
+class _Encoder(nn.Module):
+    """Source ids to the keys and values of every decoder layer."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, source: Tensor, source_mask: Tensor) -> tuple[Tensor, ...]:
+        return _flat(self.model.encode(source, source_mask).layers)
+
+
+class _Step(nn.Module):
+    """One piece of each row to the scores of the next one, and the state after it."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, target: Tensor, source_mask: Tensor, *kept: Tensor) -> tuple[Tensor, ...]:
+        layers = 2 * len(self.model.decoder)
+        memory, past = _paired(kept[:layers]), _paired(kept[layers:])
+        bias = mask_bias(source_mask, memory[0].keys.dtype)[:, None, None, :]
+        hidden, state = self.model.decode(
+            target,
+            TransformerMemory(memory[0].keys, source_mask, memory, bias),
+            TransformerState(list(past), past[0].keys.shape[2]),
+        )
+        return (self.model.logits(hidden)[:, 0], *_flat(cast(list[KeysValues], state.layers)))
+
+
+class _RootMeanSquare(nn.Module):
+    """What :class:`torch.nn.RMSNorm` computes, in operators that every opset has."""
+
+    def __init__(self, norm: nn.RMSNorm) -> None:
+        super().__init__()
+        self.weight, self.epsilon = norm.weight, norm.eps or 0.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        square = x.pow(2).mean(-1, keepdim=True)
+        return x * torch.rsqrt(square + self.epsilon) * self.weight
+
+
+class OnnxExporter(Exporter):
+    """Writes ``encoder.onnx``, ``decoder.onnx`` and the vocabularies."""
+
+    name = "onnx"
+
+    def check(self, saved: SavedModel) -> None:
+        """See :meth:`Exporter.check`."""
+        check_expressible(saved.config, _KNOWN, "ONNX export", _REMEDY)
+
+    def write(self, saved: SavedModel, directory: Path) -> ExportReport:
+        """See :meth:`Exporter.write`."""
+        asked = probes(saved)
+        model = saved.model
+        assert isinstance(model, Transformer), "see check"
+        write_graphs(model, directory)
+        encode, step = (_session(directory / name) for name in (ENCODER_FILE, DECODER_FILE))
+        gap = max(_gap(encode, step, list(batch)) for batch in batches(asked, COUNT // 2))
+        told = write_vocabularies(saved, directory, _spm_names(saved), with_ids=True)
+        longest = saved.model.position_limit or POSITIONS
+        return ExportReport(
+            files=tuple(sorted(path.name for path in directory.iterdir())),
+            compared=f"log-probabilities of {len(asked)} sentences of random pieces, step by step "
+            f"in padded batches, through ONNX Runtime {onnxruntime.__version__}",
+            difference=gap,
+            differences=(
+                f"Sources and targets have up to {longest} pieces, the end symbol included.",
+                "The search is the caller's, with what it forbids, such as unknown pieces.",
+                "Text is not composed (Unicode NFC) before it is split; do it if yours may be "
+                "decomposed.",
+                *told,
+            ),
+        )
+
+    def guide(self, saved: SavedModel) -> str:
+        """See :meth:`Exporter.guide`."""
+        source, target = _spm_names(saved)
+        return (
+            f"`{ENCODER_FILE}` and `{DECODER_FILE}` are ONNX graphs of opset {OPSET} in float32; "
+            f"`{source}` splits sources and `{target}` joins outputs. The special pieces are pad "
+            "0, unknown 1, begin 2 and end 3: a source ends with the end symbol, and the first "
+            "target piece is the begin symbol. Names and shapes of all inputs, and a complete "
+            "program, are in Dragoman's docs/import-export.md."
+        )
+
+
+def write_graphs(model: Transformer, directory: Path) -> None:
+    """Write both graphs.
+
+    Args:
+        model: in evaluation mode; it is changed: its tables of positions grow to
+            :data:`POSITIONS`, and normalisations are replaced by equal ones.
+        directory: where to write them.
+    """
+    for module in list(model.modules()):
+        if isinstance(module, SinusoidalPositions):
+            module.table = module.rows(POSITIONS).to(module.table)
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.RMSNorm):
+                setattr(module, name, _RootMeanSquare(child))
+    layers = range(len(model.decoder))
+    memory = [f"memory_{part}_{i}" for i in layers for part in ("keys", "values")]
+    past = [name.replace("memory", "past") for name in memory]
+    now = [name.removeprefix("memory_") for name in memory]
+    source = torch.full((2, 3), PAD + 5)
+    mask = torch.ones(2, 3, dtype=torch.bool)
+    sentences = {0: "batch", 1: "source"}
+    with torch.inference_mode(mode=False), torch.no_grad():
+        of_source = _Encoder(model)(source, mask)
+        axes: dict[str, dict[int, str]] = {"source": sentences, "source_mask": sentences}
+        axes |= {name: {0: "batch", 2: "source"} for name in memory}
+        _trace(_Encoder(model), (source, mask), directory / ENCODER_FILE, axes, list(axes)[:2])
+        target = torch.full((4, 1), BOS)  # two rows of each sentence
+        attention = [cast(DecoderLayer, layer).self_attention for layer in model.decoder]
+        kept = []
+        for part in attention:
+            empty = part.past(4, of_source[0])
+            kept += [empty.keys.new_zeros(4, empty.keys.shape[1], 2, empty.keys.shape[3])]
+            kept += [empty.values.new_zeros(4, empty.values.shape[1], 2, empty.values.shape[3])]
+        axes = {"target": {0: "rows"}, "source_mask": sentences}
+        axes |= {name: {0: "batch", 2: "source"} for name in memory}
+        axes |= {name: {0: "rows", 2: "past"} for name in past}
+        inputs = list(axes)
+        axes |= {"logits": {0: "rows"}, **{name: {0: "rows", 2: "positions"} for name in now}}
+        read = (target, mask, *of_source, *kept)
+        _trace(_Step(model), read, directory / DECODER_FILE, axes, inputs)
+
+
+def _trace(
+    module: nn.Module,
+    arguments: tuple[Tensor, ...],
+    path: Path,
+    axes: Mapping[str, Mapping[int, str]],
+    inputs: list[str],
+) -> None:
+    """Write the graph of a call.
+
+    PyTorch's older exporter, which records one call, takes a hundredth of the time of the newer one
+    and needs no further package; what a record cannot express shows when the graphs are compared.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about itself, and about branches that do not depend on it
+        torch.onnx.export(
+            module.eval(),
+            arguments,
+            str(path),
+            input_names=inputs,
+            output_names=[name for name in axes if name not in inputs],
+            dynamic_axes={name: dict(named) for name, named in axes.items()},
+            opset_version=OPSET,
+            dynamo=False,
+        )
+
+
+def _flat(layers: list[KeysValues]) -> tuple[Tensor, ...]:
+    return tuple(tensor for layer in layers for tensor in (layer.keys, layer.values))
+
+
+def _paired(tensors: tuple[Tensor, ...]) -> list[KeysValues]:
+    return [KeysValues(*pair) for pair in zip(tensors[::2], tensors[1::2], strict=True)]
+
+
+def _spm_names(saved: SavedModel) -> tuple[str, str]:
+    if saved.vocabularies.joint:
+        return "vocabulary.spm", "vocabulary.spm"
+    return "source.spm", "target.spm"
+
+
+def _gap(encode: Graph, step: Graph, asked: list[Probe]) -> float:
+    """The largest difference of a log-probability in a batch of sentences of unlike length.
+
+    Raises:
+        ExportError: it is too large.
+    """
+    found = _stepwise(encode, step, asked)
+    largest = 0.0
+    for row, one in zip(found, asked, strict=True):
+        gap = np.abs(row[: len(one.target)] - one.log_probabilities)
+        allowed = TOLERANCE * np.maximum(1, np.abs(one.log_probabilities))
+        largest = max(largest, float(gap.max()))
+        if not (gap <= allowed).all():  # also if it is NaN
+            raise ExportError(
+                f"the ONNX graphs give log-probabilities that differ by up to {gap.max():.1e} from "
+                f"the model's ({TOLERANCE:.0e} is allowed); please report this"
+            )
+    return largest
+
+
+def _session(path: Path) -> Graph:
+    """What a graph makes of its inputs, by names."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_outputs()]
+    return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
+
+
+def _stepwise(encode: Graph, step: Graph, asked: list[Probe]) -> Floats:
+    """Log-probabilities by feeding the targets piece by piece, ``(rows, target, vocabulary)``."""
+    source = np.full((len(asked), max(len(one.source) for one in asked)), PAD)
+    target = np.full((len(asked), max(len(one.target) for one in asked)), PAD)
+    for row, one in enumerate(asked):
+        source[row, : len(one.source)] = one.source
+        target[row, : len(one.target)] = one.target
+    mask = source != PAD
+    memory = encode({"source": source, "source_mask": mask})
+    past = {
+        name.replace("memory", "past"): np.zeros((len(asked), kept.shape[1], 0, kept.shape[3]), "f")
+        for name, kept in memory.items()
+    }
+    read = np.concatenate([np.full((len(asked), 1), BOS), target[:, :-1]], axis=1)
+    found = []
+    for position in range(read.shape[1]):
+        piece = {"target": read[:, position : position + 1], "source_mask": mask}
+        out = step({**piece, **memory, **past})
+        found.append(torch.from_numpy(out.pop("logits")).log_softmax(-1).numpy())
+        past = {f"past_{name}": kept for name, kept in out.items()}
+    scores: Floats = np.stack(found, axis=1)
+    return scores

@@ -1,0 +1,156 @@
+"""Reading checkpoints that other toolkits have pickled: the only place that reads foreign pickles.
+
+A pickle is a program.  PyTorch's restricted reader runs none of it but the building of tensors,
+containers and numbers; :data:`ALLOWED` adds classes that hold attributes and nothing else.
+Anything else is refused with its name.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import zipfile
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import DataError
+
+ALLOWED: tuple[type, ...] = (Namespace,)
+"""Classes that may be made beside those of PyTorch's restricted reader: a ``Namespace`` holds the
+options that fairseq and OpenNMT-py were called with, and runs nothing when it is made."""
+
+
+class StandIn:
+    """Takes the place of an object of a library that is not needed: holds attributes, runs nothing.
+
+    OpenNMT-py 2 keeps its dictionaries in objects of torchtext, together with functions that are
+    of no use here.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        self.arguments = arguments
+
+    def __setstate__(self, state: object) -> None:
+        if isinstance(state, dict):
+            self.__dict__.update(state)
+
+
+REPLACED = (
+    "functools.partial",
+    "onmt.inputters.text_dataset.TextMultiField",
+    "onmt.inputters.text_dataset._feature_tokenize",
+    "torchtext.data.field.Field",
+    "torchtext.data.field.RawField",
+    "torchtext.data.utils._split_tokenizer",
+    "torchtext.legacy.data.field.Field",
+    "torchtext.legacy.data.field.RawField",
+    "torchtext.legacy.data.utils._split_tokenizer",
+    "torchtext.legacy.vocab.Vocab",
+    "torchtext.vocab.Vocab",
+)
+"""Names that a checkpoint of OpenNMT-py 2 may hold; each becomes a :class:`StandIn`, so that what
+has the name is neither imported nor called."""
+
+_REFUSED = re.compile(r"(?:GLOBAL|class|function)\s+`?([\w.]+)")
+
+
+def read_pickled(path: Path) -> Any:
+    """What ``torch.save`` wrote into a file, without running anything that it names.
+
+    Raises:
+        DataError: the file is missing or damaged, is no checkpoint, is larger inside than outside,
+            or holds something that is neither data nor in :data:`ALLOWED`.
+    """
+    _check_size(path)
+    allowed = [*ALLOWED, *((StandIn, name) for name in REPLACED)]
+    try:
+        with torch.serialization.safe_globals(allowed):
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise DataError(f"{path}: {_explained(str(error))}") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except Exception as error:  # a damaged pickle may end in any error of its opcodes
+        raise DataError(
+            f"{path}: damaged, or no checkpoint of PyTorch ({type(error).__name__}: "
+            f"{_one_line(error)}); download it again"
+        ) from error
+    return found
+
+
+def tensors_in(found: object, path: Path, what: str = "weights") -> dict[str, Tensor]:
+    """A mapping of names to tensors, checked.
+
+    Args:
+        found: part of what :func:`read_pickled` returned.
+        path: the file, for messages.
+        what: what it should hold, for messages.
+
+    Raises:
+        DataError: it is no such mapping, or a tensor claims more than the file holds.
+    """
+    if not isinstance(found, dict) or not found:
+        raise DataError(f"{path}: holds no {what} where they are expected")
+    for name, tensor in found.items():
+        if not isinstance(name, str) or not isinstance(tensor, Tensor):
+            raise DataError(
+                f"{path}: holds {str(name)!r:.80} of type {type(tensor).__name__} among the "
+                f"{what}, where only tensors are expected"
+            )
+        check_tensor(name, tensor, path)
+    return found
+
+
+def check_tensor(name: str, tensor: Tensor, path: Path) -> None:
+    """Refuse a tensor that would take more memory than the file that holds it.
+
+    Raises:
+        DataError: it is sparse or quantised, or repeats its content without end.
+    """
+    plain = tensor.layout == torch.strided and not tensor.is_quantized
+    if not plain or tensor.is_meta:
+        raise DataError(f"{path}: {name} is no plain tensor; convert it to float32 first")
+    if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise DataError(
+            f"{path}: {name} has the shape {list(tensor.shape)}, which is more than the file "
+            "holds; this is not a file to be trusted"
+        )
+
+
+def _check_size(path: Path) -> None:
+    """Refuse archives whose content is larger than themselves, before anything is unpacked."""
+    if not os.path.isfile(path):
+        raise DataError(f"{path}: no such file")
+    if not zipfile.is_zipfile(path):
+        return  # the older format, which is read piece by piece
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise DataError(f"{path}: damaged ({_one_line(error)}); download it again") from error
+    if sum(entry.file_size for entry in entries) > path.stat().st_size:
+        raise DataError(
+            f"{path}: its content is larger than the file, which no checkpoint of PyTorch is; "
+            "this is not a file to be trusted"
+        )
+
+
+def _explained(message: str) -> str:
+    """What PyTorch's restricted reader says, in a line of ours."""
+    found = _REFUSED.search(message)
+    if found is None:
+        return f"damaged, or no checkpoint of PyTorch ({_one_line(message)}); download it again"
+    return (
+        f"holds {found[1]}, which is not data: reading it could run code of whoever wrote the "
+        "file, so it is refused; save the weights alone, with the toolkit that wrote them, as "
+        "safetensors or a state_dict"
+    )
+
+
+def _one_line(error: object) -> str:
+    return f"{' '.join(str(error).split()):.160}"

@@ -1,0 +1,55 @@
+"""What splits text for an exported model, as files that sentencepiece reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.saved.model import SavedModel
+from dragoman.text.listed_vocabulary import ListedVocabulary
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.splitting import SentencePieces
+from dragoman.text.vocabulary import Vocabulary
+
+
+def sentencepiece_model(vocabulary: Vocabulary) -> bytes | None:
+    """The sentencepiece model that splits text into its pieces; None if another program does."""
+    if isinstance(vocabulary, SentencePieceVocabulary):
+        return vocabulary.serialized
+    assert isinstance(vocabulary, ListedVocabulary), "there are two kinds"
+    splitting = vocabulary.content.splitting
+    return splitting.serialized if isinstance(splitting, SentencePieces) else None
+
+
+def write_vocabularies(
+    saved: SavedModel, directory: Path, names: Sequence[str], *, with_ids: bool
+) -> tuple[str, ...]:
+    """Write the sentencepiece models of both sides.
+
+    Args:
+        saved: the model.
+        directory: where to write them.
+        names: files of the source and the target, which may be the same.
+        with_ids: whether to write ``NAME.json`` too, from pieces to ids, where ids are not those of
+            the sentencepiece model.
+
+    Returns:
+        What is different, a sentence each.
+    """
+    told = []
+    for name, vocabulary in zip(names, saved.vocabularies, strict=True):
+        model = sentencepiece_model(vocabulary)
+        if model is None:
+            told.append(
+                f"There is no {name}: this vocabulary is of subword-nmt, and text is split by that "
+                "program, with the codes in the model's own directory."
+            )
+        else:
+            (directory / name).write_bytes(model)
+        if with_ids and not isinstance(vocabulary, SentencePieceVocabulary):
+            pieces = vocabulary.pieces(range(len(vocabulary)))
+            table = json.dumps({piece: i for i, piece in enumerate(pieces)}, ensure_ascii=False)
+            (directory / f"{name}.json").write_text(table + "\n", encoding="utf-8")
+            told.append(f"Ids are those of {name}.json, by piece, not those of {name}.")
+    return tuple(dict.fromkeys(told))

@@ -1,0 +1,234 @@
+"""The card of a model: what others should know before they use it or pass it on.
+
+It has what a run knows and nothing else; what the run cannot know is asked of the reader.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from dragoman.saved.directions import usage
+
+if TYPE_CHECKING:
+    from dragoman.saved.model import SavedConfig
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """A part of the text that a model was trained on."""
+
+    name: str
+    """Its corpus and files, without the folders of this machine."""
+    direction: str
+    """Such as ``en-de``."""
+    licence: str | None = None
+    """Stated by the recipe, or of the public corpus; None if nobody said."""
+    home: str | None = None
+    """The page about a public corpus."""
+
+
+@dataclass(frozen=True)
+class CardScore:
+    """A score of a finished model."""
+
+    data: str
+    """Name of the set."""
+    metric: str
+    """Such as BLEU."""
+    value: float
+    """Rounded for display."""
+    signature: str = ""
+    """sacreBLEU's, which says what must be equal for scores to be comparable; "" if it has none."""
+
+
+@dataclass(frozen=True)
+class TrainingFacts:
+    """What a run knows of its training."""
+
+    text: tuple[TrainingText, ...] = ()
+    """Of the translation model and of its other tasks."""
+    scores: tuple[CardScore, ...] = ()
+    """Of dev and test sets."""
+    pairs: int | None = None
+    """Pairs after cleaning; None if the prepared text is gone."""
+    steps: int = 0
+    """Optimizer steps."""
+    target_tokens: int = 0
+    """Target pieces learned from, padding excluded."""
+    seconds: float = 0.0
+    """Time spent training, without validation."""
+    processor: str = ""
+    """What it was finished on, such as ``2 x NVIDIA H100``."""
+    precision: str = ""
+    """Of the matrix products in training."""
+    max_pieces: int | None = None
+    """Longest side of a training pair, in pieces; None if it has no meaning."""
+
+
+def model_card(
+    config: SavedConfig,
+    weights: Mapping[str, Tensor],
+    scores: Mapping[str, Any],
+    origin: str = "",
+    facts: TrainingFacts | None = None,
+) -> str:
+    """The model card as Markdown.
+
+    Args:
+        config: configuration of the model.
+        weights: weights by name.
+        scores: scores by name, if ``facts`` has none.
+        origin: origin of the weights, a sentence.
+        facts: what is known of the training; None if nothing is.
+    """
+    facts = facts or TrainingFacts()
+    size = sum(tensor.numel() for tensor in weights.values())
+    title, kind = _title(config)
+    sections = {
+        "Use": _use(config),
+        "Training text and licence": _text(facts.text),
+        "Scores": _scores(facts.scores) or _plain(scores),
+        "Cost": _cost(facts),
+        "Limits": _limits(config, facts),
+    }
+    head = (
+        f"# {title}\n\n"
+        f"A {kind} model of the family `{config.model.family}` with {size:,} parameters, "
+        f"trained with Dragoman.{origin and ' '}{origin}\n"
+    )
+    return head + "".join(f"\n## {name}\n\n{text}\n" for name, text in sections.items() if text)
+
+
+def _title(config: SavedConfig) -> tuple[str, str]:
+    """The heading, and which kind of model it is."""
+    if not config.translates:
+        read = dict.fromkeys(one.source_language for one in config.directions)
+        return ", ".join(read or [config.source_language]), "masked language"
+    if config.model.writes_labels:
+        return "Classifier", "classification"
+    if not config.model.reads_source:
+        return config.target_language, "language"
+    sources, targets = _languages(config)
+    return f"{', '.join(sources)} to {', '.join(targets)}", "translation"
+
+
+def _languages(config: SavedConfig) -> tuple[list[str], list[str]]:
+    """The source and target languages, each once; copies do not count."""
+    translated = [one for one in config.directions if one.source_language != one.target_language]
+    sources = dict.fromkeys(one.source_language for one in translated) or [config.source_language]
+    targets = dict.fromkeys(one.target_language for one in translated) or [config.target_language]
+    return list(sources), list(targets)
+
+
+def _translates(config: SavedConfig) -> bool:
+    family = config.model
+    return config.translates and family.reads_source and not family.writes_labels
+
+
+def _use(config: SavedConfig) -> str:
+    """Commands; for translation also Python and HTTP."""
+    use = usage("MODEL", config.directions, config.model, translates=config.translates)
+    if not _translates(config):
+        return f"```\n{use}\n```"
+    targets = _languages(config)[1]
+    several = len(targets) > 1
+    told = f', target_language="{targets[0]}"' if several else ""
+    request = json.dumps({"text": ["..."], "target": targets[0]})
+    return (
+        f"```\n{use}\n```\n\n"
+        "From Python:\n\n"
+        f'```python\nimport dragoman\n\ntranslator = dragoman.load("MODEL"{told})\n'
+        'print(translator.translate(["..."]))\n```\n\n'
+        "Over HTTP:\n\n"
+        "```\ndragoman serve MODEL\n"
+        "curl -X POST http://localhost:5000/v1/translate -H 'Content-Type: application/json' \\\n"
+        f"  -d '{request}'\n```"
+    )
+
+
+def _text(parts: Iterable[TrainingText]) -> str:
+    """Which text, and under which licences."""
+    parts = list(dict.fromkeys(parts))
+    if not parts:
+        return (
+            "Licence: that of the text it was trained on, which is not recorded here; state it "
+            "before you share the model."
+        )
+    rows = [
+        f"| {f'[{one.name}]({one.home})' if one.home else one.name} | {one.direction} | "
+        f"{one.licence or 'not stated'} |"
+        for one in parts
+    ]
+    table = "\n".join(["| text | direction | licence |", "|---|---|---|", *rows])
+    last = "What these licences demand of text may apply to the model, too."
+    if any(one.licence is None for one in parts):
+        last += " State those that are missing before you share the model."
+    return f"{table}\n\n{last}"
+
+
+def _scores(scores: Iterable[CardScore]) -> str:
+    rows = [
+        f"| {one.data}, {one.metric} | {one.value:.2f} | "
+        f"{_code(one.signature) if one.signature else ''} |"
+        for one in scores
+    ]
+    return "\n".join(["| | | signature of sacreBLEU |", "|---|---:|---|", *rows]) if rows else ""
+
+
+def _code(text: str) -> str:
+    """As code within a table."""
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def _plain(scores: Mapping[str, Any]) -> str:
+    rows = [f"| {name} | {value} |" for name, value in scores.items()]
+    return "\n".join(["| | |", "|---|---|", *rows]) if rows else ""
+
+
+def _cost(facts: TrainingFacts) -> str:
+    """What the training took, of this run alone."""
+    if not facts.steps:
+        return ""
+    read = [] if facts.pairs is None else [f"{facts.pairs:,} pairs after cleaning"]
+    read += [f"{facts.steps:,} steps", f"{facts.target_tokens:,} target pieces"]
+    hours = facts.seconds / 3600
+    spent = f"{hours:.1f} hours" if hours > 2 else f"{hours * 60:.1f} minutes"
+    where = f" on {facts.processor}" if facts.processor else ""
+    how = f" in {facts.precision}" if facts.precision else ""
+    return f"{', '.join(read)}; {spent} of training{where}{how}, without validation."
+
+
+def _limits(config: SavedConfig, facts: TrainingFacts) -> str:
+    """What it was not trained for, as far as a run knows."""
+    if not _translates(config):
+        return ""
+    told = []
+    pairs = dict.fromkeys(one.name for one in config.directions)
+    if pairs:
+        told.append(f"It was trained for {', '.join(pairs)}, and for no other direction.")
+    if facts.max_pieces is not None:
+        told.append(
+            f"No training pair had a side of more than {facts.max_pieces} pieces; longer sentences "
+            "are translated less reliably."
+        )
+    if config.model.position_limit is not None:
+        told.append(f"It reads and writes up to {config.model.position_limit - 1} pieces.")
+    unit = "It translates sentences one by one, without their context."
+    if config.context is not None:
+        unit = "It reads a sentence with its neighbours; alone it may be worse."
+    told.append(unit)
+    if facts.text:
+        told.append("Other kinds of text than those above were not trained on.")
+    if facts.scores or facts.text:
+        sets = list(dict.fromkeys(one.data for one in facts.scores))
+        told.append(
+            f"Measured on {', '.join(sets)} alone: nothing is known of its quality elsewhere."
+            if sets
+            else "Its quality was not measured."
+        )
+    return "\n".join(f"- {text}" for text in told)

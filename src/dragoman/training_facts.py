@@ -1,0 +1,85 @@
+"""What a run knows of its training, for the card of its model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from dragoman.core.device import processor_name
+from dragoman.core.errors import SavedError
+from dragoman.data.prepare import open_prepared
+from dragoman.data.store import DATA_DIRECTORY
+from dragoman.recipe import ExperimentConfig
+from dragoman.saved.model_card import CardScore, TrainingFacts, TrainingText
+from dragoman.text.corpus import CorpusPart
+from dragoman.text.corpus_manifest import corpora
+from dragoman.text.public_corpora import corpus_of
+from dragoman.training.checkpoint import Progress
+from dragoman.training.distributed import World
+from dragoman.validation import Report
+
+
+def training_facts(
+    config: ExperimentConfig,
+    run: Path,
+    progress: Progress,
+    reports: Mapping[str, Report],
+    world: World,
+) -> TrainingFacts:
+    """Gather what a model card tells.
+
+    Args:
+        config: of the run.
+        run: its directory.
+        progress: of the newest checkpoint in the model.
+        reports: scores of the model, by set.
+        world: the processes that trained, or finished, it.
+    """
+    training = config.training
+    count = f"{world.size} x " if world.size > 1 else ""
+    return TrainingFacts(
+        text=tuple(_text(config.resolved(part)) for part in config.train_parts()),
+        scores=tuple(_scores(reports)),
+        pairs=_pairs(run),
+        steps=progress.step,
+        target_tokens=progress.target_tokens,
+        seconds=progress.seconds,
+        processor=count + processor_name(world.device),
+        precision=str(training.precision),
+        max_pieces=config.data.max_pieces,
+    )
+
+
+def _text(part: CorpusPart) -> TrainingText:
+    """Its files without their folders, and the licence that the recipe states or the corpus has."""
+    files = part.files()
+    names = {corpus_of(Path(os.path.abspath(file))) for file in files}
+    name = names.pop() if len(names) == 1 else None
+    known = corpora().get(name) if name is not None else None
+    listed = " + ".join(file.name for file in files)
+    return TrainingText(
+        name=listed if known is None else f"{name}: {listed}",
+        direction=part.direction.name,
+        licence=part.licence or (None if known is None else known.licence),
+        home=None if known is None else known.home,
+    )
+
+
+def _scores(reports: Mapping[str, Report]) -> Iterator[CardScore]:
+    """All figures of all sets, with signatures where they have any."""
+    for data, report in reports.items():
+        for metric, value in report.items():
+            if isinstance(value, dict):
+                signature = str(value.get("signature", ""))
+                yield CardScore(data, metric, float(value["value"]), signature)
+            elif not isinstance(value, str):
+                yield CardScore(data, metric, float(value))
+
+
+def _pairs(run: Path) -> int | None:
+    """Pairs after cleaning, None if the prepared text was removed."""
+    try:
+        return open_prepared(run / DATA_DIRECTORY)[1].kept
+    except SavedError:
+        return None

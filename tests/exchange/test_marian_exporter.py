@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from tiny_model import save_tiny_model
+
+from dragoman.core.errors import ConfigError, ExportError
+from dragoman.exchange.exporting import export_model
+from dragoman.exchange.marian_exporter import read_npz
+from dragoman.models.families.transformer import TransformerConfig
+
+SIZES: dict[str, Any] = {
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "d_model": 8,
+    "d_ff": 12,
+    "heads": 2,
+    "timescales": "tensor2tensor",
+    "begin": "zeros",
+}
+
+
+def save(path: Path, **values: Any) -> Path:
+    return save_tiny_model(path, config=TransformerConfig(**{**SIZES, **values}), seed=3)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"norm": "pre", "embeddings": "separate", "activation": "swish", "output_bias": True},
+        {"embeddings": "target", "attention_bias": True, "final_norm": True, "norm_epsilon": 1e-6},
+    ],
+)
+def test_its_formulas_give_what_the_model_gives(values: dict[str, Any], tmp_path: Path) -> None:
+    report = export_model(save(tmp_path / "m", **values), "marian", tmp_path / "out")
+    assert report.difference is not None and report.difference < 5e-4
+    assert "Marian itself was not run" in report.compared
+
+
+def test_the_archive_has_what_marian_reads(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    export_model(save(tmp_path / "m"), "marian", output)
+    weights, options = read_npz(output / "model.npz")
+    assert options["type"] == "transformer"
+    assert options["tied-embeddings-all"]
+    assert weights["Wemb"].shape == (options["dim-vocabs"][0], 8)
+    assert weights["encoder_l2_self_Wo_ln_scale"].shape == (1, 8)
+    assert weights["decoder_l1_ffn_W1"].shape == (8, 12)
+    assert {value.dtype for value in weights.values()} == {np.dtype("float32")}
+    assert {value.ndim for value in weights.values()} == {2}
+    decoder = yaml.safe_load((output / "decoder.yml").read_text("utf-8"))
+    assert all((output / name).is_file() for name in (*decoder["models"], *decoder["vocabs"]))
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"timescales": "paper"}, "model.timescales: paper, only tensor2tensor; Marian's"),
+        ({"begin": "symbol"}, "model.begin: symbol, only zeros"),
+        ({"activation": "gelu"}, "model.activation: gelu, only relu or swish"),
+        ({"positions": "none", "timescales": "paper"}, "model.positions: none, only sinusoidal"),
+        ({"d_k": 3}, "model.d_k: 3, only null"),
+    ],
+)
+def test_what_marian_cannot_express_is_refused(
+    values: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        export_model(save(tmp_path / "m", **values), "marian", tmp_path / "out")
+    assert told in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_result_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.exchange.marian_formulas._EPSILON", 0.5)
+    with pytest.raises(ExportError, match=r"Marian's formulas give .* differ by up to"):
+        export_model(save(tmp_path / "m"), "marian", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.core.config import parse
+from dragoman.recipe import ExperimentConfig
+from dragoman.training.checkpoint import Progress
+from dragoman.training.distributed import World
+from dragoman.training_facts import training_facts
+
+
+def config(*parts: dict[str, str]) -> ExperimentConfig:
+    data = {"train": list(parts), "dev": parts[0]}
+    values = {"source_language": "en", "target_language": "de", "data": data}
+    return parse(ExperimentConfig, values, Path("test"))
+
+
+def test_public_corpora_have_their_licence_and_others_what_the_recipe_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_CORPORA", str(tmp_path))
+    public = str(tmp_path / "pydocs" / "train.tsv.gz")
+    facts = training_facts(
+        config(
+            {"path": public, "source": "en", "target": "de"},
+            {"path": public, "source": "en", "target": "de", "licence": "mine"},
+            {"path": "/home/secret/own.tsv", "source": "en", "target": "de", "licence": "CC0-1.0"},
+            {"source": "/home/secret/a.en", "target": "/home/secret/a.de"},
+        ),
+        tmp_path,
+        Progress(step=7, target_tokens=11, seconds=2.5),
+        {"test": {"loss": 2, "language": "en", "bleu": {"value": 3.5, "signature": "tok:13a"}}},
+        World.alone(),
+    )
+    assert [(one.name, one.licence, one.home) for one in facts.text] == [
+        ("pydocs: train.tsv.gz", "PSF-2.0", facts.text[0].home),
+        ("pydocs: train.tsv.gz", "mine", facts.text[0].home),
+        ("own.tsv", "CC0-1.0", None),
+        ("a.en + a.de", None, None),
+    ]
+    assert (facts.text[0].home or "").startswith("https://")
+    assert facts.text[0].direction == "en-de"
+    assert [(one.metric, one.value, one.signature) for one in facts.scores] == [
+        ("loss", 2, ""),
+        ("bleu", 3.5, "tok:13a"),
+    ]
+    assert (facts.steps, facts.target_tokens, facts.seconds, facts.pairs) == (7, 11, 2.5, None)
+    assert facts.processor
