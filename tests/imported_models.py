@@ -67,6 +67,8 @@ def translations(toolkit: str, path: Path, output: Path, sources: list[list[str]
     """Greedy translations of texts, by the model as it is imported and opened again."""
     import_model(path, output, toolkit=toolkit, languages=("en", "de"))
     with dragoman.load(output) as translator:
-        texts = [translator.vocabularies.source.decode(
-            translator.vocabularies.source.ids(pieces)) for pieces in sources]
+        texts = [
+            translator.vocabularies.source.decode(translator.vocabularies.source.ids(pieces))
+            for pieces in sources
+        ]
         return [one.text for one in translator.translate_batch(texts, beam=1)]
