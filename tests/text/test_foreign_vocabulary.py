@@ -318,6 +318,14 @@ class TestMosesAndSubwordNmt:
         ).vocabulary
         assert vocabulary.pieces(vocabulary.encode("The cat  dog.")) == ["the", "<unk>", "dog."]
         assert vocabulary.decode(vocabulary.encode("The dog.")) == "the dog."
+        assert vocabulary.encode("<s> <pad> </s> <unk>") == [UNK] * 4
+
+    def test_splitting_may_be_limited_to_some_pieces(self) -> None:
+        whole = subword_nmt(CODES, "codes")
+        limited = subword_nmt(CODES, "codes", vocabulary=("the", "ol@@", "d", "fo@@", "x"))
+        assert whole.split("the old fox") == ["the", "old", "fox"]
+        assert limited.split("the old fox") == ["the", "ol@@", "d", "fo@@", "x"]
+        assert limited.join(limited.split("the old fox")) == "the old fox"
 
     @pytest.mark.parametrize(
         ("codes", "reason"),
