@@ -193,7 +193,7 @@ def test_quantised_weights_are_the_numbers_that_they_stand_for(
         for note in importer_from("argos").read(folder, (None, None)).notes
         if "weights" in note
     ]
-    assert quantization.split("_")[0] in note
+    assert quantization.split("_", maxsplit=1)[0] in note
 
 
 def test_positions_in_float16_are_the_sinusoids_that_they_were(tmp_path: Path) -> None:

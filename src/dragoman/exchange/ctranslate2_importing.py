@@ -141,7 +141,8 @@ class CTranslate2Transformer:
     @property
     def flags(self) -> tuple[bool, bool, bool]:
         """Of early versions: whether sources begin and end with a symbol, and targets with that
-        of their begin."""
+        of their begin.
+        """
         return self._flags[0], self._flags[1], self._flags[2]
 
     def matrices(self) -> PieceMatrices:

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_state
 from dragoman.exchange.importer import ForeignModel, Importer
-from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.pickled import read_pickled, tensors_in
+from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import repeat_heads, rotation_in_pairs
 from dragoman.models.families.transformer import TransformerConfig
