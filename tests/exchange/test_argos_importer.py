@@ -85,8 +85,11 @@ class Writer:
     def feed_forward(self, spec: Any) -> None:
         self.norm(spec.layer_norm)
         gated = hasattr(spec, "linear_0_noact")
-        for name, shape in (("linear_0", (D_FF, D_MODEL)), ("linear_0_noact", (D_FF, D_MODEL)),
-                            ("linear_1", (D_MODEL, D_FF))):
+        for name, shape in (
+            ("linear_0", (D_FF, D_MODEL)),
+            ("linear_0_noact", (D_FF, D_MODEL)),
+            ("linear_1", (D_MODEL, D_FF)),
+        ):
             if hasattr(spec, name):
                 getattr(spec, name).weight = self.draw(*shape)
                 if not gated:
@@ -186,7 +189,9 @@ def test_quantised_weights_are_the_numbers_that_they_stand_for(
     folder = write_model(tmp_path / "model", quantization=quantization)
     assert largest_gap(folder) < 1e-4
     (note,) = [
-        note for note in importer_from("argos").read(folder, (None, None)).notes if "weights" in note
+        note
+        for note in importer_from("argos").read(folder, (None, None)).notes
+        if "weights" in note
     ]
     assert quantization.split("_", maxsplit=1)[0] in note
 
@@ -365,8 +370,10 @@ def test_what_is_not_known_is_refused_by_name(
 ) -> None:
     if options.get("layernorm_embedding"):
         options["adjust"] = lambda spec: [
-            (setattr(side.layernorm_embedding, "gamma", learned(1)[0]),
-             setattr(side.layernorm_embedding, "beta", learned(1)[0]))
+            (
+                setattr(side.layernorm_embedding, "gamma", learned(1)[0]),
+                setattr(side.layernorm_embedding, "beta", learned(1)[0]),
+            )
             for side in (spec.encoder, spec.decoder)
         ]
     with pytest.raises(ConfigError, match=message):

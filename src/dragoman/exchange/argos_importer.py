@@ -38,7 +38,11 @@ _MODEL_FILES = (
     BINARY_FILE,
     CONFIG_FILE,
     "vmap.txt",
-    *(f"{side}_vocabulary.{end}" for side in ("shared", "source", "target") for end in ("json", "txt")),
+    *(
+        f"{side}_vocabulary.{end}"
+        for side in ("shared", "source", "target")
+        for end in ("json", "txt")
+    ),
 )
 _LARGEST_RATIO = 100  # of what is unpacked to the archive; weights hardly get smaller
 _LARGEST_SURPLUS = 2**24  # bytes
@@ -87,9 +91,7 @@ def _read(
     configuration = read_config(model_directory)
     binary = read_binary(model_directory / BINARY_FILE)
     tokens = _Tokens.read(configuration, model_directory)
-    theirs = CTranslate2Transformer(
-        binary, tokens.number("layer_norm_epsilon"), model_directory
-    )
+    theirs = CTranslate2Transformer(binary, tokens.number("layer_norm_epsilon"), model_directory)
     tokens = tokens.with_flags(theirs.flags) if not configuration else tokens
     pieces = read_pieces(model_directory, "source"), read_pieces(model_directory, "target")
     known = (languages[0] or metadata.source, languages[1] or metadata.target)
@@ -322,8 +324,11 @@ def _unpack(archive: Path, folder: Path) -> list[str]:
                 with target.open("xb") as stream:
                     while chunk := content.read(_CHUNK_BYTES):
                         stream.write(chunk)
-    return [str(path.relative_to(top)) for path, place in places.items() if place is None
-            and path.is_relative_to(top)]
+    return [
+        str(path.relative_to(top))
+        for path, place in places.items()
+        if place is None and path.is_relative_to(top)
+    ]
 
 
 def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:

@@ -267,12 +267,12 @@ class CTranslate2Transformer:
         if sides[0] != sides[1]:
             raise ConfigError(f"{self.where}: embeddings of only one side are scaled")
         if self._numbers.take("decoder.scale_outputs", default=1) not in (0, 1):
-            _refuse(self.where, "decoder.scale_outputs", self._numbers.values["decoder.scale_outputs"])
+            _refuse(
+                self.where, "decoder.scale_outputs", self._numbers.values["decoder.scale_outputs"]
+            )
         return sides[0]
 
-    def _positions(
-        self, d_model: int
-    ) -> tuple[dict[str, Any], dict[str, Tensor], Tensor | None]:
+    def _positions(self, d_model: int) -> tuple[dict[str, Any], dict[str, Tensor], Tensor | None]:
         """Our settings of positions, learned tables by side, and the order of the width."""
         if self._has("self_attention.relative_position_keys"):
             name = "encoder.layer_0.self_attention.relative_position_keys"
@@ -366,7 +366,9 @@ class CTranslate2Transformer:
             parts = {"inner": "linear_0", "outer": "linear_1"}
         bias = model.feed_forward.activation != "swiglu"
         for part, linear in parts.items():
-            found |= self._weights.layer(f"{name}.{linear}", f"{ours}.feed_forward.{part}", bias=bias)
+            found |= self._weights.layer(
+                f"{name}.{linear}", f"{ours}.feed_forward.{part}", bias=bias
+            )
         return found
 
 
