@@ -113,9 +113,7 @@ def read_binary(file: Path) -> Binary:
         for name, one in arrays.items()
         if not one.shape and one.dtype == np.int8
     }
-    return Binary(
-        specification, revision, tensors, numbers, frozenset(flags), frozenset(types)
-    )
+    return Binary(specification, revision, tensors, numbers, frozenset(flags), frozenset(types))
 
 
 def _array(stream: _Stream, version: int, where: str) -> np.ndarray[Any, Any]:

@@ -63,7 +63,9 @@ def translate(checkpoint: Path, lines: list[str]) -> list[str]:
     return Path("out.txt").read_text().splitlines()
 
 
-def logits(checkpoint: Path, pairs: list[tuple[list[str], list[str]]]) -> tuple[list[Any], list[str]]:
+def logits(
+    checkpoint: Path, pairs: list[tuple[list[str], list[str]]]
+) -> tuple[list[Any], list[str]]:
     """Of every position of each target, begun with the start symbol; and the target pieces."""
     import torch
     from onmt.model_builder import load_test_model
