@@ -1,7 +1,7 @@
 """Models for Hugging Face transformers, as MarianMTModel and MarianTokenizer.
 
-A Transformer of the paper is a MarianMTModel without biases (see ``huggingface_marian.py``): missing
-ones are zeros there.  Pieces keep their ids.
+A Transformer of the paper is a MarianMTModel without biases (see ``huggingface_marian.py``): those
+that are missing here are zeros there.  Pieces keep their ids.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from dragoman.saved.directions import language_pairs
 from dragoman.saved.expressible import Known, check_expressible
 from dragoman.saved.model import SavedModel
 from dragoman.search import SearchConfig
+from dragoman.text.listed_vocabulary import ListedVocabulary
 from dragoman.text.tags import LANGUAGE_TAG
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
@@ -68,6 +69,7 @@ _KNOWN: Known = {
 }
 _TOLERANCE = 1e-4
 """Largest difference of a log-probability; sums are in another order."""
+_IMPOSSIBLE = -100.0
 _BATCH = 5
 _REMEDY = "export to onnx, or leave the model with Dragoman"
 
@@ -105,6 +107,8 @@ class HuggingfaceExporter(Exporter):
             model.generation_config = transformers.GenerationConfig(**_generation(saved))
             model.save_pretrained(directory)
             tokenizer.save_pretrained(directory)
+            for path in directory.iterdir():  # its weights would be for this user alone
+                path.chmod((directory / SOURCE_SPM).stat().st_mode)
             found = MarianMTModel.from_pretrained(directory).eval()
             read = MarianTokenizer.from_pretrained(directory)
         asked = probes(saved)
@@ -144,7 +148,7 @@ def _sentencepiece(vocabulary: Vocabulary) -> bytes:
     Raises:
         ConfigError: it is split by something else.
     """
-    model = vocabulary.sentencepiece_model
+    model = vocabulary.sentencepiece
     if model is None:
         raise ConfigError(
             "MarianTokenizer splits text with sentencepiece, which this vocabulary, of another "
@@ -154,11 +158,15 @@ def _sentencepiece(vocabulary: Vocabulary) -> bytes:
 
 
 def _table(vocabulary: Vocabulary) -> dict[str, int]:
-    """Ids of pieces; what asks for a language is written as OPUS-MT does."""
+    """Ids of pieces.
+
+    A tag that asks for a language is written as OPUS-MT does, ``>>de<<``, unless the sentencepiece
+    model itself knows it as ``<2de>``.
+    """
     languages = {
         tag: f">>{found[1]}<<"
         for tag in vocabulary.pieces(vocabulary.language_tags)
-        if (found := LANGUAGE_TAG.fullmatch(tag)) and not vocabulary.splits_tags
+        if (found := LANGUAGE_TAG.fullmatch(tag)) and isinstance(vocabulary, ListedVocabulary)
     }
     pieces = vocabulary.pieces(range(len(vocabulary)))
     return {languages.get(piece, piece): number for number, piece in enumerate(pieces)}
@@ -288,10 +296,11 @@ def _difference(model: MarianMTModel, batch: Any) -> float:
         found = model(
             input_ids=source, attention_mask=source_mask, decoder_input_ids=target
         ).logits.log_softmax(-1)
-    gaps = [
-        np.abs(scores[: len(one.target)].numpy() - one.log_probabilities).max()
-        for scores, one in zip(found, batch, strict=True)
-    ]
+    gaps = []
+    for scores, one in zip(found, batch, strict=True):
+        apart = np.abs(scores[: len(one.target)].numpy() - one.log_probabilities)
+        # Of what is never put out, as a symbol that an imported model lacks, no digits are left.
+        gaps.append(apart[one.log_probabilities > _IMPOSSIBLE].max())
     return float(max(gaps))
 
 

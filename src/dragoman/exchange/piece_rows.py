@@ -84,8 +84,7 @@ class PieceMatrices:
 def _same(sides: tuple[Numbered, Numbered]) -> bool:
     """Whether both sides have the same pieces in the same rows."""
     source, target = sides
-    same = source.vocabulary.fingerprint == target.vocabulary.fingerprint
-    return same and source.rows == target.rows
+    return vocabularies(sides).same_ids and source.rows == target.rows
 
 
 def vocabularies(sides: tuple[Numbered, Numbered]) -> Vocabularies:

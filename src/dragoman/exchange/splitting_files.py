@@ -22,7 +22,7 @@ from dragoman.text.foreign_vocabulary import (
 
 _SENTENCEPIECE = (".model", ".spm")
 _CODES = (".codes", ".bpe", "bpe.model")
-_CODES_NAMES = ("codes", "bpecodes")
+_CODES_NAMES = ("code", "codes", "bpecodes")
 _SIDES = (("source", "src"), ("target", "tgt", "trg"))
 _JOINER = "\uffed"  # "￭" marks what the tokeniser of OpenNMT has split
 
@@ -100,6 +100,12 @@ def _over_codes(file: Path, pieces: PieceList) -> tuple[str, Numbered]:
 
 
 def _is_codes(file: Path) -> bool:
+    """By the name, unless it is a sentencepiece model: those are named like that, too."""
+    named = _named_as_codes(file)
+    return named and b"\0" not in read_bytes(file)
+
+
+def _named_as_codes(file: Path) -> bool:
     return file.name.lower() in _CODES_NAMES or file.name.lower().endswith(_CODES)
 
 

@@ -34,9 +34,10 @@ MODELS = {
         f"--arch transformer {SIZES} --encoder-normalize-before --decoder-normalize-before "
         "--encoder-learned-pos --decoder-learned-pos --max-source-positions 36 "
         "--max-target-positions 30 --activation-fn gelu --share-decoder-input-output-embed "
-        "--no-scale-embedding"
+        "--no-scale-embedding --encoder-layers 1"
     ),
 }
+SIGNS = ("boat's lamp-town & lake",) * 6  # so that the escapes and hyphens of Moses are pieces
 POSITIONS = 6  # of each output, whose logits are kept
 COMMON = (
     "--cpu --optimizer adam --lr 0.01 --criterion cross_entropy --max-tokens 400 --dropout 0 "
@@ -58,10 +59,10 @@ def split_by_moses(work: Path) -> None:
         tokenizer = MosesTokenizer(language)
         lines[side] = [
             tokenizer.tokenize(line, aggressive_dash_splits=True, return_str=True)
-            for line in (*given, "boat's lamp-town & lake")
+            for line in (*given, *SIGNS)
         ]
     codes = io.StringIO()
-    learn_bpe.learn_bpe(io.StringIO("\n".join(lines["src"] + lines["tgt"])), codes, 40)
+    learn_bpe.learn_bpe(io.StringIO("\n".join(lines["src"] + lines["tgt"])), codes, 60)
     (work / "bpecodes").write_text(codes.getvalue(), encoding="utf-8")
     bpe = apply_bpe.BPE(io.StringIO(codes.getvalue()))
     for side, given in lines.items():

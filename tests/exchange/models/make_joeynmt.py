@@ -69,18 +69,18 @@ def settings(name: str, work: Path) -> dict[str, Any]:
             },
             "trg": {**side, "lang": "de", "voc_file": str(work / f"{files[1]}.txt")},
         },
-        "testing": {"n_best": 1, "beam_size": 1, "max_output_length": 40},
+        "testing": {"n_best": 1, "beam_size": 1, "max_output_length": 30},
         "training": {
             "optimizer": "sgd",
-            "learning_rate": 0.1,
+            "learning_rate": 0.2,
             "scheduling": "exponential",
             "decrease_factor": 1.0,
             "loss": "crossentropy",
             "clip_grad_norm": 1.0,
             "batch_size": 8,
             "batch_type": "sentence",
-            "epochs": 400,
-            "validation_freq": 10000,
+            "epochs": 1200,
+            "validation_freq": 1200,
             "logging_freq": 100,
             "early_stopping_metric": "loss",
             "keep_best_ckpts": 1,
@@ -187,7 +187,7 @@ def expected(run: Path) -> list[dict[str, Any]]:
                 return_type="encode", src=ids, src_length=torch.tensor(lengths), src_mask=mask
             )
             output, _, _ = greedy(
-                mask, 40, made, states, hidden, generate_unk=False, return_prob="none"
+                mask, 30, made, states, hidden, generate_unk=False, return_prob="none"
             )
             before = torch.tensor([[made.bos_index, *output[0][:-1].tolist()]])
             logits, _, _, _ = made(
