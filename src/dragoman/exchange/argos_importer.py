@@ -26,7 +26,7 @@ from dragoman.exchange.ctranslate2_importing import CTranslate2Transformer
 from dragoman.exchange.foreign_files import read_object
 from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.piece_rows import vocabularies
-from dragoman.exchange.splitting_files import PieceList, numbered_sides
+from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.saved.archive_members import check_room, checked, contents_of, members_of, reading
 from dragoman.saved.model import SavedConfig
 from dragoman.text.foreign_vocabulary import Numbered, Special
@@ -96,11 +96,10 @@ def _read(
     pieces = read_pieces(model_directory, "source"), read_pieces(model_directory, "target")
     known = (languages[0] or metadata.source, languages[1] or metadata.target)
     dictionaries = _dictionary(pieces[0], directory), _dictionary(pieces[1], directory)
-    lists = [
-        PieceList(ids, tokens.special(ids, theirs.zero_start), language)
-        for ids, language in zip(dictionaries, known, strict=True)
-    ]
-    sides, notes = numbered_sides(directory, (lists[0], lists[1]), model_directory / BINARY_FILE)
+    source, target = (tokens.special(ids, theirs.zero_start) for ids in dictionaries)
+    sides, notes = numbered_sides(
+        directory, dictionaries, (source, target), known, model_directory / BINARY_FILE
+    )
     matrices = theirs.matrices()
     matrices.check_rows((len(pieces[0]), len(pieces[1])), model_directory / BINARY_FILE)
     rows, found = matrices.ours(sides, zero_start=theirs.zero_start)

@@ -21,7 +21,7 @@ from dragoman.exchange.foreign_files import ForeignWeights, read_state
 from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.pickled import read_pickled, tensors_in
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
-from dragoman.exchange.splitting_files import PieceList, numbered_sides
+from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import repeat_heads, rotation_in_pairs
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig
@@ -79,11 +79,14 @@ class OpennmtImporter(Importer):
         start = options.text("decoder_start_token", _BEGIN)
         subwords = [options.get(f"{side}_subword_model") for side in ("src", "tgt")]
         named = [one if isinstance(one, str) and one else None for one in subwords]
-        pieces = [
-            PieceList(ids, _special(ids, start), language, name)
-            for ids, language, name in zip(dictionaries, languages, named, strict=True)
-        ]
-        sides, notes = numbered_sides(file.parent, (pieces[0], pieces[1]), file)
+        sides, notes = numbered_sides(
+            file.parent,
+            dictionaries,
+            (_special(dictionaries[0], start), _special(dictionaries[1], start)),
+            languages,
+            file,
+            named=(named[0], named[1]),
+        )
         theirs = ForeignWeights(checkpoint.tensors, file)
         matrices = _matrices(theirs)
         matrices.check_rows((len(dictionaries[0]), len(dictionaries[1])), file)

@@ -20,7 +20,7 @@ from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state, read_text
 from dragoman.exchange.importer import ForeignModel, Importer
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
-from dragoman.exchange.splitting_files import PieceList, numbered_sides
+from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedConfig
@@ -52,11 +52,9 @@ class SockeyeImporter(Importer):
         settings = _Settings.read(path / _CONFIG_FILE)
         settings.check()
         dictionaries = _dictionary(path / _DICTIONARIES[0]), _dictionary(path / _DICTIONARIES[1])
-        pieces = [
-            PieceList(ids, _SPECIAL, language)
-            for ids, language in zip(dictionaries, languages, strict=True)
-        ]
-        sides, notes = numbered_sides(path, (pieces[0], pieces[1]), path / _DICTIONARIES[0])
+        sides, notes = numbered_sides(
+            path, dictionaries, (_SPECIAL, _SPECIAL), languages, path / _DICTIONARIES[0]
+        )
         file = path / _WEIGHTS_FILE
         theirs = ForeignWeights(read_state(file), file)
         matrices = _matrices(theirs)

@@ -7,7 +7,6 @@ with the model under names that nobody has agreed on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError
@@ -27,29 +26,24 @@ _SIDES = (("source", "src"), ("target", "tgt", "trg"))
 _JOINER = "\uffed"  # "￭" marks what the tokeniser of OpenNMT has split
 
 
-@dataclass(frozen=True)
-class PieceList:
-    """The pieces of a side."""
-
-    ids: Mapping[str, int]
-    """Pieces and their numbers."""
-    special: Special
-    """What the special ones are called."""
-    language: str | None
-    """If it is known; a file may be named after it."""
-    file: str | None = None
-    """Name of the file that says how text is split, if the model has it."""
-
-
 def numbered_sides(
-    directory: Path, sides: tuple[PieceList, PieceList], where: Path
+    directory: Path,
+    dictionaries: tuple[Mapping[str, int], Mapping[str, int]],
+    special: tuple[Special, Special],
+    languages: tuple[str | None, str | None],
+    where: Path,
+    *,
+    named: tuple[str | None, str | None] = (None, None),
 ) -> tuple[tuple[Numbered, Numbered], list[str]]:
     """The vocabularies of both sides, with the splitting whose files are in a directory.
 
     Args:
         directory: of the model.
-        sides: pieces of source and target.
-        where: the file that has them, for messages.
+        dictionaries: pieces and their numbers, of source and target.
+        special: what their special pieces are called.
+        languages: of source and target, if known; a file may be named after one.
+        where: the file of the dictionaries, for messages.
+        named: names of the files, if the model has them.
 
     Returns:
         The vocabularies, and notes for the user.
@@ -61,33 +55,34 @@ def numbered_sides(
     """
     found: list[Numbered] = []
     notes: list[str] = []
-    languages = (sides[0].language, sides[1].language)
-    for side, pieces in enumerate(sides):
-        if any(_JOINER in piece for piece in pieces.ids):
+    for side, ids in enumerate(dictionaries):
+        if any(_JOINER in piece for piece in ids):
             raise ConfigError(
                 f"{where}: its pieces have the joiners of the tokeniser of OpenNMT ({_JOINER}), "
                 "which is not known here; models over sentencepiece or subword-nmt can be imported"
             )
-        file = _file_of(directory, side, languages, pieces.file)
+        file = _file_of(directory, side, languages, named[side])
         if _is_codes(file):
-            note, numbered = _over_codes(file, pieces)
+            note, numbered = _over_codes(file, ids, special[side], languages[side])
             notes += [note] if note not in notes else []
         else:
             model = read_bytes(file)
-            numbered = dictionary_over_sentencepiece(model, pieces.ids, pieces.special, str(file))
+            numbered = dictionary_over_sentencepiece(model, ids, special[side], str(file))
         found.append(numbered)
     return (found[0], found[1]), notes
 
 
-def _over_codes(file: Path, pieces: PieceList) -> tuple[str, Numbered]:
+def _over_codes(
+    file: Path, ids: Mapping[str, int], special: Special, language: str | None
+) -> tuple[str, Numbered]:
     """A dictionary over merges of subword-nmt; how words were told apart shows in the pieces."""
-    escapes = any(piece.startswith(("&apos;", "&quot;", "&amp;")) for piece in pieces.ids)
-    hyphens = any(piece.startswith("@-@") for piece in pieces.ids)
+    escapes = any(piece.startswith(("&apos;", "&quot;", "&amp;")) for piece in ids)
+    hyphens = any(piece.startswith("@-@") for piece in ids)
     splitting = subword_nmt(
         read_text(file).splitlines(),
         str(file),
         tokenizer="moses",
-        language=pieces.language or "en",
+        language=language or "en",
         escape=escapes,
         aggressive=hyphens,
     )
@@ -96,7 +91,7 @@ def _over_codes(file: Path, pieces: PieceList) -> tuple[str, Numbered]:
         f"of the Moses tokeniser{', with its escapes' if escapes else ''}"
         f"{', split at hyphens' if hyphens else ''}, as the pieces look."
     )
-    return note, dictionary_over_words(splitting, pieces.ids, pieces.special, str(file))
+    return note, dictionary_over_words(splitting, ids, special, str(file))
 
 
 def _is_codes(file: Path) -> bool:
