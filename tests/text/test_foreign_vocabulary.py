@@ -354,8 +354,8 @@ class TestLists:
     vocabulary = words(["the", "old", "f@@", "ox", "é"])
 
     def test_a_file_is_read_as_it_was_written(self, tmp_path: Path) -> None:
-        self.vocabulary.save(tmp_path / "v.json")
-        again = Vocabulary.load(tmp_path / "v.json")
+        self.vocabulary.save(tmp_path / "v.pieces")
+        again = Vocabulary.load(tmp_path / "v.pieces")
         assert isinstance(again, ListedVocabulary)
         assert again.fingerprint == self.vocabulary.fingerprint
         assert again.encode("the old é") == self.vocabulary.encode("the old é")
@@ -394,9 +394,9 @@ class TestLists:
     def test_a_vocabulary_of_the_other_kind_is_replaced(self, tmp_path: Path) -> None:
         other = renumbered(KINDS["bpe"]).vocabulary
         Vocabularies(self.vocabulary, self.vocabulary).save(tmp_path)
-        assert [path.name for path in tmp_path.iterdir()] == ["vocabulary.json"]
+        assert [path.name for path in tmp_path.iterdir()] == ["vocabulary.pieces"]
         Vocabularies(other, self.vocabulary).save(tmp_path)
-        names = {"vocabulary.source.model", "vocabulary.target.json"}
+        names = {"vocabulary.source.model", "vocabulary.target.pieces"}
         assert {path.name for path in tmp_path.iterdir()} == names
         assert not Vocabularies.load(tmp_path).same_ids
         Vocabularies(other, other).save(tmp_path)
@@ -412,5 +412,5 @@ def stored(vocabulary: Vocabulary) -> bytes:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        vocabulary.save(Path(folder) / "v.json")
-        return (Path(folder) / "v.json").read_bytes()
+        vocabulary.save(Path(folder) / "v.pieces")
+        return (Path(folder) / "v.pieces").read_bytes()

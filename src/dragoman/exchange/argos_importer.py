@@ -29,7 +29,7 @@ from dragoman.exchange.piece_rows import vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.saved.archive_members import check_room, checked, contents_of, members_of, reading
 from dragoman.saved.model import SavedConfig
-from dragoman.text.foreign_vocabulary import Special
+from dragoman.text.foreign_vocabulary import Numbered, Special
 
 _METADATA_FILE, _MODEL_FOLDER = "metadata.json", "model"
 _SPLITTING_FILES = ("sentencepiece.model", "bpe.model")
@@ -96,9 +96,9 @@ def _read(
     pieces = read_pieces(model_directory, "source"), read_pieces(model_directory, "target")
     known = (languages[0] or metadata.source, languages[1] or metadata.target)
     dictionaries = _dictionary(pieces[0], directory), _dictionary(pieces[1], directory)
-    special = tuple(tokens.special(ids, theirs.zero_start) for ids in dictionaries)
+    source, target = (tokens.special(ids, theirs.zero_start) for ids in dictionaries)
     sides, notes = numbered_sides(
-        directory, dictionaries, (special[0], special[1]), known, model_directory / BINARY_FILE
+        directory, dictionaries, (source, target), known, model_directory / BINARY_FILE
     )
     matrices = theirs.matrices()
     matrices.check_rows((len(pieces[0]), len(pieces[1])), model_directory / BINARY_FILE)
@@ -108,7 +108,7 @@ def _read(
         source_language=known[0] or "source",
         target_language=known[1] or "target",
         model=model,
-        search={"beam": _BEAM, "length_penalty": _PENALTY},
+        search={"beam": _BEAM, "length_penalty": _PENALTY, **_unknown(metadata, sides)},
     )
     return ForeignModel(
         config=config,
@@ -141,7 +141,8 @@ class _Metadata:
             raise ConfigError(f"{file}: a package of type {kind!r:.40}, expected 'translate'")
         if prefix := found.values.get("target_prefix"):
             raise ConfigError(
-                f"{file}: target_prefix: {prefix!r:.40} begins every output, which is not known here"
+                f"{file}: target_prefix: {prefix!r:.40} begins every output, which is not known "
+                "here"
             )
         return found
 
@@ -191,8 +192,8 @@ class _Tokens:
             raise ConfigError(f"{file}: add_source_bos: sources with a begin are not known here")
         if configuration and configuration.get("decoder_start_token", "") is None:
             raise ConfigError(
-                f"{file}: decoder_start_token: null leaves it to each call what outputs begin with, "
-                "as models of many languages do; that is not known here"
+                f"{file}: decoder_start_token: null leaves it to each call what outputs begin "
+                "with, as models of many languages do; that is not known here"
             )
         return cls(configuration, file)
 
@@ -240,6 +241,12 @@ class _Tokens:
         return found
 
 
+def _unknown(metadata: _Metadata, sides: tuple[Numbered, Numbered]) -> dict[str, str]:
+    """Argos Translate writes the source word for an unknown piece; CTranslate2 does if told to."""
+    copies = metadata.values and not any(side.vocabulary.has_bytes for side in sides)
+    return {"unknown": "copy"} if copies else {}
+
+
 def _dictionary(pieces: list[str], where: Path) -> dict[str, int]:
     found = {piece: number for number, piece in enumerate(pieces)}
     if len(found) < len(pieces):
@@ -271,8 +278,8 @@ def _notes(
         )
     notes.append(
         f"Search: beam {_BEAM}. Argos Translate divides a hypothesis' log-probability by "
-        f"|Y|^{_PENALTY:g}, here by ((5 + |Y|) / 6)^{_PENALTY:g} (Wu et al. 2016); and it writes "
-        "the source word for an unknown piece, as 'dragoman translate --replace-unknown' does."
+        f"|Y|^{_PENALTY:g}, here by ((5 + |Y|) / 6)^{_PENALTY:g} (Wu et al. 2016), so that beam "
+        "search may rank hypotheses otherwise; and it writes underscores as spaces."
     )
     return notes
 
