@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,10 @@ from dragoman.exchange.exporting import export_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import SavedModel, load_model
 from dragoman.text.vocabulary import BOS, EOS
+from dragoman.translation.translator import Translator
+
+PAGE = Path(__file__).parents[2] / "docs" / "import-export.md"
+LINES = ["a b c", "e d", "b"]
 
 SIZES: dict[str, Any] = {
     "encoder_layers": 1,
@@ -105,3 +111,20 @@ def test_graphs_that_differ_are_not_written(
     with pytest.raises(ExportError, match=r"the ONNX graphs give log-probabilities that differ"):
         export_model(save(tmp_path / "m"), "onnx", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_program_in_the_manual_translates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program,) = re.findall("```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert len([line for line in program.splitlines() if line]) <= 25
+    path = save_tiny_model(tmp_path / "m", config=TransformerConfig(**SIZES), seed=8)
+    export_model(path, "onnx", tmp_path / "out")
+    said = []
+    for line in LINES:
+        monkeypatch.setattr(sys, "argv", ["program", str(tmp_path / "out"), line])
+        exec(program, {})
+        said.append(capsys.readouterr().out.strip())
+    own = Translator.load(path, device="cpu")
+    assert said == own.translate(LINES, beam=1, degenerate="keep", extra_length=50)
+    assert len(set(said)) > 1

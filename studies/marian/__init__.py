@@ -1,0 +1,1 @@
+"""What Marian itself makes of a model that ``dragoman export --to marian`` wrote."""
