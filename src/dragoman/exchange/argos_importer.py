@@ -45,7 +45,7 @@ _MODEL_FILES = (
     ),
 )
 _LARGEST_RATIO = 100  # of what is unpacked to the archive; weights hardly get smaller
-_LARGEST_SURPLUS = 2**24  # bytes
+_LARGEST_SURPLUS = 2**20  # bytes
 _CHUNK_BYTES = 2**20
 _PADS = ("<blank>", "<pad>", "[PAD]")
 _BEAM, _PENALTY = 4, 0.2  # of Argos Translate

@@ -50,8 +50,7 @@ class PieceMatrices:
             zero_start: whether outputs begin with a vector of zeros in place of a piece's.
 
         Returns:
-            The weights under our names, and ``embeddings`` and ``output_bias`` of the
-            configuration.
+            The weights under our names, and the settings that they tell.
         """
         rows = [[0 if row is None else row for row in side.rows] for side in sides]
         lacking = [place for place, row in enumerate(sides[1].rows) if row is None]
@@ -68,17 +67,12 @@ class PieceMatrices:
         tied = torch.equal(self.target, self.output)
         shared = tied and torch.equal(self.source, self.target) and _same(sides)
         sharing = "shared" if shared else "target" if tied else "separate"
-        if zero_start:  # the source never reads its begin symbol, and no output contains it
-            start = weights["target_embedding.weight"].clone()
-            start[BOS] = 0
-            weights["target_embedding.weight"] = start
-            weights |= {"output.weight": start} if tied else {}
-            weights |= {"source_embedding.weight": start} if shared else {}
         if tied:
             del weights["output.weight"]
         if shared:
             del weights["target_embedding.weight"]
-        return weights, {"embeddings": sharing, "output_bias": "output.bias" in weights}
+        settings = {"embeddings": sharing, "output_bias": "output.bias" in weights}
+        return weights, settings | ({"begin": "zeros"} if zero_start else {})
 
 
 def _same(sides: tuple[Numbered, Numbered]) -> bool:
