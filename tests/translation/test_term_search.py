@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from listed_pieces import listed
 from parser_model import save_parser
 from tiny_model import TINY_LM, save_tiny_model
 
@@ -245,3 +246,8 @@ def test_trees_have_no_text_for_terms(tmp_path: Path) -> None:
     parser = Translator.load(save_parser(tmp_path / "parser"))
     with pytest.raises(ConfigError, match=r"glossary: with search\.grammar trees"):
         parser.translate(["The dog barks ."], glossary={"dog": "NN"})
+
+
+def test_pieces_that_do_not_mark_spaces_spell_no_phrase() -> None:
+    with pytest.raises(ConfigError, match=r"a phrase .* needs pieces that mark spaces"):
+        PhraseSpeller(listed("Haus")).phrase(LexicalConstraint(("Haus",)))

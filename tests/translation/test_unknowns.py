@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from listed_pieces import listed
 from tiny_model import TINY_LM, save_tiny_model
 from torch import Tensor
 
@@ -13,7 +14,7 @@ from dragoman.core.errors import ConfigError
 from dragoman.models.interface import Memory, State
 from dragoman.search.scorer import ModelScorer
 from dragoman.text.terminology import Terminology
-from dragoman.text.vocabulary import UNK, VocabularyConfig
+from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 from dragoman.translation import unknowns
 from dragoman.translation.outputs import Translation
@@ -141,6 +142,9 @@ def test_models_that_cannot_copy_are_refused(model: Path, tmp_path: Path) -> Non
     )
     with pytest.raises(ConfigError, match="byte_fallback"):
         check_copies(plain.models, bytewise)
+    words = listed("a", "b")
+    with pytest.raises(ConfigError, match="unknown: copy needs pieces that mark spaces"):
+        check_copies(plain.models, Vocabularies(words, words))
     reader = Translator.load(save_tiny_model(tmp_path / "lm", config=TINY_LM))
     with pytest.raises(ConfigError, match="TransformerLM lacks"):
         reader.translate(["a b"], unknown="copy")

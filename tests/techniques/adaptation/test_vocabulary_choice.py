@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from listed_pieces import listed
 
 from dragoman.core.errors import ConfigError
 from dragoman.techniques.adaptation.vocabulary_choice import VocabularyChoice, choose_vocabulary
@@ -46,3 +47,13 @@ def test_a_tag_is_added_and_cannot_be_done_without() -> None:
         choose_vocabulary("keep", PARENT, KNOWN, tags=("<2ru>",))
     again = choose_vocabulary("keep", chosen.extended, KNOWN, tags=("<2ru>",))
     assert again.extended is None
+
+
+def test_a_list_of_pieces_is_kept_unless_an_extension_is_asked_for() -> None:
+    parent = Vocabularies(listed("the", "light"), listed("das", "licht"))
+    found = choose_vocabulary("auto", parent, OTHER)
+    assert found.extended is None and "fixed list" in found.notes[0]
+    with pytest.raises(ConfigError, match="fixed list of pieces"):
+        choose_vocabulary("extend", parent, OTHER)
+    with pytest.raises(ConfigError, match="fixed list of pieces"):
+        choose_vocabulary("auto", parent, OTHER, tags=("<2ru>",))

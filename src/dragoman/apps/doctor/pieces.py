@@ -16,7 +16,7 @@ from dragoman.parents import check_parents
 from dragoman.recipe import ExperimentConfig
 from dragoman.text.cleaning import normalize
 from dragoman.text.corpus import Pair
-from dragoman.text.extension import extend_vocabularies
+from dragoman.text.extension import extend_vocabularies, extensible
 from dragoman.text.vocabulary import UNK, Vocabularies, Vocabulary
 from dragoman.text.vocabulary_needs import vocabulary_needs
 from dragoman.text.vocabulary_training import train_weighted_vocabularies
@@ -66,6 +66,8 @@ def _check_start(
 ) -> Iterator[Finding]:
     """Check that the vocabulary that training starts from is extended where that pays."""
     if parent is None or parent.setting != "training.start_from" or config.model.writes_labels:
+        return
+    if not all(map(extensible, parent.vocabularies)):
         return
     needs = vocabulary_needs(
         parent.vocabularies, texts.sample, config.full_vocabulary(), seed=config.seed
