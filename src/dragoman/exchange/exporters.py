@@ -10,6 +10,7 @@ from dragoman.exchange.exporter import Exporter
 EXPORTERS = {
     "ctranslate2": ("ctranslate2_exporter", "CTranslate2Exporter"),
     "onnx": ("onnx_exporter", "OnnxExporter"),
+    "huggingface": ("huggingface_exporter", "HuggingfaceExporter"),
     "marian": ("marian_exporter", "MarianExporter"),
 }
 """Module of :mod:`dragoman.exchange` and class, by the name in the command line."""

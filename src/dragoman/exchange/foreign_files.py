@@ -91,6 +91,11 @@ class ForeignWeights:
     def __contains__(self, name: str) -> bool:
         return name in self._tensors
 
+    @property
+    def names(self) -> list[str]:
+        """Of all tensors."""
+        return list(self._tensors)
+
     def take(self, name: str) -> Tensor:
         """A tensor, in float32.
 

@@ -256,17 +256,18 @@ def _weights(path: Path, settings: Settings, sides: tuple[Numbered, Numbered]) -
     theirs = ForeignWeights(read_state(file), file)
     model = settings.model()
     found = _embeddings(theirs, settings)
+    source, target = map(_rows, sides)
+    _check_rows(found, len(set(source)), len(set(target)), model.d_model, file)
     for ours, name in layers(model.encoder_layers, model.decoder_layers).items():
-        found |= theirs.layer(name, ours, bias=True)
+        for kind in ("weight", "bias"):
+            found[f"{ours}.{kind}"] = theirs.take(f"{name}.{kind}")
     _check_positions(theirs, model.d_model, file)
     theirs.check_all_taken()
-    source, target = map(_rows, sides)
-    _check_rows(found, len(set(source)), len(set(target)), file)
     if settings.shares_sides:
         source = target
     begins_otherwise = target.count(target[BOS]) > 1  # with a symbol that is another one, too
     found = with_rows(found, source, target, begin=BOS if begins_otherwise else None)
-    return _tied(permute_width(found, sines_then_cosines(model.d_model)), model)
+    return _tied(permute_width(found, sines_then_cosines(model.d_model), file), model)
 
 
 def _embeddings(theirs: ForeignWeights, settings: Settings) -> dict[str, Tensor]:
@@ -308,12 +309,19 @@ def _check_positions(theirs: ForeignWeights, d_model: int, file: Path) -> None:
             )
 
 
-def _check_rows(found: dict[str, Tensor], source: int, target: int, file: Path) -> None:
+def _check_rows(
+    found: dict[str, Tensor], source: int, target: int, d_model: int, file: Path
+) -> None:
     sizes = {"source_embedding.weight": source, "target_embedding.weight": target}
     sizes |= {"output.weight": target, "output.bias": target}
     for name, size in sizes.items():
-        if len(found[name]) != size:
+        if found[name].shape[0] != size:
             raise DataError(f"{file}: {name} has {len(found[name])} rows, expected {size}")
+        if found[name].shape[1:] not in {(), (d_model,)}:
+            raise DataError(
+                f"{file}: {name} has the width {list(found[name].shape[1:])}, and {CONFIG_FILE} "
+                f"says d_model: {d_model}"
+            )
 
 
 def _rows(side: Numbered) -> list[int]:

@@ -24,6 +24,38 @@ ALLOWED: tuple[type, ...] = (Namespace,)
 """Classes that may be made beside those of PyTorch's restricted reader: a ``Namespace`` holds the
 options that fairseq and OpenNMT-py were called with, and runs nothing when it is made."""
 
+
+class StandIn:
+    """Takes the place of an object of a library that is not needed: holds attributes, runs nothing.
+
+    OpenNMT-py 2 keeps its dictionaries in objects of torchtext, together with functions that are
+    of no use here.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        self.arguments = arguments
+
+    def __setstate__(self, state: object) -> None:
+        if isinstance(state, dict):
+            self.__dict__.update(state)
+
+
+REPLACED = (
+    "functools.partial",
+    "onmt.inputters.text_dataset.TextMultiField",
+    "onmt.inputters.text_dataset._feature_tokenize",
+    "torchtext.data.field.Field",
+    "torchtext.data.field.RawField",
+    "torchtext.data.utils._split_tokenizer",
+    "torchtext.legacy.data.field.Field",
+    "torchtext.legacy.data.field.RawField",
+    "torchtext.legacy.data.utils._split_tokenizer",
+    "torchtext.legacy.vocab.Vocab",
+    "torchtext.vocab.Vocab",
+)
+"""Names that a checkpoint of OpenNMT-py 2 may hold; each becomes a :class:`StandIn`, so that what
+has the name is neither imported nor called."""
+
 _REFUSED = re.compile(r"(?:GLOBAL|class|function)\s+`?([\w.]+)")
 
 
@@ -35,8 +67,9 @@ def read_pickled(path: Path) -> Any:
             or holds something that is neither data nor in :data:`ALLOWED`.
     """
     _check_size(path)
+    allowed = [*ALLOWED, *((StandIn, name) for name in REPLACED)]
     try:
-        with torch.serialization.safe_globals(list(ALLOWED)):
+        with torch.serialization.safe_globals(allowed):
             found = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise DataError(f"{path}: {_explained(str(error))}") from error

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from dragoman.core.errors import DataError
 
 SILENT = -1e4
 """Bias of the output for a symbol that the original cannot put out: exp(-1e4) is 0 in any
@@ -20,7 +23,9 @@ precision, and the number is finite in all of them."""
 
 # By the end of a weight's name: along which axis it reads or writes the residual sum.
 _READERS = r"(query|key|value|inner|gate)\.weight|(embedding|^output)\.weight|positions\.table"
-_WRITERS = r"(attention\.output|outer)\.(weight|bias)|norm\.(weight|bias)"
+_WRITERS = r"(attention\.output|outer)\.(weight|bias)|norm\.(weight|bias)|forget\.bias"
+_BOTH = r"(forget|candidate)\.weight"  # of a recurrence over the residual sum
+_AXES = {0: f"{_WRITERS}|{_BOTH}", 1: f"{_READERS}|{_BOTH}"}
 _OTHERS = r"(query|key|value|inner|^output)\.bias"
 
 
@@ -42,24 +47,60 @@ def inverse(order: Tensor) -> Tensor:
     return torch.argsort(order)
 
 
-def permute_width(weights: Mapping[str, Tensor], order: Tensor) -> dict[str, Tensor]:
+def permute_width(
+    weights: Mapping[str, Tensor], order: Tensor, where: Path | str = "the model"
+) -> dict[str, Tensor]:
     """The weights of an equal Transformer whose residual sum has another order.
 
     Args:
         weights: of a :class:`~dragoman.models.families.transformer.Transformer` with self-attention
-            and feed-forward sublayers, under its names.
+            or SSRU and feed-forward sublayers, under its names.
         order: column ``i`` of the result is column ``order[i]`` of what was given.
+        where: the file that they are from, for messages.
+
+    Raises:
+        DataError: a weight has another width.
     """
     permuted = {}
     for name, tensor in weights.items():
-        if re.search(f"({_WRITERS})$", name):
-            permuted[name] = tensor[order]
-        elif re.search(f"({_READERS})$", name):
-            permuted[name] = tensor[:, order]
-        else:
-            assert re.search(f"({_OTHERS})$", name), f"{name} is not of a standard Transformer"
-            permuted[name] = tensor
+        permuted[name] = tensor
+        axes = [axis for axis, names in _AXES.items() if re.search(f"({names})$", name)]
+        assert axes or re.search(f"({_OTHERS})$", name), f"{name} is of no known Transformer"
+        for axis in axes:
+            if tensor.dim() <= axis or tensor.shape[axis] != len(order):
+                raise DataError(
+                    f"{where}: {name} here has the shape {list(tensor.shape)} there, which does "
+                    f"not fit the model's width {len(order)}"
+                )
+            permuted[name] = permuted[name].index_select(axis, order)
     return permuted
+
+
+def repeat_heads(tensor: Tensor, groups: int, times: int) -> Tensor:
+    """Keys or values that several heads read alike (Shazeer 2019; Ainslie et al. 2023), for each.
+
+    Args:
+        tensor: a weight or bias whose first axis is ``groups * d_k``.
+        groups: number of different heads.
+        times: how many heads in succession read each; the result has ``groups * times * d_k`` rows.
+    """
+    if times == 1:
+        return tensor
+    heads = tensor.view(groups, -1, *tensor.shape[1:])
+    return heads.repeat_interleave(times, dim=0).flatten(0, 1)
+
+
+def rotation_in_pairs(tensor: Tensor, heads: int) -> Tensor:
+    """Queries or keys whose rotated pairs are neighbours, where they were halves of a head.
+
+    Products of queries and keys stay the same, since both are permuted alike.
+
+    Args:
+        tensor: a weight or bias whose first axis is ``heads * d_k``.
+        heads: their number.
+    """
+    split = tensor.view(heads, -1, *tensor.shape[1:])
+    return split[:, sines_then_cosines(split.shape[1])].flatten(0, 1)
 
 
 def with_rows(

@@ -6,10 +6,14 @@ The importers in :mod:`dragoman.exchange` read files; what is in them comes here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import sentencepiece
 from pydantic import ValidationError
 
 from dragoman.core.errors import DataError, MissingExtraError
@@ -17,9 +21,10 @@ from dragoman.text.listed_vocabulary import SPECIAL, ListedVocabulary, PieceList
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.splitting import SentencePieces, SubwordNmt
 from dragoman.text.tags import is_tag
-from dragoman.text.vocabulary import UNKNOWN_SURFACE, Vocabulary
+from dragoman.text.vocabulary import UNKNOWN_SURFACE, Vocabularies, Vocabulary
 
-_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3  # sentencepiece's types of pieces
+_NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # sentencepiece's types of pieces
+_ASKS = re.compile(r">>([^<>\s]+)<<")
 _WRITTEN = "#version: 0.2"  # where the end of a word is marked in its last piece
 
 
@@ -30,7 +35,7 @@ class Special(NamedTuple):
     unknown: str
     begin: str | None
     """What outputs begin with, which may be the piece that ends them."""
-    end: str
+    end: str | None
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ def dictionary_over_sentencepiece(
     where: str,
     *,
     tags: Mapping[str, str] | None = None,
+    limited: bool = False,
+    lowercase: bool = False,
 ) -> Numbered:
     """A dictionary of the pieces of a sentencepiece model, such as Marian's ``vocab.json``.
 
@@ -85,6 +92,8 @@ def dictionary_over_sentencepiece(
         special: the special pieces in the dictionary.
         where: its file, for messages.
         tags: entries that are tags, with our names for them, such as ``>>deu<<`` and ``<2deu>``.
+        limited: whether text is split into pieces of the dictionary alone, and characters.
+        lowercase: whether text is put in lower case first.
 
     Raises:
         DataError: it is not a sentencepiece model, or the dictionary is not usable.
@@ -92,11 +101,15 @@ def dictionary_over_sentencepiece(
     """
     proto = _proto(model, where)
     names, rows = _order(ids, special, where, tags or {})
-    if not tags:
+    if limited:
+        _limit(proto, ids.keys())
+    if not tags and not lowercase:
         renumbered = _renumbered(proto, names)
         if renumbered is not None:
             return Numbered(SentencePieceVocabulary(renumbered), rows)
-    return Numbered(_listed(names, tags, SentencePieces.of(model), where), rows)
+    model = proto.SerializeToString() if limited else model
+    splitting = SentencePieces.of(model, lowercase=lowercase)
+    return Numbered(_listed(names, tags, splitting, where), rows)
 
 
 def dictionary_over_words(
@@ -121,6 +134,37 @@ def dictionary_over_words(
     """
     names, rows = _order(ids, special, where, tags or {})
     return Numbered(_listed(names, tags, splitting, where), rows)
+
+
+def marian_vocabularies(
+    source: Path, target: Path, ids: Mapping[str, int], target_ids: Mapping[str, int] | None = None
+) -> Vocabularies:
+    """The vocabularies of Marian as Hugging Face publishes them.
+
+    After our special ones, pieces are in the order of ``ids``. Tokens such as ``>>deu<<``, which
+    ask for a language, become tags such as ``<2deu>``.
+
+    Args:
+        source: the sentencepiece model of the source.
+        target: that of the target.
+        ids: the content of ``vocab.json``.
+        target_ids: that of ``target_vocab.json``, if the two sides have one each.
+
+    Raises:
+        DataError: a file is missing or damaged, or a dictionary is not usable.
+        MissingExtraError: protobuf is not installed.
+    """
+    special = Special("<pad>", "<unk>", None, "</s>")
+    sides = []
+    for path, table in ((source, ids), (target, ids if target_ids is None else target_ids)):
+        tags = {piece: f"<2{found[1]}>" for piece in table if (found := _ASKS.fullmatch(piece))}
+        try:
+            model = path.read_bytes()
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        one = dictionary_over_sentencepiece(model, table, special, str(path), tags=tags)
+        sides.append(one.vocabulary)
+    return Vocabularies(*sides)
 
 
 def subword_nmt(lines: Iterable[str], where: str, **settings: Any) -> SubwordNmt:
@@ -197,19 +241,30 @@ def _listed(
 
 def _proto(model: bytes, where: str) -> Any:
     try:
-        from sentencepiece import sentencepiece_model_pb2
+        from google.protobuf.message import DecodeError
+
+        module: Any = import_module("sentencepiece.sentencepiece_model_pb2")
     except ImportError as error:
         raise MissingExtraError.of("protobuf", "protobuf") from error
-    from google.protobuf.message import DecodeError
 
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto = module.ModelProto()
     try:
         proto.ParseFromString(model)
-    except DecodeError as error:
+        sentencepiece.SentencePieceProcessor().LoadFromSerializedProto(model)
+    except (DecodeError, RuntimeError) as error:
         raise DataError(f"{where}: not a sentencepiece model ({error})") from error
     if not proto.pieces:
         raise DataError(f"{where}: not a sentencepiece model, or one without pieces")
+    if not proto.HasField("normalizer_spec"):  # the last part, as sentencepiece writes it
+        raise DataError(f"{where}: a sentencepiece model without its end; download it again")
     return proto
+
+
+def _limit(proto: Any, pieces: Container[str]) -> None:
+    """What sentencepiece's ``SetVocabulary`` does: single characters are never left out."""
+    for one in proto.pieces:
+        if one.type == _NORMAL and one.piece not in pieces and len(one.piece) > 1:
+            one.type = _UNUSED
 
 
 def _renumbered(proto: Any, names: Sequence[str]) -> bytes | None:

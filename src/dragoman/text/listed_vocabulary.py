@@ -176,6 +176,12 @@ class ListedVocabulary(Vocabulary):
         """See :attr:`Vocabulary.tags`."""
         return sorted(self._ids[tag] for tag in self.content.tags)
 
+    @property
+    def sentencepiece(self) -> bytes | None:
+        """See :attr:`Vocabulary.sentencepiece`."""
+        splitting = self._splitting
+        return splitting.serialized if isinstance(splitting, SentencePieces) else None
+
     def require_space_signs(self, purpose: str) -> None:
         """See :meth:`Vocabulary.require_space_signs`."""
         if not self._splitting.marks_spaces:

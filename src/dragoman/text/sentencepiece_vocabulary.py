@@ -201,6 +201,14 @@ class SentencePieceVocabulary(Vocabulary):
 
         return list(filter(is_tag, range(EOS + 1, len(self))))
 
+    @property
+    def sentencepiece(self) -> bytes:
+        """See :attr:`Vocabulary.sentencepiece`."""
+        return self._model
+
+    def require_space_signs(self, purpose: str) -> None:
+        """They always do; see :meth:`Vocabulary.require_space_signs`."""
+
     def save(self, path: Path | str) -> None:
         """Write the model to ``path``, a file that any sentencepiece program can read.
 

@@ -50,15 +50,17 @@ class SentencePieces(Config):
     by: Literal["sentencepiece"] = "sentencepiece"
     model: str
     """The serialised model in Base64."""
+    lowercase: bool = False
+    """Whether text is put in lower case first."""
 
     @classmethod
-    def of(cls, model: bytes) -> SentencePieces:
+    def of(cls, model: bytes, *, lowercase: bool = False) -> SentencePieces:
         """With a serialised model.
 
         Raises:
             ValueError: it is none.
         """
-        return cls(model=base64.b64encode(model).decode())
+        return cls(model=base64.b64encode(model).decode(), lowercase=lowercase)
 
     @field_validator("model")
     @classmethod
@@ -90,7 +92,10 @@ class SentencePieces(Config):
 
     def split(self, text: str) -> list[str]:
         """Unknown characters come as they are spelt, as the toolkits look them up."""
-        return list(self._whole.encode(text, out_type=str))
+        return list(self._whole.encode(self._cased(text), out_type=str))
+
+    def _cased(self, text: str) -> str:
+        return text.lower() if self.lowercase else text
 
     def spelt(self, text: str) -> list[str]:
         """See :class:`Splitting`."""
@@ -98,11 +103,11 @@ class SentencePieces(Config):
 
     def literal(self, piece: str) -> list[str]:
         """See :class:`Splitting`."""
-        return list(self._bare.encode(piece, out_type=str))
+        return list(self._bare.encode(self._cased(piece), out_type=str))
 
     def normalized(self, text: str) -> str:
         """See :class:`Splitting`."""
-        return str(self._whole.normalize(text))
+        return str(self._whole.normalize(self._cased(text)))
 
     def join(self, pieces: Sequence[str]) -> str:
         """Pieces that the model lacks, those of another language, are read in the same way."""
@@ -136,7 +141,7 @@ class SubwordNmt(Config):
     escape: bool = True
     """Whether the Moses tokeniser writes some characters as ``&apos;`` and the like."""
     lowercase: bool = False
-    """Whether text is put in lower case first."""
+    """Whether words are put in lower case."""
 
     @model_validator(mode="after")
     def _check_codes(self) -> SubwordNmt:
@@ -184,13 +189,13 @@ class SubwordNmt(Config):
 
     def _tokens(self, text: str) -> list[str]:
         """The words of a text."""
-        text = text.lower() if self.lowercase else text
         if self.tokenizer == "none":
-            return text.split()
-        found = self._moses[0].tokenize(
-            text, aggressive_dash_splits=self.aggressive, escape=self.escape
-        )
-        return [str(token) for token in found]
+            found = text.split()
+        else:
+            found = self._moses[0].tokenize(
+                text, aggressive_dash_splits=self.aggressive, escape=self.escape
+            )
+        return [token.lower() if self.lowercase else str(token) for token in found]
 
     def _word(self, token: str) -> list[str]:
         if self.codes is None:

@@ -190,6 +190,15 @@ class Vocabulary(ABC):
     def tags(self) -> list[int]:
         """Ids of all tags."""
 
+    @property
+    @abstractmethod
+    def sentencepiece(self) -> bytes | None:
+        """A serialised sentencepiece model that splits text into these pieces; None if none does.
+
+        Its ids are those of the pieces only in a
+        :class:`~dragoman.text.sentencepiece_vocabulary.SentencePieceVocabulary`.
+        """
+
     @abstractmethod
     def save(self, path: Path | str) -> None:
         """Write it to a file, which :meth:`load` reads.
@@ -198,6 +207,7 @@ class Vocabulary(ABC):
             StorageError: the disk refuses.
         """
 
+    @abstractmethod
     def require_space_signs(self, purpose: str) -> None:
         """Check that pieces mark spaces, so that one alone tells whether it begins a word.
 
@@ -271,6 +281,17 @@ class Vocabularies(NamedTuple):
         if self.joint:
             return True
         ours, theirs = (side.pieces(range(len(side))) for side in self)
+        return ours == theirs
+
+    @property
+    def same_ids(self) -> bool:
+        """Whether every piece has the same id on both sides, so that a matrix can serve both.
+
+        That is so of a joint vocabulary, and of Marian's, which split the two sides differently.
+        """
+        if self.joint:
+            return True
+        ours, theirs = (one.pieces(range(len(one))) for one in self)
         return ours == theirs
 
     @property

@@ -16,10 +16,10 @@ from corpora_web import Web, sha256
 from tiny_model import save_tiny_model
 
 import dragoman as package
-from dragoman.apps.installing import model_archives
 from dragoman.apps.installing.install import install
 from dragoman.apps.installing.model_archives import pack
 from dragoman.core.errors import ConfigError, DataError, DownloadError, SavedError
+from dragoman.saved import archive_members
 from dragoman.saved.installed_models import found_model
 
 FILES = ["README.md", "config.yaml", "model.safetensors", "vocabulary.model"]
@@ -276,11 +276,11 @@ def test_a_file_called_as_the_folder_of_the_model_is_left_out(
 def test_an_archive_that_is_too_large_is_refused_before_it_is_unpacked(
     archive: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_archives, "LARGEST", 5000)
+    monkeypatch.setattr(archive_members, "LARGEST", 5000)
     with pytest.raises(DataError, match="more than 10,000 files or"):
         install(str(archive), quiet)
     monkeypatch.undo()
-    monkeypatch.setattr(model_archives, "_MOST_MEMBERS", 3)
+    monkeypatch.setattr(archive_members, "_MOST_MEMBERS", 3)
     with pytest.raises(DataError, match="more than 3 files"):
         install(str(archive), quiet, name="other")
 

@@ -51,7 +51,7 @@ def vocabularies(folder: Path, *, shared: bool) -> list[list[str]]:
         pieces.append([processor.id_to_piece(i) for i in range(3, len(processor))])
     sides = [list(dict.fromkeys([*pieces[0], *pieces[1]]))] if shared else pieces
     tables = [["</s>", "<unk>", *side, "<pad>"] for side in sides]
-    for name, table in zip(("vocab.json", "target_vocab.json"), tables):
+    for name, table in zip(("vocab.json", "target_vocab.json"), tables, strict=False):
         content = {piece: number for number, piece in enumerate(table)}
         (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     return tables
@@ -133,7 +133,8 @@ def expected(model: MarianMTModel, tokenizer: MarianTokenizer) -> dict[str, Any]
     return {
         "source": batch["input_ids"].tolist(),
         "labels": batch["labels"].tolist(),
-        "logits": [[[round(one, 5) for one in row] for row in rows] for rows in logits.tolist()],
+        "logits": [[[round(one, 4) for one in row] for row in rows] for rows in logits.tolist()],
+        "lines": [*invented.SOURCE, *invented.QUESTIONS],
         "texts": texts,
     }
 

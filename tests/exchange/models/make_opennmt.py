@@ -92,8 +92,10 @@ def translate(work: Path, checkpoint: Path, lines: list[str]) -> list[str]:
     return (work / "out.txt").read_text().splitlines()
 
 
-def logits(checkpoint: Path, pairs: list[tuple[list[str], list[str]]]) -> list[Any]:
-    """Of every position of each target, begun with the start symbol; one pair at a time."""
+def logits(
+    checkpoint: Path, pairs: list[tuple[list[str], list[str]]]
+) -> tuple[list[Any], list[str]]:
+    """Of every position of each target, begun with the start symbol; and the target pieces."""
     import torch
     from onmt.model_builder import load_test_model
     from onmt.opts import translate_opts
@@ -116,7 +118,7 @@ def logits(checkpoint: Path, pairs: list[tuple[list[str], list[str]]]) -> list[A
             )
             scores = model.generator(hidden)[0]
         found.append([[round(x, 6) for x in row] for row in scores.tolist()])
-    return found
+    return found, list(vocabularies["tgt"].ids_to_tokens)
 
 
 def main() -> None:
@@ -144,11 +146,14 @@ def main() -> None:
             output.mkdir(parents=True)
             shutil.copy(checkpoint, output / "model_step_400.pt")
             shutil.copy(work / "sentencepiece.model", output)
+            scores, target_pieces = logits(checkpoint, pairs)
             expected = {
-                "sources": sources,
-                "greedy": [line.split() for line in greedy],
+                "sources": list(invented.QUESTIONS),
+                "greedy": [splitter.decode(line.split()) for line in greedy],
                 "pairs": pairs,
-                "logits": logits(checkpoint, pairs),
+                "logits": scores,
+                "target_pieces": target_pieces,
+                "pad": "<blank>",
             }
             (output / "expected.json").write_text(json.dumps(expected, ensure_ascii=False) + "\n")
 

@@ -63,8 +63,10 @@ def translate(checkpoint: Path, lines: list[str]) -> list[str]:
     return Path("out.txt").read_text().splitlines()
 
 
-def logits(checkpoint: Path, pairs: list[tuple[list[str], list[str]]]) -> list[Any]:
-    """Of every position of each target, begun with the start symbol; one pair at a time."""
+def logits(
+    checkpoint: Path, pairs: list[tuple[list[str], list[str]]]
+) -> tuple[list[Any], list[str]]:
+    """Of every position of each target, begun with the start symbol; and the target pieces."""
     import torch
     from onmt.model_builder import load_test_model
     from onmt.opts import translate_opts
@@ -89,7 +91,7 @@ def logits(checkpoint: Path, pairs: list[tuple[list[str], list[str]]]) -> list[A
             # The generator ends in a logarithm of the softmax.
             scores = model.generator[0](hidden.squeeze(1))
         found.append([[round(x, 6) for x in row] for row in scores.tolist()])
-    return found
+    return found, list(fields["tgt"].base_field.vocab.itos)
 
 
 def main() -> None:
@@ -113,11 +115,14 @@ def main() -> None:
         output.mkdir(parents=True)
         shutil.copy(checkpoint, output / "model_step_500.pt")
         shutil.copy(work / "sentencepiece.model", output)
+        scores, target_pieces = logits(checkpoint, pairs)
         expected = {
-            "sources": sources,
-            "greedy": [line.split() for line in greedy],
+            "sources": list(invented.QUESTIONS),
+            "greedy": [splitter.decode(line.split()) for line in greedy],
             "pairs": pairs,
-            "logits": logits(checkpoint, pairs),
+            "logits": scores,
+            "target_pieces": target_pieces,
+            "pad": "<blank>",
         }
         (output / "expected.json").write_text(json.dumps(expected, ensure_ascii=False) + "\n")
 

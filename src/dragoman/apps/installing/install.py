@@ -12,16 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.apps.download import download
-from dragoman.apps.installing.model_archives import (
-    ARCHIVES,
-    DIGEST_SUFFIX,
-    LARGEST,
-    archive_suffix,
-    unpack,
-)
+from dragoman.apps.installing.model_archives import DIGEST_SUFFIX, unpack
 from dragoman.apps.progress import counted_bytes
 from dragoman.core.errors import ConfigError, DataError, DragomanError, SavedError
 from dragoman.core.files import atomic_directory, content_digest, storage_errors
+from dragoman.saved.archive_members import ARCHIVES, LARGEST, archive_suffix
 from dragoman.saved.installed_models import is_model_name, models_folder
 from dragoman.saved.model import (
     CONFIG_FILE,

@@ -7,52 +7,35 @@ the names that they have in every model.
 from __future__ import annotations
 
 import gzip
-import shutil
-import stat
 import tarfile
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO
 
 import zstandard
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.core.files import atomic_write, content_digest, storage_errors
+from dragoman.saved.archive_members import (
+    Member,
+    archive_suffix,
+    check_room,
+    checked,
+    contents_of,
+    members_of,
+    reading,
+)
 from dragoman.saved.model import CONFIG_FILE, MODEL_FILES, WEIGHTS_FILE
-from dragoman.text.lines import open_bytes
 
 PACKED = (".tar.gz", ".tar.zst", ".tar")
 """Suffixes of the archives that are written."""
-ARCHIVES = (*PACKED, ".tgz", ".tzst", ".tar.xz", ".zip")
-"""Suffixes of the archives that are read."""
 DIGEST_SUFFIX = ".sha256"
 
-LARGEST = 2**36  # bytes, unpacked; 64 GiB
-_MOST_MEMBERS = 10_000
 _CHUNK_BYTES = 2**20
-
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
-"""What is raised for an archive that cannot be read."""
 
 Advance = Callable[[int], object]
 """Called with the number of bytes done."""
-
-
-class Member(NamedTuple):
-    """A file in an archive."""
-
-    path: PurePosixPath
-    size: int
-    """In bytes, unpacked."""
-
-
-def archive_suffix(name: str) -> str | None:
-    """The suffix of an archive's name; None if it is not one."""
-    found = [suffix for suffix in ARCHIVES if name.lower().endswith(suffix)]
-    return max(found, key=len, default=None)
 
 
 def pack(model: Path, archive: Path, advance: Advance) -> str:
@@ -134,12 +117,12 @@ def unpack(archive: Path, folder: Path, advance: Advance) -> list[str]:
             that lead elsewhere, links or devices.
         StorageError: the disk refuses.
     """
-    with _reading(archive):
-        members = _checked(_members(archive), archive)
+    with reading(archive):
+        members = checked(members_of(archive), archive)
         top = _model_in(members, archive)
         needed = sum(one.size for one in members if _place(one.path, top))
-        _check_room(archive, folder, needed)
-        for member, content in _contents(archive):
+        check_room(archive, folder, needed)
+        for member, content in contents_of(archive):
             place = _place(member, top)
             if place is None:
                 continue
@@ -160,34 +143,6 @@ def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
     except ValueError:
         return None
     return str(inner) if inner.parts and inner.parts[0] in MODEL_FILES else None
-
-
-def _checked(members: Iterable[Member | str], archive: Path) -> list[Member]:
-    """The files of an archive.
-
-    Raises:
-        DataError: there is anything else, or too much.
-    """
-    found: dict[PurePosixPath, Member] = {}
-    size = 0
-    for member in members:
-        if isinstance(member, str):
-            raise DataError(f"{archive}: {member}, and a model has none; it is not installed")
-        if member.path.is_absolute() or ".." in member.path.parts or "\\" in str(member.path):
-            raise DataError(
-                f"{archive}: {str(member.path)!r:.200} leads out of the archive; it is not "
-                "installed"
-            )
-        if member.path in found:
-            raise DataError(f"{archive}: {member.path} is in it twice; it is not installed")
-        found[member.path] = member
-        size += member.size
-        if size > LARGEST or len(found) > _MOST_MEMBERS:
-            raise DataError(
-                f"{archive}: more than {_MOST_MEMBERS:,} files or {LARGEST / 2**30:,.0f} GiB; is "
-                "it a model?"
-            )
-    return list(found.values())
 
 
 def _model_in(members: Iterable[Member], archive: Path) -> PurePosixPath:
@@ -211,56 +166,3 @@ def _model_in(members: Iterable[Member], archive: Path) -> PurePosixPath:
         names = ", ".join(str(top) for top in tops[:5])
         raise DataError(f"{archive}: has {len(tops)} models ({names}); pack each by itself")
     return tops[0]
-
-
-def _check_room(archive: Path, folder: Path, needed: int) -> None:
-    """Refuse early what does not fit on the disk."""
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        with storage_errors(folder):
-            raise OSError(28, f"{archive} needs {needed / 1e6:,.0f} MB")  # ENOSPC
-
-
-def _members(archive: Path) -> Iterator[Member | str]:
-    """The files of an archive; what is neither a file nor a folder is said in words."""
-    if archive_suffix(archive.name) == ".zip":
-        with zipfile.ZipFile(archive) as packed:
-            for info in packed.infolist():
-                kind = stat.S_IFMT(info.external_attr >> 16)
-                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-                    yield f"{info.filename!r:.200} is a link or a device"
-                elif not info.is_dir():
-                    yield Member(PurePosixPath(info.filename), info.file_size)
-        return
-    with open_bytes(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-        for member in tar:
-            if member.isfile():
-                yield Member(PurePosixPath(member.name), member.size)
-            elif not member.isdir():
-                yield f"{member.name!r:.200} is a link or a device"
-
-
-def _contents(archive: Path) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
-    """The files of an archive that was checked, each with its content."""
-    if archive_suffix(archive.name) == ".zip":
-        with zipfile.ZipFile(archive) as packed:
-            for info in packed.infolist():
-                if not info.is_dir():
-                    with packed.open(info) as file:
-                        yield PurePosixPath(info.filename), file
-        return
-    with open_bytes(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-        for member in tar:
-            if member.isfile() and (content := tar.extractfile(member)) is not None:
-                yield PurePosixPath(member.name), content
-
-
-@contextmanager
-def _reading(archive: Path) -> Iterator[None]:
-    """Turn errors of reading a damaged archive into :class:`DataError`."""
-    try:
-        yield
-    except _DAMAGE as error:
-        raise DataError(f"{archive}: no archive, or truncated or corrupt: {error}") from error
-    except RuntimeError as error:  # of zipfile, where a password is needed
-        raise DataError(f"{archive}: cannot be read: {error}") from error

@@ -1,0 +1,336 @@
+"""Importing packages of Argos Translate, and directories of CTranslate2.
+
+A package (``.argosmodel``) is a zip archive with ``metadata.json``, a model of CTranslate2 in
+``model/``, and ``sentencepiece.model`` or the merges of subword-nmt in ``bpe.model``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.files import storage_errors
+from dragoman.exchange.ctranslate2_files import (
+    BINARY_FILE,
+    CONFIG_FILE,
+    read_binary,
+    read_config,
+    read_pieces,
+)
+from dragoman.exchange.ctranslate2_importing import CTranslate2Transformer
+from dragoman.exchange.foreign_files import read_object
+from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.piece_rows import vocabularies
+from dragoman.exchange.splitting_files import numbered_sides
+from dragoman.saved.archive_members import check_room, checked, contents_of, members_of, reading
+from dragoman.saved.model import SavedConfig
+from dragoman.text.foreign_vocabulary import Special
+
+_METADATA_FILE, _MODEL_FOLDER = "metadata.json", "model"
+_SPLITTING_FILES = ("sentencepiece.model", "bpe.model")
+_ARCHIVE = ".argosmodel"
+_MODEL_FILES = (
+    BINARY_FILE,
+    CONFIG_FILE,
+    "vmap.txt",
+    *(f"{side}_vocabulary.{end}" for side in ("shared", "source", "target") for end in ("json", "txt")),
+)
+_LARGEST_RATIO = 100  # of what is unpacked to the archive; weights hardly get smaller
+_LARGEST_SURPLUS = 2**24  # bytes
+_CHUNK_BYTES = 2**20
+_PADS = ("<blank>", "<pad>", "[PAD]")
+_BEAM, _PENALTY = 4, 0.2  # of Argos Translate
+_KNOWN_CONFIG = frozenset(
+    [
+        "unk_token",
+        "bos_token",
+        "eos_token",
+        "decoder_start_token",
+        "add_source_bos",
+        "add_source_eos",
+        "layer_norm_epsilon",
+        "multi_query_attention",
+    ]
+)
+
+
+class ArgosImporter(Importer):
+    """Reads a package of Argos Translate, packed or not, or a directory of CTranslate2."""
+
+    name = "argos"
+
+    def recognises(self, path: Path) -> bool:
+        """By the suffix of a package, or by ``model.bin``."""
+        if path.is_file():
+            return path.name.lower().endswith(_ARCHIVE)
+        return (path / BINARY_FILE).is_file() or (path / _MODEL_FOLDER / BINARY_FILE).is_file()
+
+    def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
+        """See :meth:`Importer.read`."""
+        with _directory(path) as (directory, left_out):
+            return _read(directory, path, languages, left_out)
+
+
+def _read(
+    directory: Path, path: Path, languages: tuple[str | None, str | None], left_out: list[str]
+) -> ForeignModel:
+    metadata = _Metadata.read(directory)
+    if not (directory / BINARY_FILE).is_file():
+        model_directory = directory / _MODEL_FOLDER
+    else:
+        model_directory = directory
+    configuration = read_config(model_directory)
+    binary = read_binary(model_directory / BINARY_FILE)
+    tokens = _Tokens.read(configuration, model_directory)
+    theirs = CTranslate2Transformer(
+        binary, tokens.number("layer_norm_epsilon"), model_directory
+    )
+    tokens = tokens.with_flags(theirs.flags) if not configuration else tokens
+    pieces = read_pieces(model_directory, "source"), read_pieces(model_directory, "target")
+    known = (languages[0] or metadata.source, languages[1] or metadata.target)
+    dictionaries = _dictionary(pieces[0], directory), _dictionary(pieces[1], directory)
+    special = tuple(tokens.special(ids, theirs.zero_start) for ids in dictionaries)
+    sides, notes = numbered_sides(
+        directory, dictionaries, (special[0], special[1]), known, model_directory / BINARY_FILE
+    )
+    matrices = theirs.matrices()
+    matrices.check_rows((len(pieces[0]), len(pieces[1])), model_directory / BINARY_FILE)
+    rows, found = matrices.ours(sides, zero_start=theirs.zero_start)
+    model, weights = theirs.read(rows, {**found, "source_end": tokens.source_end})
+    config = SavedConfig(
+        source_language=known[0] or "source",
+        target_language=known[1] or "target",
+        model=model,
+        search={"beam": _BEAM, "length_penalty": _PENALTY},
+    )
+    return ForeignModel(
+        config=config,
+        vocabularies=vocabularies(sides),
+        weights=weights,
+        origin=metadata.origin(path),
+        notes=(*notes, *_notes(directory, model_directory, left_out, binary.types)),
+    )
+
+
+@dataclass(frozen=True)
+class _Metadata:
+    """``metadata.json``, which a directory of CTranslate2 does not have."""
+
+    values: Mapping[str, Any]
+    where: Path
+
+    @classmethod
+    def read(cls, directory: Path) -> _Metadata:
+        """That of a package.
+
+        Raises:
+            ConfigError: it is no model between two languages.
+            DataError: it is damaged.
+        """
+        file = directory / _METADATA_FILE
+        found = cls(read_object(file) if file.is_file() else {}, file)
+        kind = found.values.get("type", "translate")
+        if kind != "translate":
+            raise ConfigError(f"{file}: a package of type {kind!r:.40}, expected 'translate'")
+        if prefix := found.values.get("target_prefix"):
+            raise ConfigError(
+                f"{file}: target_prefix: {prefix!r:.40} begins every output, which is not known here"
+            )
+        return found
+
+    def _text(self, name: str) -> str | None:
+        found = self.values.get(name)
+        if found is not None and not isinstance(found, str):
+            raise DataError(f"{self.where}: {name}: expected text, found {found!r:.80}")
+        return found or None
+
+    @property
+    def source(self) -> str | None:
+        """The source language, if it says one."""
+        return self._text("from_code")
+
+    @property
+    def target(self) -> str | None:
+        """The target language, if it says one."""
+        return self._text("to_code")
+
+    def origin(self, path: Path) -> str:
+        """Toolkit, version and name."""
+        if not self.values:
+            return f"CTranslate2, {path.resolve().name}"
+        version = self._text("package_version") or "unknown"
+        return f"Argos Translate (package version {version:.20}), {path.resolve().name}"
+
+
+@dataclass(frozen=True)
+class _Tokens:
+    """What sources and targets begin and end with, from ``config.json``."""
+
+    values: Mapping[str, Any]
+    where: Path
+
+    @classmethod
+    def read(cls, configuration: Mapping[str, Any], directory: Path) -> _Tokens:
+        """Checked; models of early versions have no such file.
+
+        Raises:
+            ConfigError: there is a setting that is not known.
+        """
+        file = directory / CONFIG_FILE
+        for name, value in configuration.items():
+            if name not in _KNOWN_CONFIG and value not in (None, False, 0):
+                raise ConfigError(f"{file}: {name}: {value!r:.80} is not known here")
+        if configuration.get("add_source_bos"):
+            raise ConfigError(f"{file}: add_source_bos: sources with a begin are not known here")
+        if configuration and configuration.get("decoder_start_token", "") is None:
+            raise ConfigError(
+                f"{file}: decoder_start_token: null leaves it to each call what outputs begin with, "
+                "as models of many languages do; that is not known here"
+            )
+        return cls(configuration, file)
+
+    def with_flags(self, flags: tuple[bool, bool, bool]) -> _Tokens:
+        """As early versions tell them, in the weights.
+
+        Raises:
+            ConfigError: sources begin with a symbol.
+        """
+        source_bos, source_eos, target_bos = flags
+        if source_bos:
+            raise ConfigError(f"{self.where}: sources with a begin are not known here")
+        start = "<s>" if target_bos else "</s>"
+        return _Tokens({"add_source_eos": source_eos, "decoder_start_token": start}, self.where)
+
+    @property
+    def source_end(self) -> bool:
+        """Whether an end symbol closes sources."""
+        return bool(self.values.get("add_source_eos", False))
+
+    def number(self, name: str) -> float | None:
+        """A number, if it is there.
+
+        Raises:
+            DataError: it is something else.
+        """
+        found = self.values.get(name)
+        if found is not None and (isinstance(found, bool) or not isinstance(found, (int, float))):
+            raise DataError(f"{self.where}: {name}: expected a number, found {found!r:.80}")
+        return found
+
+    def special(self, ids: Mapping[str, int], zero_start: bool) -> Special:
+        """The special pieces of a side; those that it lacks are not read."""
+        usual = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+        unknown, begin, end = (self._text(name, default) for name, default in usual.items())
+        start = self._text("decoder_start_token", begin)
+        pad = next((name for name in _PADS if name in ids), None)
+        there = start if start in ids and not zero_start else None
+        return Special(pad, unknown, there, end if end in ids else None)
+
+    def _text(self, name: str, default: str) -> str:
+        found = self.values.get(name, default)
+        if not isinstance(found, str):
+            raise DataError(f"{self.where}: {name}: expected text, found {found!r:.80}")
+        return found
+
+
+def _dictionary(pieces: list[str], where: Path) -> dict[str, int]:
+    found = {piece: number for number, piece in enumerate(pieces)}
+    if len(found) < len(pieces):
+        twice = next(piece for number, piece in enumerate(pieces) if found[piece] != number)
+        raise DataError(f"{where}: the vocabulary has {twice[:80]!r} twice")
+    return found
+
+
+def _notes(
+    directory: Path, model_directory: Path, left_out: list[str], types: frozenset[str]
+) -> list[str]:
+    """What is different here."""
+    notes = []
+    if kinds := sorted(types - {"float32"}):
+        notes.append(
+            f"Its weights were in {' and '.join(kinds)}; here the same numbers are in float32, and "
+            "sums are not rounded to fewer bits, so that a few translations may differ."
+        )
+    if (directory / "stanza").exists() or any(name.startswith("stanza") for name in left_out):
+        notes.append(
+            "Its model for finding sentences (Stanza) is left out: Dragoman finds them itself."
+        )
+    if (model_directory / "vmap.txt").is_file():
+        notes.append("Its map of the target pieces of each word (vmap.txt) is left out.")
+    if (directory / "bpe.model").is_file():
+        notes.append(
+            "Argos Translate normalises punctuation before it splits words (Moses), which is not "
+            "done here."
+        )
+    notes.append(
+        f"Search: beam {_BEAM}. Argos Translate divides a hypothesis' log-probability by "
+        f"|Y|^{_PENALTY:g}, here by ((5 + |Y|) / 6)^{_PENALTY:g} (Wu et al. 2016); and it writes "
+        "the source word for an unknown piece, as 'dragoman translate --replace-unknown' does."
+    )
+    return notes
+
+
+@contextmanager
+def _directory(path: Path) -> Iterator[tuple[Path, list[str]]]:
+    """A package as a directory, unpacked for the time being, and the names of what was left."""
+    if not path.is_file():
+        yield path, []
+        return
+    with tempfile.TemporaryDirectory(prefix="dragoman-import-") as folder:
+        yield Path(folder), _unpack(path, Path(folder))
+
+
+def _unpack(archive: Path, folder: Path) -> list[str]:
+    """Write those files of a package that are read, under names of our own.
+
+    Returns:
+        The names of the others, within the package.
+
+    Raises:
+        DataError: it is damaged or hostile, or no package.
+        StorageError: the disk refuses.
+    """
+    with reading(archive):
+        members = checked(members_of(archive), archive)
+        tops = {one.path.parent for one in members if one.path.name == _METADATA_FILE}
+        tops = {top for top in tops if len(top.parts) <= 1}
+        if len(tops) != 1:
+            raise DataError(
+                f"{archive}: no package of Argos Translate, which has one {_METADATA_FILE} beside "
+                f"{_MODEL_FOLDER}/"
+            )
+        top = tops.pop()
+        places = {one.path: _place(one.path, top) for one in members}
+        needed = sum(one.size for one in members if places[one.path])
+        if needed > _LARGEST_RATIO * archive.stat().st_size + _LARGEST_SURPLUS:
+            raise DataError(
+                f"{archive}: {needed / 1e6:,.0f} MB in an archive of "
+                f"{archive.stat().st_size / 1e6:,.1f} MB, as no model is; nothing of it is read"
+            )
+        check_room(archive, folder, needed)
+        for member, content in contents_of(archive):
+            if (place := places[member]) is None:
+                continue
+            target = folder / place
+            with storage_errors(target):
+                target.parent.mkdir(exist_ok=True)
+                with target.open("xb") as stream:
+                    while chunk := content.read(_CHUNK_BYTES):
+                        stream.write(chunk)
+    return [str(path.relative_to(top)) for path, place in places.items() if place is None
+            and path.is_relative_to(top)]
+
+
+def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:
+    """Where a file of a package goes; None if it is not read."""
+    if not path.is_relative_to(top):
+        return None
+    inner = str(path.relative_to(top))
+    known = {_METADATA_FILE, *_SPLITTING_FILES}
+    known |= {f"{_MODEL_FOLDER}/{name}" for name in _MODEL_FILES}
+    return inner if inner in known else None

@@ -1,0 +1,218 @@
+"""Reading the files of a CTranslate2 model: ``model.bin``, ``config.json`` and the vocabularies.
+
+The format of ``model.bin`` is that of ``ctranslate2.specs.ModelSpec.save``, binary versions 2 to 6:
+numbers are little-endian; a string is its length with the closing zero byte (16 bits), then UTF-8.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.foreign_files import read_object, read_text
+
+BINARY_FILE, CONFIG_FILE = "model.bin", "config.json"
+_VERSIONS = range(2, 7)
+_TYPES = ("float32", "int8", "int16", "int32", "float16", "bfloat16")
+_WIDTHS = {4: "float32", 2: "int16", 1: "int8"}  # of version 3 and before, which have no types
+_NUMPY = {"bfloat16": "uint16"}
+_MOST_AXES = 8
+_INT16_SCALE = 1000.0  # of early versions, which do not write it
+_SUFFIXES = {"gamma": "weight", "beta": "bias"}
+
+
+@dataclass(frozen=True)
+class Binary:
+    """The content of ``model.bin``."""
+
+    specification: str
+    """What kind of model it is, such as ``TransformerSpec``."""
+    revision: int
+    """Of that specification."""
+    tensors: dict[str, Tensor]
+    """Weights in float32, under names such as ``encoder.layer_0.ffn.linear_0.weight``."""
+    numbers: dict[str, float]
+    """Attributes, under names such as ``encoder.pre_norm``."""
+    flags: frozenset[str]
+    """Those of the attributes that are true or false rather than quantities."""
+    types: frozenset[str]
+    """Of the weights, such as ``int8``."""
+
+
+class _Stream:
+    """Bytes that are read in order; what is read past the end is an error that names the file."""
+
+    def __init__(self, content: bytes, where: Path) -> None:
+        self._content, self._place, self._where = content, 0, where
+
+    def bytes(self, count: int) -> bytes:
+        if count > len(self._content) - self._place:
+            raise DataError(
+                f"{self._where}: ends at byte {len(self._content):,}, but more was announced: it "
+                "is truncated or damaged; download it again"
+            )
+        found = self._content[self._place : self._place + count]
+        self._place += count
+        return found
+
+    def number(self, code: str) -> int:
+        found: int = struct.unpack(f"<{code}", self.bytes(struct.calcsize(f"<{code}")))[0]
+        return found
+
+    def text(self) -> str:
+        found = self.bytes(self.number("H"))
+        try:
+            return found.removesuffix(b"\0").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self._where}: damaged: a name is not UTF-8") from error
+
+
+def read_binary(file: Path) -> Binary:
+    """The content of ``model.bin``.
+
+    Raises:
+        ConfigError: it is of a version, or has a type, that is not known.
+        DataError: it is missing or damaged.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+    stream = _Stream(content, file)
+    version = stream.number("I")
+    if version not in _VERSIONS:
+        raise ConfigError(
+            f"{file}: of binary version {version}, or no model of CTranslate2; versions "
+            f"{_VERSIONS[0]} to {_VERSIONS[-1]} are known here"
+        )
+    specification, revision = stream.text(), stream.number("I")
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    for _ in range(stream.number("I")):
+        name = stream.text()
+        arrays[name] = _array(stream, version, f"{file}: {name[:200]}")
+    types = {_type_name(one) for name, one in arrays.items() if name.endswith("weight")}
+    if version >= 3:
+        for _ in range(stream.number("I")):
+            alias, name = stream.text(), stream.text()
+            if name not in arrays:
+                raise DataError(f"{file}: {alias[:200]} is said to be {name[:200]}, which is not")
+            arrays[alias] = arrays[name]
+            if f"{name}_scale" in arrays:
+                arrays[f"{alias}_scale"] = arrays[f"{name}_scale"]
+    tensors, numbers = _dequantised(arrays, file)
+    flags = {
+        name.replace("/", ".")
+        for name, one in arrays.items()
+        if not one.shape and one.dtype == np.int8
+    }
+    return Binary(
+        specification, revision, tensors, numbers, frozenset(flags), frozenset(types)
+    )
+
+
+def _array(stream: _Stream, version: int, where: str) -> np.ndarray[Any, Any]:
+    """One variable; a number has no axes."""
+    axes = stream.number("B")
+    if axes > _MOST_AXES:
+        raise DataError(f"{where}: has {axes} axes: damaged")
+    shape = tuple(stream.number("I") for _ in range(axes))
+    if version >= 4:
+        kind = stream.number("B")
+        if kind >= len(_TYPES):
+            raise ConfigError(f"{where}: numbers of type {kind} are not known here")
+        name, size = _TYPES[kind], stream.number("I")
+    else:
+        width = stream.number("B")
+        if width not in _WIDTHS:
+            raise DataError(f"{where}: numbers of {width} bytes: damaged")
+        name, size = _WIDTHS[width], stream.number("I") * width
+    dtype = np.dtype(_NUMPY.get(name, name)).newbyteorder("<")
+    count = 1
+    for length in shape:
+        count *= length
+    if size != count * dtype.itemsize:
+        raise DataError(f"{where}: {size} bytes for the shape {list(shape)} in {name}: damaged")
+    return np.frombuffer(stream.bytes(size), dtype).reshape(shape)
+
+
+def _type_name(array: np.ndarray[Any, Any]) -> str:
+    return "bfloat16" if array.dtype == np.uint16 else str(array.dtype.newbyteorder("="))
+
+
+def _dequantised(
+    arrays: dict[str, np.ndarray[Any, Any]], file: Path
+) -> tuple[dict[str, Tensor], dict[str, float]]:
+    """Weights in float32, and numbers; a quantised weight is divided by its scale, per row."""
+    tensors: dict[str, Tensor] = {}
+    numbers: dict[str, float] = {}
+    for name, array in arrays.items():
+        if name.endswith("weight_scale"):
+            continue
+        place = name.replace("/", ".")
+        wide = _float32(array)
+        if not array.shape:
+            numbers[place] = float(wide)
+            continue
+        if array.dtype in (np.int8, np.int16):
+            scale = arrays.get(f"{name}_scale")
+            if scale is None and array.dtype == np.int8:
+                raise DataError(f"{file}: {name[:200]} is quantised and has no scale: damaged")
+            factor = np.float32(_INT16_SCALE) if scale is None else _float32(scale)
+            if factor.shape not in ((), array.shape[:1]) or not np.all(factor > 0):
+                raise DataError(f"{file}: {name[:200]} has a scale that does not fit it: damaged")
+            wide = wide / (factor[:, None] if factor.shape else factor)
+        elif array.dtype == np.int32:
+            raise ConfigError(f"{file}: {name[:200]} is in int32, which is not known here")
+        *scope, last = place.split(".")
+        tensors[".".join([*scope, _SUFFIXES.get(last, last)])] = torch.from_numpy(wide.copy())
+    return tensors, numbers
+
+
+def _float32(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    if array.dtype == np.uint16:  # bfloat16: the first half of a float32
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float32)
+
+
+def read_config(directory: Path) -> dict[str, Any]:
+    """``config.json``, which models of early versions do not have.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    file = directory / CONFIG_FILE
+    return read_object(file) if file.is_file() else {}
+
+
+def read_pieces(directory: Path, side: str) -> list[str]:
+    """The pieces of a side by number.
+
+    Args:
+        directory: of the model.
+        side: ``source`` or ``target``.
+
+    Raises:
+        DataError: there is no vocabulary, or it is damaged.
+    """
+    names = [f"{kind}_vocabulary.{end}" for kind in ("shared", side) for end in ("json", "txt")]
+    file = next((directory / name for name in names if (directory / name).is_file()), None)
+    if file is None:
+        raise DataError(f"{directory}: has none of {', '.join(names)}")
+    text = read_text(file)
+    if file.suffix == ".txt":
+        return text.removesuffix("\n").split("\n")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{file}: not JSON ({error}); download it again") from error
+    if not isinstance(found, list) or not all(isinstance(piece, str) for piece in found):
+        raise DataError(f"{file}: expected a list of pieces")
+    return found

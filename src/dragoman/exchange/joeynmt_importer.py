@@ -1,0 +1,379 @@
+"""Importing Transformers of JoeyNMT 2.
+
+Kreutzer et al. 2019, arXiv:1907.12484.  A directory holds ``config.yaml``, checkpoints such as
+``best.ckpt``, lists of pieces and what splits text into them.  Positions are the paper's, attention
+has biases, and the epsilon of normalisation is 1e-6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from dragoman.core.config import read_yaml
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.foreign_files import ForeignWeights, read_bytes, read_text
+from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.pickled import read_pickled, tensors_in
+from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.saved.model import SavedConfig
+from dragoman.text.foreign_vocabulary import (
+    Numbered,
+    Special,
+    dictionary_over_sentencepiece,
+    dictionary_over_words,
+    subword_nmt,
+    words_splitting,
+)
+
+_CONFIG = "config.yaml"
+_NAMES = ("best.ckpt", "latest.ckpt")
+_SIDES = ("src", "trg")
+_EPSILON = 1e-6
+_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}
+_ATTENTION = {
+    "query": "q_layer",
+    "key": "k_layer",
+    "value": "v_layer",
+    "output": "output_layer",
+}
+
+
+class JoeynmtImporter(Importer):
+    """Reads a directory that JoeyNMT has trained in, or one of its checkpoints."""
+
+    name = "joeynmt"
+
+    def recognises(self, path: Path) -> bool:
+        """By ``config.yaml`` beside a checkpoint that ends in ``.ckpt``."""
+        directory = path.parent if path.is_file() else path
+        checkpoint = path.suffix == ".ckpt" if path.is_file() else any(path.glob("*.ckpt"))
+        return checkpoint and (directory / _CONFIG).is_file()
+
+    def read(self, path: Path, languages: tuple[str | None, str | None]) -> ForeignModel:
+        """See :meth:`Importer.read`."""
+        file = _checkpoint(path)
+        options = _Section(read_yaml(file.parent / _CONFIG), file.parent / _CONFIG)
+        data = options.section("data")
+        notes: list[str] = []
+        sides = [_side(file.parent, data, side, notes) for side in _SIDES]
+        found = read_pickled(file)
+        if not isinstance(found, dict) or "model_state" not in found:
+            raise DataError(f"{file}: no checkpoint of JoeyNMT, which has 'model_state'")
+        theirs = ForeignWeights(tensors_in(found["model_state"], file), file)
+        matrices = PieceMatrices(
+            theirs.take("src_embed.lut.weight"),
+            theirs.take("trg_embed.lut.weight"),
+            theirs.take("decoder.output_layer.weight"),
+            None,
+        )
+        matrices.check_rows((sides[0].size, sides[1].size), file)
+        numbered = (sides[0].numbered, sides[1].numbered)
+        weights, chosen = matrices.ours(numbered)
+        model = _config(options.section("model"), theirs, matrices.source.shape[1], chosen)
+        weights |= _stack(theirs, model)
+        theirs.ignore(("encoder.pe.pe", "decoder.pe.pe"))
+        theirs.check_all_taken()
+        search, search_notes = _search(options)
+        return ForeignModel(
+            config=SavedConfig(
+                source_language=languages[0] or sides[0].language,
+                target_language=languages[1] or sides[1].language,
+                model=model,
+                search=search,
+            ),
+            vocabularies=vocabularies(numbered),
+            weights=weights,
+            origin=f"JoeyNMT {options.get('joeynmt_version', '2')!s:.20}, {file.name}",
+            notes=(*notes, *search_notes),
+        )
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A section of ``config.yaml``."""
+
+    values: Mapping[str, Any]
+    where: Path
+    name: str = ""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        found = self.values.get(key)
+        return default if found is None else found
+
+    def section(self, key: str, *, optional: bool = False) -> _Section:
+        """A section of it.
+
+        Raises:
+            DataError: it is missing, or no mapping.
+        """
+        name = f"{self.name}{key}"
+        found = self.values.get(key)
+        if found is None and optional:
+            found = {}
+        if not isinstance(found, dict):
+            raise DataError(
+                f"{self.where}: {name}: a section is expected, as JoeyNMT 2 has it, found "
+                f"{found!r:.60}"
+            )
+        return _Section(found, self.where, f"{name}.")
+
+    def of_type(self, key: str, kind: type, default: Any = None) -> Any:
+        """A value of a type.
+
+        Raises:
+            DataError: it is missing, or of another type.
+        """
+        found = self.get(key, default)
+        if kind is float and type(found) is int:
+            found = float(found)
+        if type(found) is not kind:
+            raise DataError(
+                f"{self.where}: {self.name}{key}: expected {kind.__name__}, found {found!r:.60}"
+            )
+        return found
+
+    def choice(self, key: str, known: Sequence[Any], default: Any) -> Any:
+        """A value that is known here.
+
+        Raises:
+            ConfigError: it is another one.
+        """
+        found = self.get(key, default)
+        if found not in known:
+            raise ConfigError(
+                f"{self.where}: {self.name}{key}: {found!r:.60} cannot be imported, only "
+                + " or ".join(map(str, known))
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What is known of a language."""
+
+    numbered: Numbered
+    size: int
+    language: str
+
+
+def _side(directory: Path, data: _Section, side: str, notes: list[str]) -> _Side:
+    """The vocabulary of one side; appends to ``notes``."""
+    options = data.section(side)
+    special, names = _special(data)
+    file = _beside(directory, [f"{side}_vocab.txt", options.get("voc_file")], "list of pieces")
+    ids = {piece: number for number, piece in enumerate(names)}
+    for line in read_text(file).rstrip("\n").split("\n"):
+        ids.setdefault(line, len(ids))
+    if options.get("normalize", False):
+        notes.append(
+            f"{options.name}normalize: JoeyNMT brings text into Unicode's NFKC form and simplifies "
+            "its quotes and spaces; that is not done here, so do it before where it matters."
+        )
+    language = options.of_type("lang", str)
+    numbered = _numbered(directory, options, language, ids, special, file)
+    return _Side(numbered, len(ids), language)
+
+
+def _special(data: _Section) -> tuple[Special, list[str]]:
+    """The special pieces, and all of them in JoeyNMT's order.
+
+    Raises:
+        ConfigError: there are others, for prompts.
+    """
+    symbols = data.section("special_symbols", optional=True)
+    for key in ("sep_token", "lang_tags"):
+        if symbols.get(key):
+            raise ConfigError(
+                f"{symbols.where}: {symbols.name}{key}: models with prompts cannot be imported"
+            )
+    unknown, pad, begin, end = (
+        symbols.of_type(f"{name}_token", str, default)
+        for name, default in (
+            ("unk", "<unk>"),
+            ("pad", "<pad>"),
+            ("bos", "<s>"),
+            ("eos", "</s>"),
+        )
+    )
+    return Special(pad, unknown, begin, end), [unknown, pad, begin, end]
+
+
+def _numbered(
+    directory: Path,
+    options: _Section,
+    language: str,
+    ids: Mapping[str, int],
+    special: Special,
+    file: Path,
+) -> Numbered:
+    """The list of pieces with what splits text into them.
+
+    Raises:
+        ConfigError: it is split in a way that is not known here.
+    """
+    level = options.choice("level", ("bpe", "word"), "bpe")
+    details = options.section("tokenizer_cfg", optional=True)
+    lowercase = options.of_type("lowercase", bool, False)
+    words = {
+        "tokenizer": details.choice("pretokenizer", ("none", "moses"), "none"),
+        "language": language,
+        "lowercase": lowercase,
+    }
+    if level == "word":
+        splitting = words_splitting(str(file), **words)
+        return dictionary_over_words(splitting, ids, special, str(file))
+    kind = options.get("tokenizer_type", options.get("bpe_type", "sentencepiece"))
+    if kind == "subword-nmt":
+        codes = _beside(directory, [details.get("codes")], "merges (tokenizer_cfg.codes)")
+        splitting = subword_nmt(
+            read_text(codes).splitlines(),
+            str(codes),
+            separator=details.of_type("separator", str, "@@"),
+            vocabulary=tuple(piece for piece in ids if piece not in special),
+            **words,
+        )
+        return dictionary_over_words(splitting, ids, special, str(file))
+    options.choice("tokenizer_type", ("sentencepiece", "subword-nmt"), "sentencepiece")
+    details.choice("pretokenizer", ("none",), "none")
+    model = _beside(directory, [details.get("model_file")], "model (tokenizer_cfg.model_file)")
+    return dictionary_over_sentencepiece(
+        read_bytes(model), ids, special, str(file), limited=True, lowercase=lowercase
+    )
+
+
+def _beside(directory: Path, names: Sequence[object], what: str) -> Path:
+    """The first of some files that is in a directory, by its last name.
+
+    Raises:
+        DataError: none is there.
+    """
+    wanted = [Path(name).name for name in names if isinstance(name, str) and name]
+    for name in wanted:
+        if (directory / name).is_file():
+            return directory / name
+    raise DataError(
+        f"{directory}: no {what} here; put {' or '.join(wanted) or 'it'} beside {_CONFIG}"
+    )
+
+
+def _checkpoint(path: Path) -> Path:
+    """The checkpoint of a directory: the best, or else the newest.
+
+    Raises:
+        DataError: there is none.
+    """
+    if path.is_file():
+        return path
+    steps = [file for file in path.glob("*.ckpt") if file.stem.isdecimal()]
+    newest = sorted(steps, key=lambda file: int(file.stem), reverse=True)
+    found = [*(path / name for name in _NAMES if (path / name).is_file()), *newest]
+    if not found:
+        raise DataError(f"{path}: no checkpoint of JoeyNMT here, such as best.ckpt")
+    return found[0]
+
+
+def _config(
+    options: _Section, theirs: ForeignWeights, d_model: int, chosen: Mapping[str, Any]
+) -> TransformerConfig:
+    """Our configuration of the same model.
+
+    Raises:
+        ConfigError: it has something that the Transformer here lacks.
+        DataError: a value does not make sense.
+    """
+    encoder, decoder = options.section("encoder"), options.section("decoder")
+    sides = (encoder, decoder)
+    for side in sides:
+        side.choice("type", ("transformer",), "recurrent")
+        side.choice("alpha", (1.0,), 1.0)
+        side.choice("activation", tuple(_ACTIVATIONS), "relu")
+        side.section("embeddings").of_type("scale", bool, False)
+    for key in ("num_heads", "ff_size", "activation", "layer_norm"):
+        if encoder.get(key) != decoder.get(key):
+            raise ConfigError(
+                f"{options.where}: encoder.{key} ({encoder.get(key)}) and decoder.{key} "
+                f"({decoder.get(key)}) differ, which no family here can express"
+            )
+    scales = [side.section("embeddings").of_type("scale", bool, False) for side in sides]
+    if scales[0] != scales[1] and not options.get("tied_embeddings", False):
+        raise ConfigError(
+            f"{options.where}: only one of encoder and decoder scales its embeddings, which no "
+            "family here can express"
+        )
+    norm = encoder.choice("layer_norm", ("pre", "post"), "post")
+    if (norm == "pre") != ("encoder.layer_norm.weight" in theirs):
+        raise DataError(f"{options.where}: model.encoder.layer_norm: {norm} is not what it has")
+    dropout = encoder.of_type("dropout", float, 0.1)
+    try:
+        return TransformerConfig(
+            encoder_layers=encoder.of_type("num_layers", int),
+            decoder_layers=decoder.of_type("num_layers", int),
+            d_model=d_model,
+            heads=encoder.of_type("num_heads", int),
+            d_ff=encoder.of_type("ff_size", int),
+            activation=_ACTIVATIONS[encoder.get("activation", "relu")],
+            attention_bias=True,
+            norm=norm,
+            norm_epsilon=_EPSILON,
+            scale_embeddings=scales[0],
+            dropout=dropout,
+            attention_dropout=dropout,
+            feed_forward_dropout=dropout,
+            **chosen,
+        )
+    except ValueError as error:
+        raise DataError(f"{options.where}: {' '.join(str(error).split()):.300}") from error
+
+
+def _stack(theirs: ForeignWeights, model: TransformerConfig) -> dict[str, Tensor]:
+    """Layers and final normalisations, under our names."""
+    weights: dict[str, Tensor] = {}
+    for side, count in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers)):
+        for number in range(count):
+            weights |= _layer(theirs, side, number)
+        if model.residual.ends_normalised:
+            weights |= theirs.layer(f"{side}.layer_norm", f"{side}_norm")
+    return weights
+
+
+def _layer(theirs: ForeignWeights, side: str, number: int) -> dict[str, Tensor]:
+    """The parts of a layer, under our names."""
+    stem = f"{side}.layers.{number}"
+    attention = {"src_src_att": "attention"}
+    norms = ["layer_norm", "feed_forward.layer_norm"]
+    if side == "decoder":
+        attention = {"trg_trg_att": "self_attention", "src_trg_att": "cross_attention"}
+        norms = ["x_layer_norm", "dec_layer_norm", "feed_forward.layer_norm"]
+    parts = {
+        f"{there}.{projection}": f"{here}.{part}"
+        for there, here in attention.items()
+        for part, projection in _ATTENTION.items()
+    }
+    parts["feed_forward.pwff_layer.0"] = "feed_forward.inner"
+    parts["feed_forward.pwff_layer.3"] = "feed_forward.outer"
+    parts |= {name: f"residuals.{place}.norm" for place, name in enumerate(norms)}
+    weights: dict[str, Tensor] = {}
+    for there, here in parts.items():
+        weights |= theirs.layer(f"{stem}.{there}", f"{side}.{number}.{here}", bias=True)
+    return weights
+
+
+def _search(options: _Section) -> tuple[dict[str, Any], list[str]]:
+    """Settings of search, and how theirs differ."""
+    testing = options.section("testing", optional=True)
+    beam = max(testing.of_type("beam_size", int, 1), 1)
+    penalty = max(testing.of_type("beam_alpha", float, 0.0), 0.0)
+    notes = [
+        f"Search: beam {beam} with a length penalty of {penalty:g}, the same as there. Unknown "
+        "pieces are not put out unless search.allow_unknown is set."
+    ]
+    for key, without in (("repetition_penalty", (-1, 1)), ("no_repeat_ngram_size", (-1,))):
+        if (value := testing.get(key, -1)) not in without:
+            notes.append(f"testing.{key}: {value!r:.20} is not done here.")
+    return {"beam": beam, "length_penalty": penalty}, notes

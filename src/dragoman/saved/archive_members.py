@@ -1,0 +1,130 @@
+"""The files in archives of models, read without trusting them.
+
+What an archive says of itself is checked before anything is read: names that lead elsewhere, links,
+devices, files that are there twice, and more than any model has are refused.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
+
+from dragoman.core.errors import DataError
+from dragoman.core.files import storage_errors
+from dragoman.text.lines import open_bytes
+
+ARCHIVES = (".tar.gz", ".tar.zst", ".tar", ".tgz", ".tzst", ".tar.xz", ".zip")
+"""Suffixes of the archives that are read."""
+_ZIPS = (".zip", ".argosmodel")  # packages of Argos Translate are zip archives
+
+LARGEST = 2**36  # bytes, unpacked; 64 GiB
+_MOST_MEMBERS = 10_000
+
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
+"""What is raised for an archive that cannot be read."""
+
+
+class Member(NamedTuple):
+    """A file in an archive."""
+
+    path: PurePosixPath
+    size: int
+    """In bytes, unpacked."""
+
+
+def archive_suffix(name: str) -> str | None:
+    """The suffix of an archive's name; None if it is not one."""
+    found = [suffix for suffix in ARCHIVES if name.lower().endswith(suffix)]
+    return max(found, key=len, default=None)
+
+
+def _is_zip(archive: Path) -> bool:
+    return archive.name.lower().endswith(_ZIPS)
+
+
+def checked(members: Iterable[Member | str], archive: Path) -> list[Member]:
+    """The files of an archive.
+
+    Raises:
+        DataError: there is anything else, or too much.
+    """
+    found: dict[PurePosixPath, Member] = {}
+    size = 0
+    for member in members:
+        if isinstance(member, str):
+            raise DataError(f"{archive}: {member}, and a model has none; nothing of it is read")
+        if member.path.is_absolute() or ".." in member.path.parts or "\\" in str(member.path):
+            raise DataError(
+                f"{archive}: {str(member.path)!r:.200} leads out of the archive; nothing "
+                "of it is read"
+            )
+        if member.path in found:
+            raise DataError(f"{archive}: {member.path} is in it twice; nothing of it is read")
+        found[member.path] = member
+        size += member.size
+        if size > LARGEST or len(found) > _MOST_MEMBERS:
+            raise DataError(
+                f"{archive}: more than {_MOST_MEMBERS:,} files or {LARGEST / 2**30:,.0f} GiB; is "
+                "it a model?"
+            )
+    return list(found.values())
+
+
+def check_room(archive: Path, folder: Path, needed: int) -> None:
+    """Refuse early what does not fit on the disk."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        with storage_errors(folder):
+            raise OSError(28, f"{archive} needs {needed / 1e6:,.0f} MB")  # ENOSPC
+
+
+def members_of(archive: Path) -> Iterator[Member | str]:
+    """The files of an archive; what is neither a file nor a folder is said in words."""
+    if _is_zip(archive):
+        with zipfile.ZipFile(archive) as packed:
+            for info in packed.infolist():
+                kind = stat.S_IFMT(info.external_attr >> 16)
+                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    yield f"{info.filename!r:.200} is a link or a device"
+                elif not info.is_dir():
+                    yield Member(PurePosixPath(info.filename), info.file_size)
+        return
+    with open_bytes(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        for member in tar:
+            if member.isfile():
+                yield Member(PurePosixPath(member.name), member.size)
+            elif not member.isdir():
+                yield f"{member.name!r:.200} is a link or a device"
+
+
+def contents_of(archive: Path) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
+    """The files of an archive that was checked, each with its content."""
+    if _is_zip(archive):
+        with zipfile.ZipFile(archive) as packed:
+            for info in packed.infolist():
+                if not info.is_dir():
+                    with packed.open(info) as file:
+                        yield PurePosixPath(info.filename), file
+        return
+    with open_bytes(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        for member in tar:
+            if member.isfile() and (content := tar.extractfile(member)) is not None:
+                yield PurePosixPath(member.name), content
+
+
+@contextmanager
+def reading(archive: Path) -> Iterator[None]:
+    """Turn errors of reading a damaged archive into :class:`DataError`."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise DataError(f"{archive}: no archive, or truncated or corrupt: {error}") from error
+    except RuntimeError as error:  # of zipfile, where a password is needed
+        raise DataError(f"{archive}: cannot be read: {error}") from error

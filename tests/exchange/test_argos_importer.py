@@ -1,0 +1,380 @@
+"""Packages of Argos Translate and models of CTranslate2, against CTranslate2 itself."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import shutil
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+import torch
+from imported_models import MODELS, built, expected, logits
+
+import dragoman
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.importers import importer_from, importer_of
+from dragoman.exchange.importing import import_model
+from dragoman.text.vocabulary import EOS
+
+ctranslate2 = pytest.importorskip("ctranslate2")
+
+SENTENCEPIECE = MODELS / "opennmt3" / "positions" / "sentencepiece.model"
+OLD = MODELS / "argos" / "old.argosmodel"
+D_MODEL, HEADS, D_FF = 12, 2, 7
+LINES = ["the old boat is red", "who sells the new lamp?", "lake"]
+POST = {"pre_norm": False, "activation": 2}
+
+
+def pieces_of(file: Path) -> list[str]:
+    """All pieces, in another order than the model's, behind the symbols of OpenNMT-py."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(file))
+    names = [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
+    random.Random(3).shuffle(names)
+    return ["<unk>", "<blank>", "<s>", "</s>", *names]
+
+
+class Writer:
+    """Fills a specification of CTranslate2 with random weights."""
+
+    def __init__(self, spec: Any, pieces: int, seed: int = 5) -> None:
+        self.spec, self.random = spec, np.random.default_rng(seed)
+        embedding = self.draw(pieces, D_MODEL)
+        for side in (spec.encoder, spec.decoder):
+            target = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
+            target.weight = embedding
+            if hasattr(side, "layer_norm"):
+                self.norm(side.layer_norm)
+        spec.decoder.projection.weight = embedding
+        spec.decoder.projection.bias = self.draw(pieces)
+        for layer in spec.encoder.layer:
+            self.attention(layer.self_attention, (3, 1))
+            self.feed_forward(layer.ffn)
+        for layer in spec.decoder.layer:
+            self.attention(layer.self_attention, (3, 1))
+            self.attention(layer.attention, (1, 2, 1))
+            self.feed_forward(layer.ffn)
+
+    def draw(self, *shape: int) -> Any:
+        return self.random.normal(0, 0.5, shape).astype(np.float32)
+
+    def norm(self, spec: Any) -> None:
+        spec.gamma = 1 + 0.3 * self.draw(D_MODEL)
+        if hasattr(spec, "beta"):
+            spec.beta = self.draw(D_MODEL)
+
+    def attention(self, spec: Any, joined: tuple[int, ...]) -> None:
+        self.norm(spec.layer_norm)
+        width = D_MODEL // HEADS
+        few = hasattr(spec, "num_heads_kv")  # one head's keys and values for all
+        for linear, count in zip(spec.linear, joined, strict=True):
+            rows = count * D_MODEL
+            if few and count > 1:
+                rows = (count == 3) * D_MODEL + 2 * width
+            linear.weight, linear.bias = self.draw(rows, D_MODEL), self.draw(rows)
+        if hasattr(spec, "relative_position_keys"):
+            spec.relative_position_keys = self.draw(7, width)
+            spec.relative_position_values = self.draw(7, width)
+
+    def feed_forward(self, spec: Any) -> None:
+        self.norm(spec.layer_norm)
+        gated = hasattr(spec, "linear_0_noact")
+        for name, shape in (
+            ("linear_0", (D_FF, D_MODEL)),
+            ("linear_0_noact", (D_FF, D_MODEL)),
+            ("linear_1", (D_MODEL, D_FF)),
+        ):
+            if hasattr(spec, name):
+                getattr(spec, name).weight = self.draw(*shape)
+                if not gated:
+                    getattr(spec, name).bias = self.draw(shape[0])
+
+
+def write_model(
+    folder: Path,
+    *,
+    quantization: str | None = None,
+    encodings: Any = None,
+    config: dict[str, Any] | None = None,
+    adjust: Any = None,
+    **options: Any,
+) -> Path:
+    """A model of CTranslate2 with random weights, and its sentencepiece model."""
+    from ctranslate2.specs import common_spec, transformer_spec
+
+    activation = common_spec.Activation(options.pop("activation", 0))
+    spec = transformer_spec.TransformerSpec.from_config(
+        (2, 1), HEADS, activation=activation, **options
+    )
+    names = pieces_of(SENTENCEPIECE)
+    Writer(spec, len(names))
+    if encodings is not None:
+        for side in (spec.encoder, spec.decoder):
+            side.position_encodings.encodings = encodings
+    if adjust is not None:
+        adjust(spec)
+    spec.register_source_vocabulary(names)
+    spec.register_target_vocabulary(names)
+    for key, value in (config or {}).items():
+        setattr(spec.config, key, value)
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    folder.mkdir(exist_ok=True)
+    spec.save(str(folder))
+    shutil.copy(SENTENCEPIECE, folder)
+    return folder
+
+
+def largest_gap(folder: Path, model_folder: Path | None = None) -> float:
+    """Of log-probabilities from those of CTranslate2 in float32."""
+    found = importer_from("argos").read(folder, (None, None))
+    model, sides = built(found), found.vocabularies
+    theirs = ctranslate2.Translator(
+        str(model_folder or folder), device="cpu", compute_type="float32", intra_threads=1
+    )
+    gaps = []
+    for source, target in zip(LINES, reversed(LINES), strict=True):
+        ids = sides.source.encode(source), sides.target.encode(target)
+        pieces = sides.source.pieces(ids[0]), sides.target.pieces(ids[1])
+        told = theirs.score_batch([pieces[0]], [pieces[1]])[0].log_probs
+        ours = logits(model, *ids).log_softmax(-1)
+        chosen = ours[range(len(told)), [*ids[1], EOS]]
+        gaps.append((chosen - torch.tensor(told)).abs().max())
+    theirs.unload_model()
+    return float(max(gaps))
+
+
+def learned(rows: int = 30) -> Any:
+    return np.random.default_rng(1).normal(0, 0.5, (rows, D_MODEL)).astype(np.float32)
+
+
+def paper(alternating: bool) -> Any:
+    position = np.arange(30)[:, None] / 10000 ** (np.arange(0, D_MODEL, 2) / D_MODEL)
+    table = np.stack([np.sin(position), np.cos(position)], axis=2 if alternating else 1)
+    return table.reshape(30, D_MODEL).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"encodings": paper(True), "config": {"layer_norm_epsilon": 0.01, "add_source_eos": True}},
+        {"encodings": paper(False), **POST},
+        {"encodings": learned(), "activation": 3, "no_final_norm": True},
+        {"with_relative_position": True, "config": {"decoder_start_token": "</s>"}},
+        {"multi_query_attention": True, "activation": 1},
+        {"ffn_glu": True, "rms_norm": True, "activation": 2},
+        {"adjust": lambda spec: setattr(spec.decoder, "start_from_zero_embedding", True)},
+    ],
+    ids=["pre", "end", "post", "learned", "relative", "query", "gated", "zero"],
+)
+def test_log_probabilities_are_those_of_ctranslate2(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    assert largest_gap(write_model(tmp_path / "model", **options)) < 1e-4
+
+
+@pytest.mark.parametrize(
+    "quantization", ["int8", "int16", "float16", "bfloat16", "int8_float16", "int8_bfloat16"]
+)
+def test_quantised_weights_are_the_numbers_that_they_stand_for(
+    tmp_path: Path, quantization: str
+) -> None:
+    folder = write_model(tmp_path / "model", quantization=quantization)
+    assert largest_gap(folder) < 1e-4
+    (note,) = [
+        note
+        for note in importer_from("argos").read(folder, (None, None)).notes
+        if "weights" in note
+    ]
+    assert quantization.split("_")[0] in note
+
+
+def test_positions_in_float16_are_the_sinusoids_that_they_were(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", quantization="float16", encodings=paper(True))
+    found = importer_from("argos").read(folder, (None, None)).config.model
+    assert found.model_dump()["positions"] == "sinusoidal"
+    assert largest_gap(folder) < 0.02  # CTranslate2's are rounded to 11 bits
+
+
+def argos(folder: Path, model: Path, **metadata: Any) -> Path:
+    """A package of Argos Translate."""
+    found = folder / "translate-en_de.argosmodel"
+    told = {"package_version": "1.3", "from_code": "en", "to_code": "de", **metadata}
+    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("en_de/metadata.json", json.dumps(told))
+        archive.writestr("en_de/stanza/en/model.pt", b"not taken along")
+        archive.write(SENTENCEPIECE, "en_de/sentencepiece.model")
+        for file in model.iterdir():
+            if file.name != "sentencepiece.model":
+                archive.write(file, f"en_de/model/{file.name}")
+    return found
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return argos(tmp_path, write_model(tmp_path / "model", quantization="int8"))
+
+
+def test_package_translates_as_ctranslate2_does(tmp_path: Path, package: Path) -> None:
+    assert importer_of(package).name == "argos"
+    report = import_model(package, tmp_path / "ours")
+    assert (report.source_language, report.target_language) == ("en", "de")
+    assert "Argos Translate (package version 1.3)" in report.origin
+    assert any("Stanza" in note for note in report.notes)
+    splitter = sentencepiece.SentencePieceProcessor(model_file=str(SENTENCEPIECE))
+    theirs = ctranslate2.Translator(str(tmp_path / "model"), compute_type="float32")
+    results = theirs.translate_batch(
+        [splitter.encode(line, out_type=str) for line in LINES],
+        beam_size=1,
+        max_decoding_length=12,
+        suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
+    )
+    with dragoman.load(tmp_path / "ours") as translator:
+        ours = translator.translate(LINES, beam=1, maximum_length=12)
+    assert ours == [splitter.decode(result.hypotheses[0]) for result in results]
+    assert len(set(ours)) == len(ours)
+
+
+def test_package_of_an_early_version(tmp_path: Path) -> None:
+    """Of CTranslate2 1.20.1: binary version 4, revision 3, no config.json, lists as text."""
+    with zipfile.ZipFile(OLD) as archive:
+        archive.extractall(tmp_path)
+    (inner,) = tmp_path.iterdir()
+    assert not (inner / "model" / "config.json").exists()
+    assert largest_gap(OLD, inner / "model") < 1e-4
+    import_model(OLD, tmp_path / "ours")
+    told = expected(OLD.parent)
+    with dragoman.load(tmp_path / "ours") as translator:
+        ours = translator.translate(told["sources"], beam=1, maximum_length=24)
+    assert ours == told["greedy"]
+
+
+def rewritten(package: Path, change: Any) -> Path:
+    """The package with each file's content changed."""
+    with zipfile.ZipFile(package) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    changed = change(contents)
+    with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in (contents if changed is None else changed).items():
+            archive.writestr(name, content)
+    return package
+
+
+def edited(name: str, **values: Any) -> Any:
+    """A change of a JSON file of a package."""
+
+    def change(contents: dict[str, bytes]) -> None:
+        value = json.loads(contents[f"en_de/{name}"]) | values
+        contents[f"en_de/{name}"] = json.dumps(value).encode()
+
+    return change
+
+
+def replaced(name: str, content: bytes | None) -> Any:
+    def change(contents: dict[str, bytes]) -> None:
+        contents.pop(f"en_de/{name}", None)
+        if content is not None:
+            contents[f"en_de/{name}"] = content
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (edited("metadata.json", type="sbd"), ConfigError, "a package of type 'sbd'"),
+        (edited("metadata.json", target_prefix="__de__"), ConfigError, "begins every output"),
+        (edited("metadata.json", from_code=7), DataError, "from_code: expected text"),
+        (edited("model/config.json", decoder_start_token=None), ConfigError, "leaves it to each"),
+        (edited("model/config.json", add_source_bos=True), ConfigError, "sources with a begin"),
+        (edited("model/config.json", quantization_type=1), ConfigError, "quantization_type: 1"),
+        (edited("model/config.json", layer_norm_epsilon="x"), DataError, "expected a number"),
+        (replaced("metadata.json", None), DataError, "no package of Argos Translate"),
+        (replaced("metadata.json", b"[]"), DataError, "a JSON object is expected"),
+        (replaced("model/model.bin", None), DataError, "model.bin: cannot be read"),
+        (replaced("model/model.bin", b"abcdefgh"), ConfigError, "no model of CTranslate2"),
+        (replaced("model/shared_vocabulary.json", None), DataError, "has none of shared_vocab"),
+        (replaced("model/shared_vocabulary.json", b'["<unk>"]'), DataError, "do not belong"),
+        (replaced("model/shared_vocabulary.json", b'["a", "a"]'), DataError, "'a' twice"),
+        (replaced("sentencepiece.model", None), DataError, "no file here says how text is split"),
+        (replaced("sentencepiece.model", b"\x80"), DataError, "not a sentencepiece model"),
+        (replaced("model/vmap.txt", b"\0" * 2**25), DataError, "as no model is"),
+        (replaced("../../evil", b""), DataError, "leads out of the archive"),
+    ],
+)
+def test_bad_packages_are_refused(
+    tmp_path: Path, package: Path, change: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        import_model(rewritten(package, change), tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
+def test_damaged_archive_and_link_are_refused(tmp_path: Path, package: Path) -> None:
+    content = package.read_bytes()
+    package.write_bytes(content[: len(content) // 2])
+    with pytest.raises(DataError, match="no archive, or truncated"):
+        import_model(package, tmp_path / "ours")
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        link = zipfile.ZipInfo("en_de/metadata.json")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    package.write_bytes(stream.getvalue())
+    with pytest.raises(DataError, match="is a link or a device"):
+        import_model(package, tmp_path / "ours")
+
+
+def test_every_truncation_of_a_binary_is_refused(tmp_path: Path) -> None:
+    file = write_model(tmp_path / "model", quantization="int8") / "model.bin"
+    content = file.read_bytes()
+    for length in [*range(0, 600, 7), *range(600, len(content), 997), len(content) - 1]:
+        file.write_bytes(content[:length])
+        with pytest.raises((DataError, ConfigError), match="model.bin"):
+            importer_from("argos").read(file.parent, (None, None))
+
+
+def test_binary_that_announces_more_than_it_holds_takes_no_memory(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model")
+    name = b"encoder/layer_0/ffn/linear_0/weight\0"
+    head = struct.pack("<I", 6) + struct.pack("<H", 16) + b"TransformerSpec\0"
+    head += struct.pack("<II", 7, 1) + struct.pack("<H", len(name)) + name
+    huge = 2**16 - 1
+    (folder / "model.bin").write_bytes(
+        head + struct.pack("<B2IBI", 2, huge, huge, 1, huge * huge) + b"\0" * 100
+    )
+    with pytest.raises(DataError, match="truncated or damaged"):
+        importer_from("argos").read(folder, (None, None))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layernorm_embedding": True}, "has the weight decoder.layernorm_embedding"),
+        ({"activation": 4}, r"activation \(4\) is not known"),
+        ({"adjust": lambda s: setattr(s.decoder, "alibi", True)}, "decoder.alibi"),
+        ({"adjust": lambda s: setattr(s.decoder, "scale_embeddings", False)}, "only one side"),
+        ({"adjust": lambda s: setattr(s.encoder, "num_heads", np.int16(3))}, "num_heads of the"),
+        ({"adjust": lambda s: setattr(s.decoder, "final_logit_softcapping", 2.0)}, "softcapping"),
+    ],
+)
+def test_what_is_not_known_is_refused_by_name(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    if options.get("layernorm_embedding"):
+        options["adjust"] = lambda spec: [
+            (
+                setattr(side.layernorm_embedding, "gamma", learned(1)[0]),
+                setattr(side.layernorm_embedding, "beta", learned(1)[0]),
+            )
+            for side in (spec.encoder, spec.decoder)
+        ]
+    with pytest.raises(ConfigError, match=message):
+        importer_from("argos").read(write_model(tmp_path / "model", **options), (None, None))

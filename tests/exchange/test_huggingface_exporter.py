@@ -1,0 +1,146 @@
+"""Exports to transformers, which reads them here; a module of its own, as it takes seconds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_model import LINES, save_tiny_model
+
+from dragoman.core.errors import ConfigError, ExportError
+from dragoman.exchange.exporting import export_model
+from dragoman.exchange.huggingface_marian import layers
+from dragoman.exchange.importing import import_model
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.saved.model import SavedModel, load_model, save_model, weights_of
+from dragoman.text.foreign_vocabulary import Special, dictionary_over_words
+from dragoman.text.splitting import SubwordNmt
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabularies
+from dragoman.translation.translator import Translator
+
+pytest.importorskip("transformers", minversion="5")
+from transformers.models.marian.modeling_marian import MarianMTModel
+from transformers.models.marian.tokenization_marian import MarianTokenizer
+
+from dragoman.exchange import huggingface_exporter
+from dragoman.exchange.huggingface_exporter import HuggingfaceExporter
+
+SIZES = {"encoder_layers": 2, "decoder_layers": 1, "d_model": 8, "d_ff": 9, "heads": 2}
+NAMES = Special(None, "<unk>", None, "</s>")
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "the paper's": {},
+    "with all that it may have": {
+        "embeddings": "separate",
+        "attention_bias": True,
+        "activation": "swish",
+        "output_bias": True,
+        "scale_embeddings": False,
+    },
+}
+
+
+def write(folder: Path, **settings: Any) -> Path:
+    """A tiny model whose weights are all unlike, biases and gains too."""
+    path = save_tiny_model(folder / "model", tags=("<a>",), config=config_of(**settings), beam=3)
+    saved = load_model(path, "cpu")
+    torch.manual_seed(4)
+    weights = {name: one + 0.3 * torch.randn_like(one) for name, one in kept(saved).items()}
+    save_model(path, saved.config, saved.vocabularies, weights)
+    return path
+
+
+def config_of(**settings: Any) -> TransformerConfig:
+    return TransformerConfig(**{**SIZES, **settings})
+
+
+def kept(saved: SavedModel) -> dict[str, torch.Tensor]:
+    return {name: one.detach() for name, one in weights_of(saved.model).items()}
+
+
+def scores(saved: SavedModel, source: str, target: str) -> torch.Tensor:
+    sides = saved.vocabularies
+    ids = torch.tensor([[*sides.source.encode(source), EOS]])
+    inputs = torch.tensor([[BOS, *sides.target.encode(target)]])
+    memory = saved.model.encode(ids, torch.ones_like(ids, dtype=torch.bool))
+    hidden, _ = saved.model.decode(inputs, memory, saved.model.start(memory))
+    return saved.model.logits(hidden).log_softmax(-1)
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> SavedModel:
+    path = tmp_path_factory.mktemp("usual") / "model"
+    return load_model(save_tiny_model(path, config=config_of()), "cpu")
+
+
+@pytest.mark.parametrize("name", VARIATIONS)
+def test_there_and_back_again(name: str, tmp_path: Path) -> None:
+    """Greedy texts of transformers are ours, and so are the scores of what is imported again."""
+    path = write(tmp_path, **VARIATIONS[name])
+    report = export_model(path, "huggingface", tmp_path / "there")
+    assert report.difference is not None
+    assert report.difference < 1e-4
+    assert "splits 20 of their 20 texts alike" in report.compared
+    model = MarianMTModel.from_pretrained(tmp_path / "there").eval()
+    tokenizer = MarianTokenizer.from_pretrained(tmp_path / "there")
+    lines = LINES[:3]
+    translator = Translator.load(path, device="cpu")
+    ours = translator.translate(lines, beam=1, extra_length=40, maximum_length=9, degenerate="keep")
+    batch = tokenizer(lines, return_tensors="pt", padding=True)
+    found = model.generate(**batch, num_beams=1, do_sample=False, max_length=11)
+    theirs = tokenizer.batch_decode(found, skip_special_tokens=True)
+    assert theirs == [text.strip() for text in ours]
+    said = json.loads((tmp_path / "there" / "generation_config.json").read_text())
+    (tag,) = translator.vocabularies.target.tags
+    assert said["bad_words_ids"] == [[PAD], [BOS], [UNK], [tag]]
+    assert (said["decoder_start_token_id"], said["eos_token_id"]) == (BOS, EOS)
+    import_model(tmp_path / "there", tmp_path / "back")
+    first, second = load_model(path, "cpu"), load_model(tmp_path / "back", "cpu")
+    assert second.search["beam"] == 3
+    for line in lines:
+        again = scores(second, line, "e d c")
+        torch.testing.assert_close(again, scores(first, line, "e d c"), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"norm": "pre"}, r"model.norm: pre, only post"),
+        ({"norm_epsilon": 1e-6}, r"model.norm_epsilon: 1e-06, only 1e-05"),
+        ({"positions": "learned"}, r"model.positions: learned, only sinusoidal"),
+        ({"timescales": "tensor2tensor"}, r"model.timescales: tensor2tensor, only paper"),
+        ({"final_norm": True}, r"model.final_norm: true, only null"),
+        ({"activation": "swiglu"}, r"model.activation: swiglu, only"),
+        ({"source_end": False}, r"model.source_end: false, only true"),
+        ({"d_k": 3}, r"needs d_k and d_v of d_model / heads = 4, not \(3, 4\)"),
+        ({"d_model": 9, "heads": 3}, r"another order of positions with an odd d_model 9"),
+    ],
+)
+def test_what_it_cannot_express(settings: dict[str, Any], message: str, usual: SavedModel) -> None:
+    config = usual.config.model_copy(update={"model": config_of(**settings)})
+    with pytest.raises(ConfigError, match=message):
+        HuggingfaceExporter().check(replace(usual, config=config))
+
+
+def test_words_are_not_split_there(usual: SavedModel) -> None:
+    """Not by what splits them in models of fairseq and others."""
+    words = dictionary_over_words(SubwordNmt(), {"a": 0, "<unk>": 1, "</s>": 2}, NAMES, "dict.txt")
+    vocabularies = Vocabularies(words.vocabulary, words.vocabulary)
+    with pytest.raises(ConfigError, match="with sentencepiece, which this vocabulary"):
+        HuggingfaceExporter().check(replace(usual, vocabularies=vocabularies))
+
+
+def test_an_export_that_gives_something_else_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path)
+    names = layers(2, 1)
+    query, key, *others = names.values()
+    swapped = dict(zip(names, [key, query, *others], strict=True))
+    monkeypatch.setattr(huggingface_exporter, "layers", lambda *counts: swapped)
+    with pytest.raises(ExportError, match="differ by up to"):
+        export_model(path, "huggingface", tmp_path / "there")
+    assert not (tmp_path / "there").exists()

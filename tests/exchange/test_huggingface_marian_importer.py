@@ -1,0 +1,285 @@
+"""Tiny models of MarianMTModel, made by ``models/make_huggingface_marian.py``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from command_line import call, one_error
+from torch import Tensor
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.importing import import_model
+from dragoman.models.families.transformer import TransformerConfig
+from dragoman.saved.model import SavedModel, build_model, load_model
+from dragoman.saved.system import TranslationSystem
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.training.warm_start import StartConfig, take_over
+from dragoman.translation.service.interface import TextRequest
+from dragoman.translation.service.model_service import ModelService
+from dragoman.translation.translator import Translator
+
+MODELS = Path(__file__).parent / "models" / "huggingface_marian"
+NAMES = ["shared", "separate"]
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("imported")
+    for name in NAMES:
+        import_model(MODELS / name, folder / name)
+    return {name: folder / name for name in NAMES}
+
+
+def expected(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((MODELS / name / "expected.json").read_text())
+    return found
+
+
+def translated_ids(name: str, rows: list[list[int]], *, target: bool = False) -> Tensor:
+    """Their ids as ours, by the rule of the importer: the others follow in their order."""
+    file = "target_vocab.json" if target and name == "separate" else "vocab.json"
+    table = json.loads((MODELS / name / file).read_text())
+    ours = {table["<pad>"]: PAD, table["<unk>"]: UNK, table["</s>"]: EOS}
+    ours |= {n: i for i, n in enumerate(sorted(set(table.values()) - set(ours)), start=4)}
+    return torch.tensor([[ours[one] for one in row] for row in rows])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_as_the_original(name: str, imported: dict[str, Path]) -> None:
+    """All at once and step by step; one symbol more, which begins, never comes."""
+    known, model = expected(name), load_model(imported[name], "cpu").model
+    source = translated_ids(name, known["source"])
+    labels = translated_ids(name, known["labels"], target=True)
+    begin = torch.full((len(labels), 1), BOS)
+    inputs = torch.cat([begin, labels[:, :-1]], dim=1)
+    memory = model.encode(source, source != PAD)
+    hidden, _ = model.decode(inputs, memory, model.start(memory))
+    state, steps = model.start(memory), []
+    for place in range(inputs.shape[1]):
+        step, state = model.decode(inputs[:, place : place + 1], memory, state)
+        steps.append(step)
+    theirs = torch.tensor(known["logits"])
+    every = list(range(theirs.shape[-1]))
+    order = translated_ids(name, [every], target=True)[0]
+    real = labels != PAD
+    for found in (hidden, torch.cat(steps, dim=1)):
+        scores = model.logits(found)
+        torch.testing.assert_close(scores[..., order][real], theirs[real], rtol=0, atol=1e-4)
+        assert scores.softmax(-1)[..., BOS].max() == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_writes_as_the_original(name: str, imported: dict[str, Path]) -> None:
+    known, translator = expected(name), Translator.load(imported[name], device="cpu")
+    options: dict[str, Any] = {"beam": 1, "allow_unknown": True, "degenerate": "keep"}
+    found = translator.translate(known["lines"], maximum_length=38, **options)
+    assert [text.strip() for text in found] == known["texts"]
+
+
+def test_both_sides_share_a_matrix_though_they_split_text_differently(
+    imported: dict[str, Path],
+) -> None:
+    saved = load_model(imported["shared"], "cpu")
+    assert not saved.vocabularies.joint
+    assert saved.vocabularies.aligned
+    config = saved.config.model
+    assert isinstance(config, TransformerConfig)
+    assert config.embeddings == "shared"
+    apart = load_model(imported["separate"], "cpu").config.model
+    assert isinstance(apart, TransformerConfig)
+    assert apart.embeddings == "separate"
+
+
+def test_says_where_it_is_from(tmp_path: Path) -> None:
+    outcome = call("import", MODELS / "shared", "--output", tmp_path / "m", "--json")
+    found = json.loads(outcome.out)
+    assert (found["source_language"], found["target_language"]) == ("en", "de")
+    assert found["toolkit"] == "huggingface-marian"
+    card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
+    for text in ("# en to de", "cc-by-4.0", "MarianMTModel", *found["notes"]):
+        assert text in card
+    assert load_model(tmp_path / "m", "cpu").search == {"beam": 4, "length_penalty": 0.8}
+    again = call("import", MODELS / "shared", "--output", tmp_path / "m")
+    assert "exists already" in one_error(again, 2)
+
+
+def test_serves(imported: dict[str, Path]) -> None:
+    lines = expected("shared")["lines"][:3]
+
+    async def served() -> list[str]:
+        system = TranslationSystem(models=(imported["shared"],), device="cpu")
+        async with await ModelService.open([system], reload_seconds=0) as service:
+            found = await service.translate([TextRequest(line, "de", "en") for line in lines])
+            return [one.text for one in found]
+
+    translator = Translator.load(imported["shared"], device="cpu")
+    assert asyncio.run(served()) == translator.translate(lines)
+
+
+def test_adapts(imported: dict[str, Path]) -> None:
+    """Training that starts from it has all of its weights, and changes all of them."""
+    saved = load_model(imported["shared"], "cpu")
+    model = build_model(saved.config.model, saved.vocabularies)
+    take_over(model, saved.vocabularies, StartConfig(model=str(imported["shared"])))
+    for name, parameter in model.named_parameters():
+        assert torch.equal(parameter, saved.model.get_parameter(name)), name
+    losses = [step(model.train(), saved) for _ in range(2)]
+    assert losses[1] < losses[0]
+
+
+def step(model: Any, saved: SavedModel) -> float:
+    """One step of gradient descent on a pair; the loss before it."""
+    source = torch.tensor([[*saved.vocabularies.source.encode("a new boat"), EOS]])
+    target = torch.tensor([[*saved.vocabularies.target.encode("ein neues boot"), EOS]])
+    memory = model.encode(source, source != PAD)
+    inputs = torch.cat([torch.full((1, 1), BOS), target[:, :-1]], dim=1)
+    hidden, _ = model.decode(inputs, memory, model.start(memory))
+    loss = torch.nn.functional.cross_entropy(model.logits(hidden)[0], target[0])
+    model.zero_grad()
+    loss.backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            assert parameter.grad is not None
+            parameter.sub_(0.01 * parameter.grad)
+    return loss.item()
+
+
+def test_a_language_code_in_front_of_a_source_is_a_tag(tmp_path: Path) -> None:
+    copy = copied(tmp_path, "shared")
+    table = json.loads((copy / "vocab.json").read_text(encoding="utf-8"))
+    changed = {">>deu<<" if number == 40 else piece: number for piece, number in table.items()}
+    (copy / "vocab.json").write_text(json.dumps(changed), encoding="utf-8")
+    import_model(copy, tmp_path / "m", languages=("eng", None))
+    saved = load_model(tmp_path / "m", "cpu")
+    (direction,) = saved.config.directions
+    assert (direction.source_language, direction.target_language) == ("eng", "deu")
+    assert direction.tags == ("<2deu>",)
+    (tag,) = saved.vocabularies.source.language_tags
+    plain = saved.vocabularies.source.encode("a boat")
+    assert saved.vocabularies.source.encode("<2deu> a boat") == [tag, *plain]
+    assert saved.vocabularies.aligned
+
+
+def copied(folder: Path, name: str) -> Path:
+    copy = folder / "copy"
+    shutil.copytree(MODELS / name, copy)
+    return copy
+
+
+def edit(name: str, **values: Any) -> Callable[[Path], None]:
+    """Change values of a JSON file; None removes them."""
+
+    def change(folder: Path) -> None:
+        content = json.loads((folder / name).read_text(encoding="utf-8")) | values
+        kept = {key: value for key, value in content.items() if value is not None}
+        (folder / name).write_text(json.dumps(kept), encoding="utf-8")
+
+    return change
+
+
+def write(name: str, content: bytes) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        (folder / name).write_bytes(content)
+
+    return change
+
+
+def weights(**changes: Tensor | None) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / "model.safetensors"
+        tensors: dict[str, Any] = safetensors.torch.load(path.read_bytes())
+        tensors |= {name.replace("__", "."): tensor for name, tensor in changes.items()}
+        tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+        path.write_bytes(safetensors.torch.save(tensors))
+
+    return change
+
+
+def cut(name: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: len(content) // 2])
+
+    return change
+
+
+BIAS = "final_logits_bias"
+NORM = "model__encoder__layers__0__final_layer_norm__bias"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (write("config.json", b"{"), DataError, r"config.json: not JSON"),
+        (write("config.json", b"[" * 100_000), DataError, r"config.json: not JSON"),
+        (write("config.json", b"\xff\xfe"), DataError, r"config.json: not UTF-8"),
+        (write("config.json", b"[]"), DataError, r"a JSON object is expected, found a list"),
+        (edit("config.json", model_type="t5"), DataError, r"of type 't5', expected 'marian'"),
+        (edit("config.json", d_model="16"), DataError, r"d_model: expected int, found '16'"),
+        (edit("config.json", d_model=None), DataError, r"d_model: expected int, found None"),
+        (
+            edit("config.json", d_model=10**9),
+            DataError,
+            r"width \[16\], and .* d_model: 1000000000",
+        ),
+        (edit("config.json", d_model=-16), DataError, r"greater than or equal to 1"),
+        (edit("config.json", decoder_ffn_dim=9), ConfigError, r"ffn_dim 20 and .* 9 differ"),
+        (edit("config.json", activation_function="mish"), ConfigError, r"'mish' is none of: relu"),
+        (edit("config.json", normalize_before=True), ConfigError, r"normalize_before: true"),
+        (edit("config.json", encoder_layers=1), ConfigError, r"encoder.layers.1.* and 15 more"),
+        (edit("config.json", encoder_layers=3), DataError, r"encoder.layers.2.* is missing"),
+        (edit("config.json", vocab_size=64), DataError, r"has 54 pieces, the model 64"),
+        (edit("generation_config.json", eos_token_id=5), DataError, r"eos_token_id: 5, but"),
+        (
+            edit("generation_config.json", decoder_start_token_id=99),
+            DataError,
+            r"decoder_start_token_id: 99 is no piece",
+        ),
+        (edit("generation_config.json", num_beams="4"), DataError, r"num_beams: expected int"),
+        (edit("vocab.json", **{"<unk>": 0}), DataError, r"ids are not 0, 1, 2"),
+        (edit("vocab.json", **{"<unk>": "1"}), DataError, r"ids are not 0, 1, 2"),
+        (write("source.spm", b"no model"), DataError, r"source.spm: not a sentencepiece model"),
+        (cut("target.spm"), DataError, r"target.spm: a sentencepiece model without its end"),
+        (cut("model.safetensors"), DataError, r"model.safetensors: damaged"),
+        (write("model.safetensors", b""), DataError, r"model.safetensors: damaged"),
+        (weights(**{BIAS: torch.zeros(1, 7)}), DataError, r"output.bias has 7 rows, expected 54"),
+        (weights(**{NORM: None}), DataError, r"final_layer_norm.bias is missing"),
+        (weights(**{NORM: torch.full((16,), torch.nan)}), DataError, r"has NaN or infinite"),
+        (weights(**{NORM: torch.ones(3)}), DataError, r"has the shape \[3\] there"),
+        (weights(**{NORM: torch.ones(16).long()}), DataError, r"expected real numbers"),
+        (weights(model__gate=torch.ones(3)), ConfigError, r"has the weight model.gate, which"),
+        (
+            weights(model__encoder__embed_positions__weight=torch.ones(64, 16)),
+            ConfigError,
+            r"are not the sinusoids",
+        ),
+    ],
+)
+def test_what_is_refused(
+    change: Callable[[Path], None], error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    copy = copied(tmp_path, "shared")
+    change(copy)
+    with pytest.raises(error, match=message) as raised:
+        import_model(copy, tmp_path / "m")
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "m").exists()
+
+
+def test_weights_are_needed(tmp_path: Path) -> None:
+    copy = copied(tmp_path, "shared")
+    (copy / "model.safetensors").unlink()
+    with pytest.raises(DataError, match=r"has none of model.safetensors, pytorch_model.bin"):
+        import_model(copy, tmp_path / "m")
+    tensors = safetensors.torch.load_file(MODELS / "shared" / "model.safetensors")
+    torch.save(tensors, copy / "pytorch_model.bin")
+    import_model(copy, tmp_path / "m")
+    assert load_model(tmp_path / "m", "cpu").config.target_language == "de"

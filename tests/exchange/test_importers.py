@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+from command_line import call, one_error
+
+from dragoman.apps.cli.import_command import _TOOLKITS
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state
+from dragoman.exchange.importer import Importer
+from dragoman.exchange.importers import IMPORTERS, importer_from, importer_of
+
+MODELS = Path(__file__).parent / "models"
+
+
+def test_every_toolkit_has_its_importer() -> None:
+    """And the command line, which imports none of them, offers the same ones."""
+    assert tuple(IMPORTERS) == _TOOLKITS
+    for name, (module, _) in IMPORTERS.items():
+        if find_spec(f"dragoman.exchange.{module}") is not None:
+            assert importer_from(name).name == name
+            assert isinstance(importer_from(name), Importer)
+    with pytest.raises(ConfigError, match="no import from moses; choose one of: huggingface"):
+        importer_from("moses")
+
+
+def test_a_model_is_recognised_by_its_files(tmp_path: Path) -> None:
+    assert importer_of(MODELS / "huggingface_marian" / "shared").name == "huggingface-marian"
+    with pytest.raises(DataError, match=r"not recognised .* --from: huggingface-marian"):
+        importer_of(tmp_path)
+    with pytest.raises(DataError, match=r"absent: no such file or directory"):
+        importer_of(tmp_path / "absent")
+
+
+def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:
+    output = ("--output", tmp_path / "m")
+    assert "not recognised" in one_error(call("import", tmp_path, *output), 3)
+    assert "no such file" in one_error(call("import", tmp_path / "x", *output), 3)
+    named = ("--from", "huggingface-marian", *output)
+    assert "config.json: cannot be read" in one_error(call("import", tmp_path, *named), 3)
+    assert "no such file" in one_error(call("import", tmp_path / "x", *named), 3)
+    assert "'moses' is not one of" in one_error(call("import", tmp_path, "--from", "moses"), 2)
+    assert not (tmp_path / "m").exists()
+
+
+def test_weights_are_taken_once_and_none_is_left() -> None:
+    bfloat = torch.ones(2, 3, dtype=torch.bfloat16)
+    theirs = ForeignWeights({"fc.weight": bfloat, "extra": bfloat}, Path("file"))
+    assert "fc.weight" in theirs
+    found = theirs.layer("fc", "ours", bias=True)
+    assert found["ours.weight"].dtype == torch.float32
+    assert found["ours.bias"].tolist() == [0, 0]
+    assert set(theirs.layer("fc", "ours")) == {"ours.weight"}
+    with pytest.raises(ConfigError, match="file: has the weight extra, which no family"):
+        theirs.check_all_taken()
+    theirs.ignore(["extra"])
+    theirs.check_all_taken()
+
+
+def test_files_that_are_too_large_or_no_text(tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    with large.open("wb") as stream:
+        stream.truncate(2**28 + 1)  # a hole: nothing is written
+    with pytest.raises(DataError, match="larger than 256 MB"):
+        read_object(large)
+    (tmp_path / "a.json").write_bytes(b"\xff")
+    with pytest.raises(DataError, match=r"a.json: not UTF-8 \(byte 0\)"):
+        read_object(tmp_path / "a.json")
+    with pytest.raises(DataError, match=r"cannot be read"):
+        read_object(tmp_path)
+    with pytest.raises(DataError, match=r"a.safetensors: damaged"):
+        read_state(tmp_path / "a.safetensors")
