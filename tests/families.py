@@ -118,7 +118,11 @@ VARIATIONS: dict[str, ModelConfig] = {
         final_norm=True,
     ),
     "transformer, other timescales": TransformerConfig(
-        **_SMALL, timescales="tensor2tensor", first_position=2, embeddings="target"
+        **_SMALL,
+        timescales="tensor2tensor",
+        first_position=2,
+        embeddings="target",
+        begin="zeros",
     ),
     "transformer, experts": TransformerConfig(
         **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2)
