@@ -128,7 +128,7 @@ def _of_old_versions(config: TransformerConfig) -> tuple[str, ...]:
     if config.residual.norm == "post":
         return ()
     return (
-        "With norm: pre, older versions of Marian, such as Bergamot's of 2023, do not normalise the "
+        "With norm: pre, older versions of Marian, such as Bergamot's, do not normalise the "
         "keys and values of self-attention, and translate wrongly; newer ones do.",
     )
 
