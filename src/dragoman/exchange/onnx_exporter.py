@@ -36,6 +36,7 @@ from dragoman.saved.model import SavedModel
 from dragoman.text.vocabulary import BOS, PAD
 
 try:
+    import onnx  # noqa: F401 - PyTorch writes graphs through it
     import onnxruntime
 except ImportError as error:
     raise MissingExtraError.of("ONNX Runtime", "onnxruntime", "onnx") from error
