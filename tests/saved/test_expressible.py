@@ -40,6 +40,10 @@ class LaterConfig(TransformerConfig):
     schedule: Gate = Field(Gate(slope=3.0))
 
 
+def later(**settings: Any) -> LaterConfig:
+    return LaterConfig(**settings)
+
+
 def refusal(model: TransformerConfig, **others: Any) -> str:
     with pytest.raises(ConfigError) as caught:
         check_expressible(SavedConfig(model=model, **others), KNOWN, "It", "choose another one")
@@ -52,7 +56,7 @@ def accepts(model: TransformerConfig, **others: Any) -> None:
 
 def test_known_values_and_defaults_are_accepted() -> None:
     accepts(TransformerConfig(d_model=64, activation="gelu"), source_language="en")
-    accepts(LaterConfig(positions="learned", max_positions=7, gating=False, slope=1.0))
+    accepts(later(positions="learned", max_positions=7, gating=False, slope=1.0))
 
 
 def test_settings_of_training_are_not_looked_at() -> None:
@@ -74,7 +78,7 @@ def test_settings_of_training_are_not_looked_at() -> None:
     ],
 )
 def test_what_is_not_known_is_refused_by_name(settings: dict[str, Any], told: str) -> None:
-    said = refusal(LaterConfig(**settings))
+    said = refusal(later(**settings))
     assert told in said
     assert said.endswith("; choose another one")
 
@@ -89,7 +93,7 @@ def test_settings_beside_the_model_are_refused_too() -> None:
 
 
 def test_each_of_several_settings_is_named() -> None:
-    said = refusal(LaterConfig(gating=True, norm="pre", window=5), target_language="de")
+    said = refusal(later(gating=True, norm="pre", window=5), target_language="de")
     assert said.startswith("4 problems: (1) It does not support target_language: de")
     assert all(f"model.{name}: " in said for name in ("gating", "norm", "window"))
 
