@@ -18,6 +18,8 @@ from dragoman.exchange.importer import ForeignModel
 from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.exchange.importing import import_model
 from dragoman.exchange.pickled import read_pickled
+from dragoman.text.listed_vocabulary import ListedVocabulary
+from dragoman.text.splitting import SubwordNmt
 
 pytest.importorskip("sacremoses")
 pytest.importorskip("subword_nmt")
@@ -56,6 +58,13 @@ def test_text_is_split_by_the_pieces_of_its_list(name: str) -> None:
 def test_greedy_translations_are_those_of_joeynmt(name: str, tmp_path: Path) -> None:
     import_model(JOEYNMT / name, tmp_path / "model")
     assert same_texts(tmp_path / "model", JOEYNMT / name) >= 7
+
+
+def test_pieces_that_its_list_lacks_are_split_further() -> None:
+    target = read(JOEYNMT / "subwords").vocabularies.target
+    assert isinstance(target, ListedVocabulary)
+    assert isinstance(target.content.splitting, SubwordNmt)
+    assert target.content.splitting.vocabulary == target.content.pieces[4:]
 
 
 def test_what_the_files_say_is_kept() -> None:

@@ -318,6 +318,14 @@ class TestMosesAndSubwordNmt:
         ).vocabulary
         assert vocabulary.pieces(vocabulary.encode("The cat  dog.")) == ["the", "<unk>", "dog."]
         assert vocabulary.decode(vocabulary.encode("The dog.")) == "the dog."
+        assert vocabulary.encode("<s> <pad> </s> <unk>") == [UNK] * 4
+
+    def test_splitting_may_be_limited_to_some_pieces(self) -> None:
+        whole = subword_nmt(CODES, "codes")
+        limited = subword_nmt(CODES, "codes", vocabulary=("the", "ol@@", "d", "fo@@", "x"))
+        assert whole.split("the old fox") == ["the", "old", "fox"]
+        assert limited.split("the old fox") == ["the", "ol@@", "d", "fo@@", "x"]
+        assert limited.join(limited.split("the old fox")) == "the old fox"
 
     @pytest.mark.parametrize(
         ("codes", "reason"),
@@ -346,8 +354,8 @@ class TestLists:
     vocabulary = words(["the", "old", "f@@", "ox", "é"])
 
     def test_a_file_is_read_as_it_was_written(self, tmp_path: Path) -> None:
-        self.vocabulary.save(tmp_path / "v.json")
-        again = Vocabulary.load(tmp_path / "v.json")
+        self.vocabulary.save(tmp_path / "v.pieces")
+        again = Vocabulary.load(tmp_path / "v.pieces")
         assert isinstance(again, ListedVocabulary)
         assert again.fingerprint == self.vocabulary.fingerprint
         assert again.encode("the old é") == self.vocabulary.encode("the old é")
@@ -386,9 +394,9 @@ class TestLists:
     def test_a_vocabulary_of_the_other_kind_is_replaced(self, tmp_path: Path) -> None:
         other = renumbered(KINDS["bpe"]).vocabulary
         Vocabularies(self.vocabulary, self.vocabulary).save(tmp_path)
-        assert [path.name for path in tmp_path.iterdir()] == ["vocabulary.json"]
+        assert [path.name for path in tmp_path.iterdir()] == ["vocabulary.pieces"]
         Vocabularies(other, self.vocabulary).save(tmp_path)
-        names = {"vocabulary.source.model", "vocabulary.target.json"}
+        names = {"vocabulary.source.model", "vocabulary.target.pieces"}
         assert {path.name for path in tmp_path.iterdir()} == names
         assert not Vocabularies.load(tmp_path).same_ids
         Vocabularies(other, other).save(tmp_path)
@@ -404,5 +412,5 @@ def stored(vocabulary: Vocabulary) -> bytes:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        vocabulary.save(Path(folder) / "v.json")
-        return (Path(folder) / "v.json").read_bytes()
+        vocabulary.save(Path(folder) / "v.pieces")
+        return (Path(folder) / "v.pieces").read_bytes()
