@@ -243,6 +243,11 @@ class _Tokens:
 
 def _unknown(metadata: _Metadata, sides: tuple[Numbered, Numbered]) -> dict[str, str]:
     """Argos Translate writes the source word for an unknown piece; CTranslate2 does if told to."""
+    try:
+        for side in sides:
+            side.vocabulary.require_space_signs("search.unknown: copy")
+    except ConfigError:  # pieces do not tell where a word ends
+        return {}
     copies = metadata.values and not any(side.vocabulary.has_bytes for side in sides)
     return {"unknown": "copy"} if copies else {}
 
