@@ -36,7 +36,7 @@ class LaterConfig(TransformerConfig):
     """The Transformer with settings that no program knows yet."""
 
     gating: bool = False
-    gate: Flat[Gate] = Gate()
+    gate: Flat[Gate] = Gate(inner_slope=5.0)
     schedule: Gate = Field(Gate(slope=3.0))
 
 
@@ -56,7 +56,7 @@ def accepts(model: TransformerConfig, **others: Any) -> None:
 
 def test_known_values_and_defaults_are_accepted() -> None:
     accepts(TransformerConfig(d_model=64, activation="gelu"), source_language="en")
-    accepts(later(positions="learned", max_positions=7, gating=False, slope=1.0))
+    accepts(later(positions="learned", max_positions=7, gating=False))
 
 
 def test_settings_of_training_are_not_looked_at() -> None:
@@ -67,7 +67,7 @@ def test_settings_of_training_are_not_looked_at() -> None:
     ("settings", "told"),
     [
         ({"gating": True}, "It does not support model.gating: true, only false;"),
-        ({"inner_slope": 0.5}, "It does not support model.inner_slope: 0.5, only 2.0;"),
+        ({"inner_slope": 0.5}, "It does not support model.inner_slope: 0.5, only 5.0;"),
         ({"schedule": {"slope": 4}}, "model.schedule.slope: 4.0, only 3.0;"),
         ({"schedule": {}}, "model.schedule.slope: 1.0, only 3.0;"),
         ({"norm": "pre"}, "model.norm: pre, only post;"),

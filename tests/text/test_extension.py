@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.extension import _Merging, _runs, extend_vocabularies, lineage
-from dragoman.text.subword_sampling import bpe_dropout
 from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
+from dragoman.text.subword_sampling import bpe_dropout
 from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
