@@ -24,6 +24,7 @@ from dragoman.data.prepare import prepare
 from dragoman.data.store import Store
 from dragoman.text.cleaning import CleaningConfig
 from dragoman.text.corpus import CorpusPart, read_pairs
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.vocabulary import Vocabularies
 
 
@@ -31,7 +32,9 @@ def encode(pairs: str, run: str) -> float:
     """Encode text in memory; only sentencepiece is timed."""
     part = CorpusPart(source=f"{pairs}.en", target=f"{pairs}.de")
     lines = [side for pair in read_pairs(part) for side in (pair.source, pair.target)]
-    processor = Vocabularies.load(run).source._processor
+    vocabulary = Vocabularies.load(run).source
+    assert isinstance(vocabulary, SentencePieceVocabulary)
+    processor = vocabulary._processor
     start = time.perf_counter()
     processor.encode(lines, num_threads=os.cpu_count())
     return len(lines) / (time.perf_counter() - start)

@@ -112,6 +112,8 @@ VARIATIONS: dict[str, ModelConfig] = {
         norm_epsilon=1e-6,
         timescales="tensor2tensor",
         first_position=2,
+        embeddings="target",
+        begin="zeros",
     ),
     "transformer, as in other toolkits": TransformerConfig(
         **_SMALL,

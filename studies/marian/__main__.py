@@ -1,7 +1,4 @@
-"""Compare Marian's greedy translations with ours, on any lines.
-
-Marian runs as WebAssembly in Node.js: ``npm install @browsermt/bergamot-translator``.
-"""
+"""The command ``python -m studies.marian``."""
 
 from __future__ import annotations
 
@@ -12,19 +9,28 @@ from pathlib import Path
 import click
 import yaml
 
+from dragoman.apps.cli.options import PATH
+from dragoman.apps.progress import quiet_option
+from dragoman.core.errors import DataError
 from dragoman.exchange.exporting import export_model
 from dragoman.translation.translator import Translator
+from studies.command import StudyCommand
 from studies.marian.binary import to_binary
 
-_PATH = click.Path(exists=True, path_type=Path)
 
-
-@click.command()
-@click.argument("model", type=_PATH)
-@click.argument("lines", type=_PATH)
-@click.option("--package", type=_PATH, required=True, help="node_modules/@browsermt/bergamot-...")
+@click.command(cls=StudyCommand, params=[quiet_option])
+@click.argument("model", type=PATH)
+@click.argument("lines", type=PATH)
+@click.option("--package", type=PATH, required=True, help="Its folder in node_modules.")
 def compare(model: Path, lines: Path, package: Path) -> None:
-    """Export MODEL, translate LINES with Marian and with Dragoman, and count equal outputs."""
+    """Export MODEL, translate LINES with Marian and with Dragoman, and count equal outputs.
+
+    Marian is the WebAssembly build of Bergamot, which runs in Node.js: the package
+    @browsermt/bergamot-translator of npm.
+    """
+    for path in (lines, package / "worker"):
+        if not path.exists():
+            raise DataError(f"{path}: no such file or folder")
     texts = lines.read_text(encoding="utf-8").splitlines()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "export"

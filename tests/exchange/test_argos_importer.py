@@ -386,3 +386,18 @@ def test_what_is_not_known_is_refused_by_name(
         options = {**options, "adjust": normalise_embeddings}
     with pytest.raises(ConfigError, match=message):
         importer_from("argos").read(write_model(tmp_path / "model", **options), (None, None))
+
+
+def test_package_over_merges_of_subword_nmt(tmp_path: Path, package: Path) -> None:
+    pytest.importorskip("sacremoses")
+    pytest.importorskip("subword_nmt")
+
+    def merges(contents: dict[str, bytes]) -> None:
+        del contents["en_de/sentencepiece.model"]
+        contents["en_de/bpe.model"] = b"#version: 0.2\nl a\na ke</w>\n"
+
+    import_model(rewritten(package, merges), tmp_path / "ours")
+    with dragoman.load(tmp_path / "ours") as translator:
+        assert translator.configure().unknown == "mark"  # such pieces do not mark words
+    notes = importer_from("argos").read(package, (None, None)).notes
+    assert any("normalises punctuation" in note for note in notes)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tiny_model import save_tiny_model
 
+from dragoman.core.errors import ConfigError
 from dragoman.exchange.exporting import export_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.text.examples import Direction
@@ -41,6 +42,11 @@ def test_it_gives_what_the_model_gives(values: dict[str, Any], tmp_path: Path) -
     report = export_model(save(tmp_path / "m", **values), "ctranslate2", tmp_path / "out")
     assert report.difference is not None and report.difference < 1e-4
     assert report.equal_texts is None
+
+
+def test_heads_of_another_width_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"CTranslate2 needs d_k and d_v of .* not \(3, 4\)"):
+        export_model(save(tmp_path / "m", d_k=3), "ctranslate2", tmp_path / "out")
 
 
 def test_fewer_bits_are_measured(tmp_path: Path) -> None:

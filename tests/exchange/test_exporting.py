@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ import pytest
 from command_line import call, one_error
 from tiny_model import TINY_LM, save_tiny_adapter, save_tiny_model
 
-from dragoman.core.errors import ConfigError, ExportError, StorageError
+from dragoman.core.errors import ConfigError, ExportError, MissingExtraError, StorageError
+from dragoman.exchange.exporters import exporter_to
 from dragoman.exchange.exporting import NOTE_FILE, export_model
 from dragoman.models.families.transformer import TransformerConfig
 from dragoman.saved.model import load_for_search, load_model, save_model, weights_of
@@ -145,3 +147,17 @@ def test_the_card_names_the_tags_of_each_direction(tmp_path: Path) -> None:
     assert card.startswith("# en to de, en to fr, for ctranslate2\n")
     assert "| en to de | `<2de>` |\n| en to fr | `<2fr>` |" in card
     assert not (tmp_path / "out" / "metadata.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "package"),
+    [("onnx", "onnx"), ("onnx", "onnxruntime"), ("ctranslate2", "ctranslate2")],
+)
+def test_a_missing_package_hurts_its_target_alone(
+    target: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"dragoman.exchange.{target}_exporter", raising=False)
+    with pytest.raises(MissingExtraError, match=f"add it with: .* {package}"):
+        exporter_to(target)
+    assert exporter_to("marian").name == "marian"

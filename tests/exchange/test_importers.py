@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 import torch
 from command_line import call, one_error
+from tiny_model import save_tiny_model
 
 from dragoman.apps.cli.import_command import _TOOLKITS
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
@@ -51,6 +53,10 @@ def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:
     named = ("--from", "huggingface-marian", *output)
     assert "config.json: cannot be read" in one_error(call("import", tmp_path, *named), 3)
     assert "no such file" in one_error(call("import", tmp_path / "x", *named), 3)
+    german = ("--to-language", "d e", *output)
+    assert "'d e' is no language tag" in one_error(call("import", tmp_path, *german), 2)
+    ours = save_tiny_model(tmp_path / "ours")
+    assert "a model of Dragoman already" in one_error(call("import", ours, *output), 3)
     assert "'moses' is not one of" in one_error(call("import", tmp_path, "--from", "moses"), 2)
     assert not (tmp_path / "m").exists()
 
@@ -78,7 +84,11 @@ def test_files_that_are_too_large_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"\xff")
     with pytest.raises(DataError, match=r"a.json: not UTF-8 \(byte 0\)"):
         read_object(tmp_path / "a.json")
-    with pytest.raises(DataError, match=r"cannot be read"):
+    with pytest.raises(DataError, match=r"cannot be read: it is no ordinary file"):
         read_object(tmp_path)
+    with pytest.raises(DataError, match=r"cannot be read: it is no ordinary file"):
+        read_object(Path(os.devnull))
+    with pytest.raises(DataError, match=r"cannot be read: No such file"):
+        read_object(tmp_path / "absent.json")
     with pytest.raises(DataError, match=r"a.safetensors: damaged"):
         read_state(tmp_path / "a.safetensors")

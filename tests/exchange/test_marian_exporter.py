@@ -40,6 +40,8 @@ def test_its_formulas_give_what_the_model_gives(values: dict[str, Any], tmp_path
     report = export_model(save(tmp_path / "m", **values), "marian", tmp_path / "out")
     assert report.difference is not None and report.difference < 5e-4
     assert "Marian itself was not run" in report.compared
+    warned = any("older versions of Marian" in text for text in report.differences)
+    assert warned == (values.get("norm") == "pre")
 
 
 def test_the_archive_has_what_marian_reads(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def beams(saved: SavedModel, directory: Path, length: int) -> tuple[Any, Any]:
     "values",
     [
         {"norm": "pre", "normalization": "rms", "activation": "swiglu", "output_bias": True},
-        {"positions": "relative", "attention_bias": True, "embeddings": "separate"},
+        {"positions": "relative", "attention_bias": True, "source_end": False},
         {"positions": "alibi", "attention": "additive", "d_v": 5, "begin": "zeros"},
     ],
 )

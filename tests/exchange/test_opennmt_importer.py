@@ -140,6 +140,7 @@ def test_newest_checkpoint_of_a_directory_is_read(tmp_path: Path) -> None:
     found = importer_from("opennmt").read(tmp_path / "theirs", ("en", None))
     assert found.origin == "OpenNMT-py, model_step_400.pt"
     assert (found.config.source_language, found.config.target_language) == ("en", "target")
+    assert found.notes[0].startswith("Its files do not say the target language")
     with pytest.raises(DataError, match="no checkpoint of OpenNMT-py here"):
         importer_from("opennmt").read(tmp_path, (None, None))
 

@@ -14,6 +14,8 @@ from dragoman.exchange.weight_layout import (
     SILENT,
     inverse,
     permute_width,
+    repeat_heads,
+    rotation_in_pairs,
     sines_then_cosines,
     with_rows,
 )
@@ -84,3 +86,14 @@ def test_pieces_in_another_order_and_a_silent_one() -> None:
     assert found["output.bias"].tolist() == [0, SILENT, 0, SILENT]
     assert "output.bias" not in with_rows(weights, [0], [0], begin=None)
     assert "target_embedding.weight" not in found
+
+
+def test_keys_of_several_heads_are_repeated_for_each() -> None:
+    keys = torch.arange(4.0).view(4, 1)  # two groups of width 2
+    assert repeat_heads(keys, 2, 2).flatten().tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
+    assert repeat_heads(keys.flatten(), 2, 2).tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
+
+
+def test_rotated_halves_become_neighbours_in_each_head() -> None:
+    rows = torch.arange(8)
+    assert rotation_in_pairs(rows, 2).tolist() == [0, 2, 1, 3, 4, 6, 5, 7]

@@ -36,8 +36,12 @@ class LaterConfig(TransformerConfig):
     """The Transformer with settings that no program knows yet."""
 
     gating: bool = False
-    gate: Flat[Gate] = Gate()
+    gate: Flat[Gate] = Gate(inner_slope=5.0)
     schedule: Gate = Field(Gate(slope=3.0))
+
+
+def later(**settings: Any) -> LaterConfig:
+    return LaterConfig(**settings)
 
 
 def refusal(model: TransformerConfig, **others: Any) -> str:
@@ -52,7 +56,7 @@ def accepts(model: TransformerConfig, **others: Any) -> None:
 
 def test_known_values_and_defaults_are_accepted() -> None:
     accepts(TransformerConfig(d_model=64, activation="gelu"), source_language="en")
-    accepts(LaterConfig(positions="learned", max_positions=7, gating=False, slope=1.0))
+    accepts(later(positions="learned", max_positions=7, gating=False))
 
 
 def test_settings_of_training_are_not_looked_at() -> None:
@@ -63,7 +67,7 @@ def test_settings_of_training_are_not_looked_at() -> None:
     ("settings", "told"),
     [
         ({"gating": True}, "It does not support model.gating: true, only false;"),
-        ({"inner_slope": 0.5}, "It does not support model.inner_slope: 0.5, only 2.0;"),
+        ({"inner_slope": 0.5}, "It does not support model.inner_slope: 0.5, only 5.0;"),
         ({"schedule": {"slope": 4}}, "model.schedule.slope: 4.0, only 3.0;"),
         ({"schedule": {}}, "model.schedule.slope: 1.0, only 3.0;"),
         ({"norm": "pre"}, "model.norm: pre, only post;"),
@@ -74,7 +78,7 @@ def test_settings_of_training_are_not_looked_at() -> None:
     ],
 )
 def test_what_is_not_known_is_refused_by_name(settings: dict[str, Any], told: str) -> None:
-    said = refusal(LaterConfig(**settings))
+    said = refusal(later(**settings))
     assert told in said
     assert said.endswith("; choose another one")
 
@@ -89,7 +93,7 @@ def test_settings_beside_the_model_are_refused_too() -> None:
 
 
 def test_each_of_several_settings_is_named() -> None:
-    said = refusal(LaterConfig(gating=True, norm="pre", window=5), target_language="de")
+    said = refusal(later(gating=True, norm="pre", window=5), target_language="de")
     assert said.startswith("4 problems: (1) It does not support target_language: de")
     assert all(f"model.{name}: " in said for name in ("gating", "norm", "window"))
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.text.extension import _Merging, _runs, extend_vocabularies, lineage
+from dragoman.text.sentencepiece_vocabulary import SentencePieceVocabulary
 from dragoman.text.subword_sampling import bpe_dropout
 from dragoman.text.vocabulary import UNK, Vocabularies, VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
@@ -53,6 +54,8 @@ def extended(kind: str) -> Vocabularies:
 @every_kind
 def test_what_is_there_stays_and_the_new_text_is_covered(kind: str) -> None:
     parent, child = PARENTS[kind].source, extended(kind).source
+    assert isinstance(parent, SentencePieceVocabulary)
+    assert isinstance(child, SentencePieceVocabulary)
     assert extended(kind).joint
     assert len(child) == len(parent) + ROOM[kind]
     pieces = parent.pieces(range(len(parent)))
@@ -71,6 +74,8 @@ def test_what_is_there_stays_and_the_new_text_is_covered(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["bpe", "bpe-bytes"])
 def test_every_merge_can_be_reached_and_comes_after_the_old_ones(kind: str) -> None:
     parent, child = PARENTS[kind].source, extended(kind).source
+    assert isinstance(parent, SentencePieceVocabulary)
+    assert isinstance(child, SentencePieceVocabulary)
     new = [piece for piece in child.scores if piece not in parent.scores]
     assert len(new) == 28
     split = bpe_dropout(child.scores, 0.0)
@@ -170,6 +175,8 @@ def test_rare_characters_stay_out_as_coverage_allows() -> None:
 @every_kind
 def test_lineage(kind: str) -> None:
     parent, child = PARENTS[kind].source, extended(kind).source
+    assert isinstance(parent, SentencePieceVocabulary)
+    assert isinstance(child, SentencePieceVocabulary)
     found = lineage(child, parent)
     assert found[: len(parent)] == [[i] for i in range(len(parent))]
     assert [found[tag] for tag in child.tags] == [[], []]

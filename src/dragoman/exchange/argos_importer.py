@@ -24,7 +24,7 @@ from dragoman.exchange.ctranslate2_files import (
 )
 from dragoman.exchange.ctranslate2_importing import CTranslate2Transformer
 from dragoman.exchange.foreign_files import read_object
-from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.importer import ForeignModel, Importer, unsaid
 from dragoman.exchange.piece_rows import vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.saved.archive_members import check_room, checked, contents_of, members_of, reading
@@ -115,7 +115,7 @@ def _read(
         vocabularies=vocabularies(sides),
         weights=weights,
         origin=metadata.origin(path),
-        notes=(*notes, *_notes(directory, model_directory, left_out, binary.types)),
+        notes=(*unsaid(known), *notes, *_notes(directory, model_directory, left_out, binary.types)),
     )
 
 
@@ -243,6 +243,11 @@ class _Tokens:
 
 def _unknown(metadata: _Metadata, sides: tuple[Numbered, Numbered]) -> dict[str, str]:
     """Argos Translate writes the source word for an unknown piece; CTranslate2 does if told to."""
+    try:
+        for side in sides:
+            side.vocabulary.require_space_signs("search.unknown: copy")
+    except ConfigError:  # pieces do not tell where a word ends
+        return {}
     copies = metadata.values and not any(side.vocabulary.has_bytes for side in sides)
     return {"unknown": "copy"} if copies else {}
 

@@ -25,6 +25,8 @@ def read_bytes(path: Path) -> bytes:
         DataError: the file is missing, unreadable or larger than any vocabulary.
     """
     try:
+        if not path.is_file() and path.exists():  # a device or a pipe may have no end
+            raise DataError(f"{path}: cannot be read: it is no ordinary file")
         if path.stat().st_size > _LARGEST_TEXT:
             raise DataError(f"{path}: larger than 256 MB, so it is no vocabulary or configuration")
         return path.read_bytes()

@@ -56,3 +56,17 @@ class Importer(ABC):
             ConfigError: the model has something that no family here can express.
             MissingExtraError: a package is missing.
         """
+
+
+def unsaid(languages: tuple[str | None, str | None]) -> list[str]:
+    """Notes on the languages that neither the files nor the user say.
+
+    Args:
+        languages: of source and target.
+    """
+    sides = zip((("source", "from"), ("target", "to")), languages, strict=True)
+    return [
+        f"Its files do not say the {side} language; '--{option}-language TAG' does."
+        for (side, option), language in sides
+        if language is None
+    ]

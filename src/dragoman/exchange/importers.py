@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.exchange.importer import Importer
+from dragoman.saved.model import CONFIG_FILE, WEIGHTS_FILE
 
 IMPORTERS = {
     "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),
@@ -49,6 +50,8 @@ def importer_of(path: Path) -> Importer:
         raise DataError(f"{path}: no such file or directory")
     found = [importer for importer in _usable() if importer.recognises(path)]
     if not found:
+        if (path / CONFIG_FILE).is_file() and (path / WEIGHTS_FILE).is_file():
+            raise DataError(f"{path}: a model of Dragoman already; there is nothing to import")
         raise DataError(
             f"{path}: not recognised as a model of another toolkit; if it is one, say which with "
             f"--from: {', '.join(IMPORTERS)}"

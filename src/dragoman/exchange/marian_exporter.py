@@ -110,6 +110,7 @@ class MarianExporter(Exporter):
             "Marian's formulas in NumPy (Marian itself was not run)",
             difference=gap,
             differences=(
+                *_of_old_versions(model.config),
                 "Marian adds 1e-6 to the variance in layer normalisation, whatever norm_epsilon.",
                 "Its length penalty is a power of the length: `normalize` in decoder.yml.",
                 "Text is not composed (Unicode NFC) before it is split; do it if yours may be "
@@ -120,6 +121,16 @@ class MarianExporter(Exporter):
     def guide(self, saved: SavedModel) -> str:
         """See :meth:`Exporter.guide`."""
         return f"```\nmarian-decoder --config DIR/{DECODER_FILE} < input.txt\n```"
+
+
+def _of_old_versions(config: TransformerConfig) -> tuple[str, ...]:
+    """What versions of Marian that are still in use do otherwise."""
+    if config.residual.norm == "post":
+        return ()
+    return (
+        "With norm: pre, older versions of Marian, such as Bergamot's, do not normalise the "
+        "keys and values of self-attention, and translate wrongly; newer ones do.",
+    )
 
 
 def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

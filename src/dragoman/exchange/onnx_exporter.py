@@ -36,6 +36,7 @@ from dragoman.saved.model import SavedModel
 from dragoman.text.vocabulary import BOS, PAD
 
 try:
+    import onnx  # noqa: F401 - PyTorch writes graphs through it
     import onnxruntime
 except ImportError as error:
     raise MissingExtraError.of("ONNX Runtime", "onnxruntime", "onnx") from error
@@ -45,7 +46,8 @@ OPSET = 17
 POSITIONS = 2048
 """Rows of the table of positions that are not learned: maximum length of a source or target."""
 TOLERANCE = 1e-4
-"""Largest difference of a log-probability, relative to it if that is below -1."""
+"""Largest difference of a log-probability, relative to one below -1, such as that of a piece with a
+large negative bias."""
 ENCODER_FILE, DECODER_FILE = "encoder.onnx", "decoder.onnx"
 
 _KNOWN: Known = {
@@ -73,6 +75,7 @@ _KNOWN: Known = {
     "model.scale_embeddings": None,
     "model.output_bias": None,
     "model.begin": None,
+    "model.source_end": None,
     "model.embeddings": None,
 }
 _REMEDY = "leave the model with Dragoman"
@@ -103,7 +106,8 @@ class _Step(nn.Module):
     def forward(self, target: Tensor, source_mask: Tensor, *kept: Tensor) -> tuple[Tensor, ...]:
         layers = 2 * len(self.model.decoder)
         memory, past = _paired(kept[:layers]), _paired(kept[layers:])
-        bias = mask_bias(source_mask, memory[0].keys.dtype)[:, None, None, :]
+        seen = self.model.seen(source_mask)
+        bias = mask_bias(seen, memory[0].keys.dtype)[:, None, None, :]
         hidden, state = self.model.decode(
             target,
             TransformerMemory(memory[0].keys, source_mask, memory, bias),
@@ -252,7 +256,7 @@ def _spm_names(saved: SavedModel) -> tuple[str, str]:
 
 
 def _gap(encode: Graph, step: Graph, asked: list[Probe]) -> float:
-    """The largest difference of a log-probability in a batch of sentences of unlike length.
+    """The largest difference, see :data:`TOLERANCE`, in a batch of sentences of unlike length.
 
     Raises:
         ExportError: it is too large.
@@ -260,14 +264,14 @@ def _gap(encode: Graph, step: Graph, asked: list[Probe]) -> float:
     found = _stepwise(encode, step, asked)
     largest = 0.0
     for row, one in zip(found, asked, strict=True):
-        gap = np.abs(row[: len(one.target)] - one.log_probabilities)
-        allowed = TOLERANCE * np.maximum(1, np.abs(one.log_probabilities))
-        largest = max(largest, float(gap.max()))
-        if not (gap <= allowed).all():  # also if it is NaN
+        scores = one.log_probabilities
+        gap = np.abs(row[: len(one.target)] - scores) / np.maximum(1, np.abs(scores))
+        if not (gap <= TOLERANCE).all():  # also if it is NaN
             raise ExportError(
                 f"the ONNX graphs give log-probabilities that differ by up to {gap.max():.1e} from "
                 f"the model's ({TOLERANCE:.0e} is allowed); please report this"
             )
+        largest = max(largest, float(gap.max()))
     return largest
 
 

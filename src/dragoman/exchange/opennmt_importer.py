@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_state
-from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.importer import ForeignModel, Importer, unsaid
 from dragoman.exchange.pickled import read_pickled, tensors_in
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
@@ -106,6 +106,7 @@ class OpennmtImporter(Importer):
             weights=weights,
             origin=f"OpenNMT-py, {file.name}",
             notes=(
+                *unsaid(languages),
                 *notes,
                 f"Search: beam {_BEAM} without a length penalty, as onmt_translate has it by "
                 "default; padding, <s> and <unk> are not put out, which it does not forbid.",

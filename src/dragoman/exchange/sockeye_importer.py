@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state, read_text
-from dragoman.exchange.importer import ForeignModel, Importer
+from dragoman.exchange.importer import ForeignModel, Importer, unsaid
 from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import permute_width, sines_then_cosines
@@ -84,6 +84,7 @@ class SockeyeImporter(Importer):
             weights=weights,
             origin=f"Sockeye {version:.20}, {path.resolve().name}",
             notes=(
+                *unsaid(languages),
                 *notes,
                 *left_out,
                 f"Search: beam {_BEAM}. sockeye-translate divides a hypothesis' log-probability by "

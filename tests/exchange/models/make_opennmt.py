@@ -26,7 +26,7 @@ MODELS = {
     "positions": PLAIN + " --add_qkvbias",
     "relative": "--max_relative_positions 3 --pos_ffn_activation_fn gelu",
     "rotary": "--max_relative_positions -1 --pos_ffn_activation_fn silu --layer_norm rms "
-    "--num_kv 1 --norm_eps 1e-5 --rotary_interleave --share_vocab --share_decoder_embeddings",
+    "--num_kv 1 --norm_eps 1e-5 --share_vocab --share_decoder_embeddings",
 }
 COMMON = (
     "-encoder_type transformer -decoder_type transformer -enc_layers 2 -dec_layers 1 "

@@ -271,9 +271,9 @@ class Transformer(TranslationModel):
     def encoder_states(self, source: Tensor, source_mask: Tensor) -> Tensor:
         """After the last layer; see :meth:`TranslationModel.encoder_states`."""
         source, _ = split_tags(self.language_tags, source)
-        return self._read(source, self._seen(source_mask))
+        return self._read(source, self.seen(source_mask))
 
-    def _seen(self, source_mask: Tensor) -> Tensor:
+    def seen(self, source_mask: Tensor) -> Tensor:
         """The mask of what is read: without ``source_end``, the end symbol is like padding.
 
         The first position is read even if it is the end symbol, since attention needs something.
@@ -297,7 +297,7 @@ class Transformer(TranslationModel):
     def encode(self, source: Tensor, source_mask: Tensor) -> TransformerMemory:
         """Read the source; see :meth:`TranslationModel.encode`."""
         source, begin = split_tags(self.language_tags, source)
-        source_mask = self._seen(source_mask)
+        source_mask = self.seen(source_mask)
         x = self._read(source, source_mask)
         layers = [cast(DecoderLayer, layer).read_source(x) for layer in self.decoder]
         seen = mask_bias(source_mask, x.dtype)[:, None, None, :]  # (batch, 1, 1, source)
