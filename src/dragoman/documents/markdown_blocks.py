@@ -15,16 +15,13 @@ from markdown_it.token import Token
 from dragoman.documents.html import read_html
 from dragoman.documents.markdown_inline import new_parser
 from dragoman.documents.markdown_text import (
-    RESERVED,
     MarkdownPassages,
-    MarkdownText,
     Passage,
-    RawMarkup,
-    Segment,
     Setting,
 )
 from dragoman.documents.marked_text import MarkedText
 from dragoman.documents.marking import MarkupPiece, mark_pieces
+from dragoman.documents.numbered_marks import RESERVED, NumberedText
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}
@@ -121,7 +118,7 @@ class MarkdownDocument:
             if marked is None:
                 continue
             start = self._starts[number]
-            self.texts.append(MarkdownText(**vars(marked)))
+            self.texts.append(NumberedText(**vars(marked)))
             part = _Scalar(len(self.texts) - 1, found["value"])
             self._edits.append((start + found.start("value"), start + found.end("value"), part))
 
@@ -189,8 +186,7 @@ class MarkdownDocument:
         if not _ends_with(line, spans[0], contents[0]) or not contents[0]:
             spans = spans[1:]
         if not all(
-            _ends_with(line, span, content)
-            for span, content in zip(spans, contents, strict=False)
+            _ends_with(line, span, content) for span, content in zip(spans, contents, strict=False)
         ):
             return
         for (_, end), content in zip(spans, contents, strict=False):

@@ -78,9 +78,7 @@ def new_parser() -> MarkdownIt:
     return parser
 
 
-def inline_pieces(
-    parser: MarkdownIt, content: str, environment: Environment
-) -> list[InlinePiece]:
+def inline_pieces(parser: MarkdownIt, content: str, environment: Environment) -> list[InlinePiece]:
     """The pieces of a paragraph, in order; they join to ``content``."""
     tokens = parser.parseInline(content, environment)[0].children or []
     return list(_pieces(content, _with_strong(tokens)))

@@ -22,15 +22,17 @@ from dragoman.documents.markdown_inline import (
 from dragoman.documents.marked_text import MarkedText, walk
 from dragoman.documents.marking import MarkupPiece, mark_pieces
 from dragoman.documents.markup_tokens import html_tokens
+from dragoman.documents.numbered_marks import (
+    KEPT_BREAK,
+    KEPT_SPACE,
+    NumberedText,
+    as_number,
+    number_of,
+    text_and_numbers,
+)
 
 Setting = Literal["paragraph", "heading", "underlined", "cell", "label", "title"]
 """Where a text is, which decides what of it would be markup; a label describes an image."""
-
-# Stand for markup in texts while marks are placed: no file that has them is read so.
-_CODE = re.compile("\x01([0-9]+)\x02")
-_KEPT_SPACE, _KEPT_BREAK = "\x03", "\x04"
-RESERVED = re.compile("[\x01-\x04]")
-_NO_CHARACTER = re.compile(r"[\x00-\x1f\ud800-\udfff\ufffe\uffff]")
 
 _SIGNS = re.compile(r"[\\`*_\[\]<&~]")
 _ALL_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
@@ -51,15 +53,6 @@ class RawMarkup(NamedTuple):
     """What it means."""
     tag: str | None = None
     """How else it can be written."""
-
-
-@dataclass
-class MarkdownText(MarkedText):
-    """A text of Markdown; its marks are numbers of :class:`RawMarkup`."""
-
-    def escape(self, text: str) -> str:
-        """A part of a translation, which is written as Markdown later, with its marks."""
-        return _NO_CHARACTER.sub(" ", text)
 
 
 Segment = RawMarkup | int
@@ -141,7 +134,11 @@ class MarkdownPassages:
         tokens = self.parser.parse(before + text + behind, environment)
         kinds = [token.type for token in tokens if not token.level or token.type == "inline"]
         found = [token for token in tokens if token.type == "inline"]
-        if kinds != [f"{block}_open", *["inline"] * (_CELLS if block == "table" else 1), f"{block}_close"]:
+        if kinds != [
+            f"{block}_open",
+            *["inline"] * (_CELLS if block == "table" else 1),
+            f"{block}_close",
+        ]:
             return False
         children = found[_CELLS - 2 if block == "table" else 0].children or []
         if setting in {"label", "title"}:
@@ -158,7 +155,7 @@ class MarkdownPassages:
         """The segments of some pieces: a text, or what has no words."""
         marked = mark_pieces(pieces, collapses=True) if pieces else None
         if marked is not None and sum(1 for _ in walk(marked.marks)) <= _MOST_MARKS:
-            self.texts.append(MarkdownText(**vars(marked)))
+            self.texts.append(NumberedText(**vars(marked)))
             yield len(self.texts) - 1
         elif marked is not None and len(pieces) > 1:
             for piece in pieces:
@@ -167,8 +164,8 @@ class MarkdownPassages:
             yield from map(self._wordless, pieces)
 
     def _wordless(self, piece: MarkupPiece) -> RawMarkup:
-        if found := _CODE.fullmatch(piece.raw):
-            return self._markup[int(found[1])]
+        if (number := number_of(piece.raw)) is not None:
+            return self._markup[number]
         return RawMarkup((piece.name,), text_shape(html.unescape(piece.raw)))
 
     def _markup_pieces(self, pieces: Sequence[InlinePiece]) -> Iterator[MarkupPiece | RawMarkup]:
@@ -183,7 +180,7 @@ class MarkdownPassages:
             elif piece.kind == "softbreak":
                 yield MarkupPiece("text", " ", " ")
             elif piece.kind == "hardbreak":
-                raw = RawMarkup((piece.raw[: piece.raw.index("\n")] + _KEPT_BREAK,), piece.shape)
+                raw = RawMarkup((piece.raw[: piece.raw.index("\n")] + KEPT_BREAK,), piece.shape)
                 yield raw if depth <= 0 else self._mark("point", raw)
             elif piece.kind in {"code_inline", "autolink"}:
                 yield self._mark("atom", RawMarkup((piece.raw,), piece.shape), piece.text)
@@ -213,11 +210,15 @@ class MarkdownPassages:
                 yield self._mark("point", self._image(piece))
 
     def _mark(
-        self, kind: Literal["open", "close", "point", "atom"], raw: RawMarkup, content: str = "",
-        *, name: str = "",
+        self,
+        kind: Literal["open", "close", "point", "atom"],
+        raw: RawMarkup,
+        content: str = "",
+        *,
+        name: str = "",
     ) -> MarkupPiece:
         self._markup.append(raw)
-        return MarkupPiece(kind, f"\x01{len(self._markup) - 1}\x02", name, content)
+        return MarkupPiece(kind, as_number(len(self._markup) - 1), name, content)
 
     def _pair(self, piece: InlinePiece, name: str, end: str, label: str) -> RawMarkup:
         if name in _TAGS:
@@ -272,7 +273,7 @@ _AROUND = {
     "underlined": ("", "\n---", "heading"),
     "cell": ("|a|b|\n|-|-|\n|", "|z|", "table"),
     "label": ("![", "](x)", "paragraph"),
-    "title": ("[x](y \"", "\")", "paragraph"),
+    "title": ('[x](y "', '")', "paragraph"),
 }
 
 
@@ -335,11 +336,8 @@ class _Writing:
 
     def _parts(self, number: int) -> Iterator[str | RawMarkup]:
         """A translation in text and markup."""
-        for index, part in enumerate(_CODE.split(self._translations[number])):
-            if index % 2:
-                yield self._passages.markup(int(part))
-            elif part:
-                yield part
+        for part in text_and_numbers(self._translations[number]):
+            yield part if isinstance(part, str) else self._passages.markup(part)
 
     def _markup(self, raw: RawMarkup) -> str:
         if self._uses_tags and raw.tag is not None:
@@ -350,7 +348,7 @@ class _Writing:
             else self._passages.written(self._passages.inner(part), self._translations)
             for part in raw.parts
         )
-        return "".join(parts).replace(" ", _KEPT_SPACE).replace("\n", _KEPT_BREAK)
+        return "".join(parts).replace(" ", KEPT_SPACE).replace("\n", KEPT_BREAK)
 
     def _escaped(self, text: str, *, starts: bool) -> str:
         if not self._level:
@@ -363,19 +361,19 @@ class _Writing:
 
 def _starts_line(written: Sequence[str]) -> bool:
     before = "".join(written[-1:])
-    return not before.strip(" ") or before.endswith(_KEPT_BREAK)
+    return not before.strip(" ") or before.endswith(KEPT_BREAK)
 
 
 def _laid_out(text: str, passage: Passage) -> Iterator[str]:
     """A text in lines as wide as those of its source, and as one line."""
-    plain = text.replace(_KEPT_SPACE, " ").replace(_KEPT_BREAK, "\n")
+    plain = text.replace(KEPT_SPACE, " ").replace(KEPT_BREAK, "\n")
     if passage.width is not None:
         lines = [
             line
-            for part in text.split(_KEPT_BREAK)
+            for part in text.split(KEPT_BREAK)
             for line in _wrapped(part, passage.width - len(passage.prefix))
         ]
-        yield "\n".join(lines).replace(_KEPT_SPACE, " ")
+        yield "\n".join(lines).replace(KEPT_SPACE, " ")
     yield plain
 
 

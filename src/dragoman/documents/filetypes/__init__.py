@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from dragoman.core.errors import DataError
 from dragoman.documents.filetypes.document_format import DocumentFormat, FileLanguages, OpenDocument
 from dragoman.documents.filetypes.markdown_files import MarkdownFile
+from dragoman.documents.filetypes.subtitle_files import SubRipFile, WebVttFile
 from dragoman.documents.filetypes.text_files import HtmlFile, PlainTextFile
 
 __all__ = [
@@ -22,6 +23,8 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     PlainTextFile(),
     HtmlFile(),
     MarkdownFile(),
+    SubRipFile(),
+    WebVttFile(),
 )
 """All formats."""
 
