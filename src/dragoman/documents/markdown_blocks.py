@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -188,7 +189,7 @@ class MarkdownDocument:
         number = self._line(row)
         line = self._lines[number].rstrip()
         edges = [0, *(found.end() for found in _COLUMN.finditer(line)), len(line) + 1]
-        spans = [(start, end - 1) for start, end in zip(edges, edges[1:], strict=False)]
+        spans = [(start, end - 1) for start, end in pairwise(edges)]
         contents = [cell.content for cell in cells]
         if not _ends_with(line, spans[0], contents[0]) or not contents[0]:
             spans = spans[1:]

@@ -101,19 +101,17 @@ def _shape(token: Token) -> str:
     name, _, end = token.type.rpartition("_")
     if name in _PAIRS:
         return f"<{'/' * (end == 'close')}{_PAIRS[name]}>"
-    if token.type == "link_open":
-        return f"<a {token.attrGet('href')}>"
-    if token.type == "link_close":
-        return "</a>"
-    if token.type == "image":
-        return f"<img {token.attrGet('src')}>"
-    if token.type == "code_inline":
-        return f"`{token.content}`"
-    if token.type in {"softbreak", "hardbreak"}:
-        return " <br> " if token.type == "hardbreak" else " "
-    if token.type == "footnote_ref":
-        return f"<sup {token.content}>"
-    return token.content if token.type == "html_inline" else text_shape(token.content)
+    shapes = {
+        "link_open": f"<a {token.attrGet('href')}>",
+        "link_close": "</a>",
+        "image": f"<img {token.attrGet('src')}>",
+        "code_inline": f"`{token.content}`",
+        "softbreak": " ",
+        "hardbreak": " <br> ",
+        "footnote_ref": f"<sup {token.content}>",
+        "html_inline": token.content,
+    }
+    return shapes.get(token.type) or text_shape(token.content)
 
 
 def text_shape(text: str) -> str:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from dragoman.core.errors import DataError
@@ -117,12 +118,12 @@ class SubtitleDocument:
         """Lines that begin with dashes are said by one after the other; all others are joined."""
         bare = [_TAGS[self.kind].sub("", line) for line in lines]
         dashed = [number for number, line in enumerate(bare) if _DASH.match(line)]
-        if len(dashed) < 2:  # noqa: PLR2004
+        if len(dashed) < 2:
             dashed = []
         starts = [*dashed, len(lines)]
         if starts[0]:
             yield self._utterance("", lines[: starts[0]])
-        for start, end in zip(starts, starts[1:], strict=False):
+        for start, end in pairwise(starts):
             found = _DASH.match(lines[start])
             if found is None:  # a tag is in front of it
                 yield self._utterance("", lines[start:end])

@@ -18,7 +18,9 @@ TEXT = "a b c\n\n{name} d e\n"
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained model from English into German."""
     folder = tmp_path_factory.mktemp("documents") / "model"
-    return save_tiny_model(folder, directions=(Direction("en", "de"),))
+    return save_tiny_model(
+        folder, directions=(Direction(source_language="en", target_language="de"),)
+    )
 
 
 @pytest.fixture
