@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 pytest.importorskip("markdown_it")
 
 from document_models import file_by
+
 from dragoman.documents.markdown_inline import inline_pieces, new_parser
 
 BLOCKS = [

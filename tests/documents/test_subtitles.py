@@ -38,8 +38,10 @@ def capitals(text: str) -> str:
         ),
         (
             "a.vtt",
-            "WEBVTT x\n\nNOTE n\n\nSTYLE\n::cue {}\n\nid\n00:01.000 --> 00:02.000 line:1\n<v Bob>a &amp; b\n",
-            "WEBVTT x\n\nNOTE n\n\nSTYLE\n::cue {}\n\nid\n00:01.000 --> 00:02.000 line:1\n<v Bob>A &amp; B\n",
+            "WEBVTT x\n\nNOTE n\n\nSTYLE\n::cue {}\n\nid\n00:01.000 --> 00:02.000 line:1\n"
+            "<v Bob>a &amp; b\n",
+            "WEBVTT x\n\nNOTE n\n\nSTYLE\n::cue {}\n\nid\n00:01.000 --> 00:02.000 line:1\n"
+            "<v Bob>A &amp; B\n",
         ),
         ("a.srt", "", ""),
     ],
