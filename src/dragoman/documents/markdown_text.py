@@ -189,10 +189,10 @@ class MarkdownPassages:
                 hidden = _hidden_end(pieces, at, name) if kind == "open" else 0
                 if hidden:
                     whole = pieces[at - 1 : hidden]
-                    raw = "".join(one.raw for one in whole)
+                    written = "".join(one.raw for one in whole)
                     shape = "".join(one.shape for one in whole)
                     content = "".join(one.text for one in whole[1:-1])
-                    yield self._mark("atom", RawMarkup((raw,), shape), content)
+                    yield self._mark("atom", RawMarkup((written,), shape), content)
                     at = hidden
                     continue
                 depth += {"open": 1, "close": -1}.get(kind, 0)
