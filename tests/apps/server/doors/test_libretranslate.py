@@ -21,6 +21,7 @@ from libretranslatepy import LibreTranslateAPI
 from dragoman.apps.server.doors.libretranslate import libre_files
 from dragoman.apps.server.jobs import UNEXPECTED
 from dragoman.apps.server.server_config import LimitsConfig
+from dragoman.documents.filetypes import FILE_FORMATS
 from dragoman.translation.service.interface import (
     Detection,
     RefusedError,
@@ -577,7 +578,7 @@ def test_the_settings_are_those_of_the_server(http: httpx.Client) -> None:
         "keyRequired": False,
         "suggestions": True,
         "filesTranslation": True,
-        "supportedFilesFormat": [".txt", ".html", ".htm"],
+        "supportedFilesFormat": list(FILE_FORMATS),
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
             "target": {"code": "fr", "name": "French"},
