@@ -95,7 +95,7 @@ class Correspondence:
     def __init__(self, text: str, translated: TranslatedText, atoms: Sequence[Mark]) -> None:
         self._text, self.target = text, translated.text
         links = translated.links
-        self.sentences = _sentences(text, translated, links)
+        self.sentences = linked_sentences(text, translated)
         self._source_starts = [sentence.source[0] for sentence in self.sentences]
         self._target_starts = [sentence.target[0] for sentence in self.sentences]
         placed = self._placed_atoms(atoms)
@@ -236,7 +236,8 @@ class Correspondence:
                 unit.certainty = 1.0 if same_word else 0.5
 
 
-def _sentences(text: str, translated: TranslatedText, links: Sequence[Link]) -> list[SentencePair]:
+def linked_sentences(text: str, translated: TranslatedText) -> list[SentencePair]:
+    """The sentences of a text and their translations, in order."""
     found = [
         SentencePair(
             (one.start, one.start + len(one.source)),
@@ -246,7 +247,7 @@ def _sentences(text: str, translated: TranslatedText, links: Sequence[Link]) -> 
         for one in translated.sentences
     ]
     if not found:
-        found = [SentencePair((0, len(text)), (0, len(translated.text)), bool(links))]
+        found = [SentencePair((0, len(text)), (0, len(translated.text)), bool(translated.links))]
     for one in found:
         one.anchors = [(one.source[0], one.target[0]), (one.source[1], one.target[1])]
     return found

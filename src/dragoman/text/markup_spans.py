@@ -19,7 +19,7 @@ MarkupStyle = Literal["rst", "html", "placeholders"]
 _RST = regex.compile(
     r"""
       (?P<copy>``\S(?:.*?\S)??``(?!`))                                   # code
-    | (?P<begin>:[A-Za-z][\w:+.-]*:`)(?P<text>[^`<>]*[^`<>\s])(?P<end>\ *<[^`<>]+>`)  # a role's text
+    | (?P<begin>:[A-Za-z][\w:+.-]*:`)(?P<text>[^`<>]*[^`<>\s])(?P<end>\ *<[^`<>]+>`)
     | (?P<copy>:[A-Za-z][\w:+.-]*:`[^`]+`)                              # a role
     | (?P<begin>`)(?P<text>[^`<>]*[^`<>\s])(?P<end>\ *<[^`<>]+>`__?)    # a link
     | (?P<copy>`[^`]+`__?) | (?P<copy>\|\w+\|) | (?P<copy>\[[\#*]?\w*\]_)
@@ -28,7 +28,7 @@ _RST = regex.compile(
     """,
     regex.VERSION1 | regex.VERBOSE,
 )
-_HTML = regex.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w:-]*)(?P<rest>(?:\s[^<>]*?)?)(?P<empty>/?)>")
+_HTML = regex.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w:-]*)(?:\s[^<>]*?)?(?P<empty>/?)>")
 _COPIED = Terminology(protect=("placeholders", "urls"))
 
 

@@ -24,7 +24,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.glossary import Glossary
-from dragoman.text.inline_tags import InlineTags
+from dragoman.text.inline_tags import InlineTags, without_tags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
@@ -379,7 +379,10 @@ class Translator:
             tags = (
                 self.vocabularies.source if self._pivot is None else self._pivot.vocabularies.source
             )
-            watched = WatchedLines(given, terms, tags, self._speller)
+            watched = WatchedLines(
+                *(given, terms, tags, self._speller),
+                has_inline_tags=self._inline_tags is not None,
+            )
             translated = self._stream(iter(watched), progress or _nobody, config)
             return self._while_open(watched.warned(translated))
         return self._while_open(self._stream(given, progress or _nobody, config))
@@ -561,7 +564,7 @@ class Translator:
             hypothesis.log_probability,
             self.vocabularies.target.pieces(ids),
             hypothesis.ended,
-            missing=lacking(constraints, text),
+            missing=lacking(constraints, text if self._inline_tags is None else without_tags(text)),
             confidence=hypothesis.confidence,
             faults=hypothesis.faults,
         )

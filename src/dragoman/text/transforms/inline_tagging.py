@@ -200,7 +200,7 @@ def _anchors(table: SegmentTable, source: str, target: str) -> Iterator[_Both]:
 
 def _only(text: str, phrase: str) -> Range | None:
     """Where a phrase is, if that is in one place."""
-    places = []
+    places: list[Range] = []
     start = text.find(phrase)
     while start >= 0 and len(places) < 2:
         if is_whole(text, start, start + len(phrase)):
@@ -264,9 +264,7 @@ class _Injection:
 
     def _fits(self, both: _Both, tag: TagKind) -> bool:
         """Whether it has the same place among other tags on both sides, and replaces none."""
-        symbols = [
-            _Both(self._old[0][symbol], self._old[1][symbol]) for symbol in self._old[0]
-        ]
+        symbols = [_Both(self._old[0][symbol], self._old[1][symbol]) for symbol in self._old[0]]
         for other, kind in [*((one, "pair") for one in symbols), *self._new]:
             relation = _relation(other.source, both.source)
             if relation == "crosses" or relation != _relation(other.target, both.target):
