@@ -1,11 +1,12 @@
 """Marks of a text, put around and between the words of its translation.
 
 Where the model has learned inline tags, it says itself where they belong
-(:mod:`dragoman.documents.learned_places`).  Otherwise, a tag belongs to the words that translate the words that it was around.  Which these are, the links
-of the service say, and where there are none, words that are the same on both sides and, between
-these, proportion.  A pair of tags gets the run of words whose sum is highest, where a word counts
-1 if it translates only words inside and -1 if it translates none of them; so one wrong link costs
-little.  Tags stay nested, and each is written exactly once, whatever the links say.
+(:mod:`dragoman.documents.learned_places`).  Otherwise, a tag belongs to the words that translate
+the words that it was around.  Which these are, the links of the service say, and where there are
+none, words that are the same on both sides and, between these, proportion.  A pair of tags gets the
+run of words whose sum is highest, where a word counts 1 if it translates only words inside and -1
+if it translates none of them; so one wrong link costs little.  Tags stay nested, and each is
+written exactly once, whatever the links say.
 """
 
 from __future__ import annotations

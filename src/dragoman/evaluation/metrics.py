@@ -277,13 +277,18 @@ def build_metric(
         )
     if name in READS_SOURCE:
         return _kept_items(name, config, source)
+    return _of_lines(name) or _sacrebleu_metric(name, config)
+
+
+def _of_lines(name: MetricName) -> Metric | None:
+    """A metric that compares lines with their references by a rule; None if it is none of these."""
     if name == "exact_match" or name == "degenerate":  # noqa: PLR1714 - mypy narrows it so
         return line_share_metric(name)
     if name == "tag_structure" or name == "tag_placement":  # noqa: PLR1714 - mypy narrows it so
         return tag_metric(name)
     if name == "accuracy" or name == "macro_f1":  # noqa: PLR1714 - mypy narrows it so
         return label_metric(name)
-    return _sacrebleu_metric(name, config)
+    return None
 
 
 def _sacrebleu_metric(name: MetricName, config: EvaluationConfig) -> Metric:

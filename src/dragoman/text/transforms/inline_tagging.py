@@ -155,18 +155,37 @@ class InjectTagsConfig(SharedTransform):
         """The example with tags, if it has aligned phrases."""
         if not self.draws(rng):
             return example
-        source, target = example.source, example.target
-        symbols = symbols_in(source), symbols_in(target)
-        if (nested := structure(symbols[0])) is None or nested != structure(symbols[1]):
-            return example
-        anchors = list(_anchors(segment_table(self.segments), source, target))
-        injection = _Injection(source, target, anchors, self.inline_tags)
-        for _ in range(_count(rng)):
-            injection.add(_drawn_kind(rng), rng)
-        made = injection.written()
-        if structure(symbols_in(made[0])) != structure(symbols_in(made[1])):
-            return example  # what touches on one side only is within on the other
-        return example._replace(source=normalize(made[0]), target=normalize(made[1]))
+        source, target = tagged_phrases(
+            example.source, example.target, segment_table(self.segments), self.inline_tags, rng
+        )
+        return example._replace(source=source, target=target)
+
+
+def tagged_phrases(
+    source: str, target: str, segments: SegmentTable, inline_tags: InlineTags, rng: Random
+) -> tuple[str, str]:
+    """Both sides of a pair with tags at words that translate each other.
+
+    Sides whose tags differ already stay as they are.
+
+    Args:
+        source: normalised, like the target; may have symbols already.
+        target: the translation.
+        segments: phrases that translate each other.
+        inline_tags: how many tags there may be.
+        rng: draws the phrases.
+    """
+    nested = structure(symbols_in(source))
+    if nested is None or nested != structure(symbols_in(target)):
+        return source, target
+    anchors = list(_anchors(segments, source, target))
+    injection = _Injection(source, target, anchors, inline_tags)
+    for _ in range(_count(rng)):
+        injection.add(_drawn_kind(rng), rng)
+    made = injection.written()
+    if structure(symbols_in(made[0])) != structure(symbols_in(made[1])):
+        return source, target  # what touches on one side only is within on the other
+    return normalize(made[0]), normalize(made[1])
 
 
 class _Both(NamedTuple):
