@@ -79,7 +79,7 @@ def tagged_lines(draw: st.DrawFn) -> list[int]:
 
 
 @every_way
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     lines=st.lists(tagged_lines(), min_size=1, max_size=3),
     seed=st.integers(0, 999),
@@ -101,7 +101,7 @@ def test_tags_in_are_tags_out(
 
 
 @every_way
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(
     line=st.lists(st.integers(EOS + 1, SIZE - 1), min_size=1, max_size=6),
     seed=st.integers(0, 999),
@@ -123,7 +123,7 @@ def test_a_scorer_that_gives_no_numbers_still_writes_the_tags(way: dict[str, Any
 
 
 @given(seed=st.integers(0, 99))
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_tags_of_a_line_change_no_other(seed: int) -> None:
     scorer, line = random_scorer(seed), [4, 5, 6]
     alone = found(scorer, [line], beam=3)

@@ -155,5 +155,7 @@ def test_the_transform_reads_its_segments(tmp_path: Path) -> None:
     assert inline_tags([inject]) == InlineTags()
     assert inline_tags([MarkupTagsConfig(inline_tags=InlineTags(pairs=2))]) == InlineTags(pairs=2)
     assert inline_tags([]) is None
+    several = [inject, MarkupTagsConfig(inline_tags=InlineTags(pairs=9, points=1))]
+    assert inline_tags(several) == InlineTags(pairs=9, points=16)
     never = InjectTagsConfig(segments=str(path), share=1e-9)
     assert never(example(SOURCE, TARGET), Random(1)).source == SOURCE

@@ -288,13 +288,16 @@ def build_rules(
         lengths = torch.tensor([len(prefix) for prefix in prefixes], device=device)
         limits = limits.maximum(lengths)
         requirements.append(ForcedPrefix(prefixes, device))
+    tags = None
     if plan is not None:
         limits = _with_room(limits, plan, prefixes, positions)
+        tags = TagStructure(plan, limits)
+        requirements.insert(0, tags)
     requirements.append(LengthLimit(limits))
     if trees is not None:
         constraints.append(TreeGrammar(trees, limits))
-    if plan is not None:
-        constraints.append(TagStructure(plan, limits))
+    if tags is not None:
+        constraints.append(tags)
     if config.minimum_length:
         constraints.append(MinimumLength(config.minimum_length))
     return Rules(constraints, requirements, limits)

@@ -4,7 +4,7 @@ Hanneman and Dinu 2020 (section 5) report tags that a model loses, doubles or cr
 cannot.  What may come next follows from what a hypothesis has so far: a tag opens or stands where
 the pair that it is within in the source is the innermost open one, and that pair closes once it has
 all its own.  The end symbol waits for the last tag, and where only as many pieces are left as tags
-are missing, nothing but tags may follow.  So every output has the structure of its source, whatever
+are missing, tags follow.  So every output has the structure of its source, whatever
 the model prefers.
 
 A source whose tags are not well-formed (one occurs twice, is not closed, or two cross) has no
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dragoman.search.constraints import PartialOutputs, some_probability
+from dragoman.search.constraints import FREE, PartialOutputs, some_probability
 from dragoman.text.inline_tags import InlineTags, pair_symbols, point_symbol, structure
 from dragoman.text.vocabulary import EOS, Vocabularies
 
@@ -119,7 +119,7 @@ class TagPlan:
 
 
 class TagStructure:
-    """Every output has the tags of its source, nested as there.
+    """Every output has the tags of its source, nested as there: a constraint and a requirement.
 
     Args:
         plan: the tags of each sentence.
@@ -139,13 +139,20 @@ class TagStructure:
         scores[:, ids] = values.masked_fill(~allowed, _IMPOSSIBLE)
         unfinished = missing > 0
         scores[:, EOS] = scores[:, EOS].masked_fill(unfinished, _IMPOSSIBLE)
-        # Only tags where there is no room for more, and where nothing else has a probability.
-        full = missing >= self._limits[partial.sentences] - partial.length
-        bound = (unfinished & (full | ~scores.amax(1).isfinite())).nonzero().flatten()
+        # Where nothing has a probability, a tag gets the least.
+        bound = (unfinished & ~scores.amax(1).isfinite()).nonzero().flatten()
         if len(bound):
             kept = some_probability(values[bound]).masked_fill(~allowed[bound], _IMPOSSIBLE)
             scores.index_fill_(0, bound, _IMPOSSIBLE)
             scores[bound.unsqueeze(1), ids] = kept
+
+    def required(self, partial: PartialOutputs) -> Tensor:
+        """A tag where there is no room for anything else; see ``Requirement``."""
+        left = self._left(partial)
+        missing = left.sum(1)
+        full = (missing > 0) & (missing >= self._limits[partial.sentences] - partial.length)
+        first = self._allowed(left, partial).long().argmax(1)
+        return torch.where(full, self._plan.symbols.ids[first], FREE)
 
     def _left(self, partial: PartialOutputs) -> Tensor:
         """How often each symbol must still come, ``(rows, slots)``."""

@@ -367,10 +367,14 @@ _SIGNS = ".,:;!?\"'()[]{}<>«»„“”‚‘’…-–—/&*%$#@=+|\\_~`^。�
 
 
 def inline_tags(transforms: Iterable[TransformConfig]) -> InlineTags | None:
-    """The tags that a model learns by these transforms; None if it learns none."""
-    found = (
+    """The tags that a model learns by these transforms, all together; None if it learns none."""
+    found = [
         one.inline_tags
         for one in transforms
         if isinstance(one, (MarkupTagsConfig, InjectTagsConfig))
+    ]
+    if not found:
+        return None
+    return InlineTags(
+        pairs=max(one.pairs for one in found), points=max(one.points for one in found)
     )
-    return next(found, None)
