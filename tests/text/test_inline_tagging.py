@@ -61,6 +61,7 @@ def example(source: str, target: str) -> Example:
         ("%s of {n}", "{n} von %s", ("placeholders",), ("<x1> of <x2>", "<x2> von <x1>")),
         # markup of one side alone, and tags that are nested otherwise
         ("Use *a*", "Nimm a", ("rst",), ("Use *a*", "Nimm a")),
+        ("*a* and ``b``", "*a* und b", ("rst",), ("*a* and ``b``", "*a* und b")),
         (
             "<b>a <i>b</i></b>",
             "<b>a</b> <i>b</i>",

@@ -47,10 +47,10 @@ place in front of a phrase."""
 
 
 class MarkupTagsConfig(TransformConfig):
-    """Turns the markup that both sides share into the symbols of inline tags.
+    """Turns the markup of a pair into the symbols of inline tags.
 
-    Markup that only one side has stays as it is written, and so do tags beyond those that there are
-    symbols for.
+    A pair stays as it is written if its sides have different markup, or more than there are symbols
+    for.
     """
 
     kind: Literal["markup_tags"] = "markup_tags"
@@ -77,7 +77,7 @@ class MarkupTagsConfig(TransformConfig):
 def tagged_markup(
     source: str, target: str, styles: Sequence[MarkupStyle], inline_tags: InlineTags
 ) -> tuple[str, str]:
-    """Both sides with the markup that they share as symbols."""
+    """Both sides with symbols instead of their markup, if that is the same and not too much."""
     ours, theirs = read_markup(source, styles), read_markup(target, styles)
     if not ours[1] or not theirs[1]:
         return source, target
