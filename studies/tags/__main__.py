@@ -83,8 +83,7 @@ def tags(  # noqa: PLR0917 - click gives them by name
     lines = list(read_lines(part, styles, table, config.inline_tags or InlineTags()))
     if not lines:
         raise DataError(f"{file}: no line has tags; name its --markup, or --segments")
-    request = TextRequest("", config.target_language, config.source_language)
-    rows = asyncio.run(_rows(model, lines, request))
+    rows = asyncio.run(_rows(model, lines))
     values: dict[str, Any] = {
         "lines": len(lines),
         "tags": sum(len(find_tags(one.reference) or []) for one in lines),
@@ -93,13 +92,12 @@ def tags(  # noqa: PLR0917 - click gives them by name
     present(values, lambda: _table(values), output, as_json=as_json)
 
 
-async def _rows(
-    model: Path, lines: Sequence[TaggedLine], request: TextRequest
-) -> dict[str, dict[str, float]]:
+async def _rows(model: Path, lines: Sequence[TaggedLine]) -> dict[str, dict[str, float]]:
     """The figures of both ways."""
     system = TranslationSystem(models=(model,))
     async with await ModelService.open([system], seconds=24 * 3600) as service:
-        rows = {}
+        pair, rows = service.directions()[0], {}
+        request = TextRequest("", pair.target, pair.source)
         for name in ("learned", "attention"):
             begin = time.perf_counter()
             answers, written = [], []

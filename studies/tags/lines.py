@@ -68,6 +68,7 @@ def read_lines(
         inline_tags: how many there may be.
     """
     for pair in evaluation_pairs(part):
+        copies: dict[int, str] | None
         if segments is None:
             source, target = tagged_markup(pair.source, pair.target, styles, inline_tags)
             copies = _copied_markup(pair.source, styles)

@@ -100,16 +100,16 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TranslationSyst
 
 
 def asked(
-    system: TranslationSystem, *markups: str, **options: Glossary
+    system: TranslationSystem, *markups: str, glossary: Glossary | None = None
 ) -> tuple[list[str], list[TranslatedText]]:
     """Markup translated as HTML, and what the service answers about its texts."""
 
     async def main() -> tuple[list[str], list[TranslatedText]]:
         async with await ModelService.open([system]) as service:
-            requests = [replace(REQUEST, text=one, **options) for one in markups]
+            requests = [replace(REQUEST, text=one, glossary=glossary) for one in markups]
             pages = await translate_contents(service, requests, "html")
             texts = [text for one in markups for text in read_html(one).texts]
-            plain = replace(REQUEST, **options)
+            plain = replace(REQUEST, glossary=glossary)
             sent = [one for text in texts for one in questions(plain, [text], None)]
             return [page.text for page in pages], await service.translate(sent)
 

@@ -15,6 +15,7 @@ from dragoman.text.examples import Direction, Example, Origin
 from dragoman.text.inline_tags import InlineTags, structure, symbols_in, without_tags
 from dragoman.text.markup_spans import read_markup
 from dragoman.text.segments import SegmentTable
+from dragoman.text.transforms import TransformConfig
 from dragoman.text.transforms.inline_tagging import (
     InjectTagsConfig,
     MarkupTagsConfig,
@@ -151,7 +152,8 @@ def test_the_transform_reads_its_segments(tmp_path: Path) -> None:
     assert inject.is_for_sets
     assert inject.files() == [path]
     assert "segments" not in inject.text_settings()
-    assert inject.reversed(direction) is None
+    other_way: TransformConfig = inject
+    assert other_way.reversed(direction) is None
     assert list(inject.symbols(direction)) == InlineTags().symbols()
     assert inline_tags([inject]) == InlineTags()
     assert inline_tags([MarkupTagsConfig(inline_tags=InlineTags(pairs=2))]) == InlineTags(pairs=2)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dragoman.text.inline_tags import (
     InlineTags,
     PlacedTag,
+    TagKind,
     TagSpan,
     numbered,
     read_tags,
@@ -35,7 +36,7 @@ def tagged_texts(draw: st.DrawFn) -> tuple[str, list[TagSpan]]:
     for _ in range(draw(st.integers(0, 4))):
         first = draw(st.integers(0, len(words) - 1))
         last = draw(st.integers(first, len(words) - 1))
-        kind = draw(st.sampled_from(["pair", "copy"]))
+        kind: TagKind = draw(st.sampled_from(["pair", "copy"]))
         span = TagSpan(edges[first], edges[last + 1] - 1, kind)
         if all(_apart(span, other) for other in spans):
             spans.append(span)
