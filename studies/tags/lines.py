@@ -14,7 +14,6 @@ from dragoman.text.inline_tags import (
     InlineTags,
     numbered,
     pair_symbols,
-    point_symbol,
     read_tags,
     symbols_in,
 )
@@ -41,16 +40,22 @@ class TaggedLine:
     def marked(self) -> MarkedText:
         """The source as a document gives it, whose marks are written as symbols."""
         text, ranges = read_tags(self.source, self.copies)
-        marks = []
-        for (is_pair, number), (start, stop) in ranges.items():
+        roots: list[Mark] = []
+        levels = [roots]
+        for symbol in SYMBOL.finditer(self.source):
+            is_pair, number = symbol["sign"] != "x", int(symbol["number"])
+            if symbol["sign"] == "/t":
+                levels.pop()
+                continue
+            place = ranges[is_pair, number]
             if is_pair:
-                marks.append(Mark(*pair_symbols(number), start, stop))
+                levels[-1].append(mark := Mark(*pair_symbols(number), *place))
+                levels.append(mark.children)
             else:
                 is_copy = number in self.copies
-                symbol = point_symbol(number)
-                mark = Mark(symbol, "", start, stop, is_atom=is_copy, is_point=not is_copy)
-                marks.append(mark)
-        return MarkedText(text, _tree(marks))
+                mark = Mark(symbol[0], "", *place, is_atom=is_copy, is_point=not is_copy)
+                levels[-1].append(mark)
+        return MarkedText(text, roots)
 
 
 def read_lines(
@@ -110,16 +115,3 @@ def _replaced(tagged: str, raw: str) -> dict[int, str] | None:
 def _pattern(text: str) -> str:
     """An expression for a part between symbols, with the space where it may have been."""
     return r"\ ?" + r"\ ?".join(map(re.escape, text.split(" "))) + r"\ ?" if text else ""
-
-
-def _tree(marks: Sequence[Mark]) -> list[Mark]:
-    """Marks within one another."""
-    roots: list[Mark] = []
-    opened: list[Mark] = []
-    for mark in sorted(marks, key=lambda one: (one.start, -one.stop)):
-        while opened and (mark.start >= opened[-1].stop or mark.stop > opened[-1].stop):
-            opened.pop()
-        (opened[-1].children if opened else roots).append(mark)
-        if not mark.is_point and not mark.is_atom:
-            opened.append(mark)
-    return roots
