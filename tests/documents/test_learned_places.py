@@ -60,6 +60,8 @@ def placed(markup: str, target: str, *places: tuple[int, int, int]) -> str:
         ("<img>one two", "un deux", [], "<img>un deux"),
         ("one two<img>", "un deux", [], "un deux<img>"),
         ("a <b>b</b> c", "a < c", [(0, 2, 3)], "a <b>&lt;</b> c"),
+        # A placeholder that only the model has meant goes.
+        ("a <b>b</b> {n}", "[X7X] c {n} {m} d", [(0, 6, 7), (1, 8, 11)], "<b>c</b> {n} d"),
     ],
 )
 def test_marks_are_where_the_model_says(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -26,7 +26,8 @@ _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 _LONG_WORD = 4
 _FAR = 2000
 """Characters from where a copy is expected, beyond which it is not looked for."""
-_NOTHING = Mark("", "", 0, 0, is_atom=True)
+NOTHING = Mark("", "", 0, 0, is_atom=True)
+"""What is written instead of what should not be there."""
 
 Range = tuple[int, int]
 """Start and end, half-open, in characters."""
@@ -171,17 +172,9 @@ class Correspondence:
                 start, end = min(whole or found, key=lambda span: abs(span[0] - expected))
                 placed.append((start, end, atom))
         wanted = {self._text[atom.start : atom.stop] for atom in atoms}
-        for start, end in strays(self.target, wanted):
-            if all(end <= begin or stop <= start for begin, stop, _ in placed):
-                placed.append((*self._with_space(start, end), _NOTHING))  # one too many
+        taken = [(start, end) for start, end, _ in placed]
+        placed += [(*span, NOTHING) for span in surplus(self.target, wanted, taken)]
         return sorted(placed, key=lambda one: one[0])
-
-    def _with_space(self, start: int, end: int) -> Range:
-        """A range with the white space behind it, or else in front."""
-        stop = len(self.target) - len(self.target[end:].lstrip(" "))
-        if stop < len(self.target):
-            return start, stop
-        return len(self.target[:start].rstrip(" ")), stop
 
     def _units(self, placed: Iterable[tuple[int, int, Mark]]) -> Iterator[TargetUnit]:
         place = 0
@@ -273,6 +266,21 @@ def _interpolated(points: Sequence[tuple[int, int]], place: float) -> float:
             share = (place - x) / (next_x - x) if next_x > x else 0.0
             return y + max(0.0, share) * (next_y - y)
     return points[-1][1]
+
+
+def surplus(target: str, wanted: Collection[str], taken: Sequence[Range]) -> Iterator[Range]:
+    """What a translation has too much of what only a program could have meant, with white space.
+
+    Args:
+        target: the translation.
+        wanted: what its source has of that kind.
+        taken: where that is in the translation.
+    """
+    for start, end in strays(target, wanted):
+        if all(end <= begin or stop <= start for begin, stop in taken):
+            # With the white space behind it, or else in front.
+            stop = len(target) - len(target[end:].lstrip(" "))
+            yield (start, stop) if stop < len(target) else (len(target[:start].rstrip(" ")), stop)
 
 
 def _without_signs(text: str, start: int, end: int) -> Range:

@@ -17,12 +17,14 @@ from itertools import accumulate, pairwise
 import regex
 
 from dragoman.documents.correspondence import (
+    NOTHING,
     Correspondence,
     Range,
     SentencePair,
     TargetUnit,
     is_word,
     linked_sentences,
+    surplus,
 )
 from dragoman.documents.learned_places import learned_places
 from dragoman.documents.marked_text import Mark, MarkedText, walk
@@ -44,14 +46,8 @@ def place_marks(
     if not marked.marks and not marked.gaps and not strays(translated.text, ()):
         return marked.lead + escape(translated.text) + marked.tail
     atoms = [mark for mark in walk(marked.marks) if mark.is_atom]
-    places = learned_places(marked, translated)
-    if places is not None:
-        units = [TargetUnit(*places[id(atom)], 0, True, atom=atom) for atom in atoms]
-        sentences = linked_sentences(marked.text, translated)
-        gaps = _written_gaps(marked, sentences, translated.text)
-        for atom in atoms:
-            del places[id(atom)]
-        return _written(marked, _Writing(translated.text, units, gaps, places, escape))
+    if (learned := _learned(marked, translated, atoms, escape)) is not None:
+        return _written(marked, learned)
     found = Correspondence(marked.text, translated, atoms)
     placement = _Placement(marked, found)
     for atom in found.lost:
@@ -60,6 +56,30 @@ def place_marks(
     placement.place(marked.marks)
     gaps = _written_gaps(marked, found.sentences, found.target)
     return _written(marked, _Writing(found.target, found.units, gaps, placement.places, escape))
+
+
+def _learned(
+    marked: MarkedText,
+    translated: TranslatedText,
+    atoms: Sequence[Mark],
+    escape: Callable[[str], str],
+) -> _Writing | None:
+    """What writes the marks where the model says that they are; None if it does not say so."""
+    places, target = learned_places(marked, translated), translated.text
+    if places is None:
+        return None
+    taken = [places.pop(id(atom)) for atom in atoms]
+    units = [
+        TargetUnit(*place, 0, True, atom=atom) for place, atom in zip(taken, atoms, strict=True)
+    ]
+    wanted = {marked.text[atom.start : atom.stop] for atom in atoms}
+    edges = [edge for place in places.values() for edge in place]
+    for start, stop in surplus(target, wanted, taken):
+        if any(start < edge < stop for edge in edges):
+            return None
+        units.append(TargetUnit(start, stop, 0, True, atom=NOTHING))
+    gaps = _written_gaps(marked, linked_sentences(marked.text, translated), target)
+    return _Writing(target, units, gaps, places, escape)
 
 
 def _written(marked: MarkedText, writing: _Writing) -> str:
