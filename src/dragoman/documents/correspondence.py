@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -171,9 +171,8 @@ class Correspondence:
                 whole = [span for span in found if _is_apart(self.target, span)]
                 start, end = min(whole or found, key=lambda span: abs(span[0] - expected))
                 placed.append((start, end, atom))
-        wanted = {self._text[atom.start : atom.stop] for atom in atoms}
         taken = [(start, end) for start, end, _ in placed]
-        placed += [(*span, NOTHING) for span in surplus(self.target, wanted, taken)]
+        placed += [(*span, NOTHING) for span in surplus(self._text, self.target, atoms, taken)]
         return sorted(placed, key=lambda one: one[0])
 
     def _units(self, placed: Iterable[tuple[int, int, Mark]]) -> Iterator[TargetUnit]:
@@ -268,19 +267,35 @@ def _interpolated(points: Sequence[tuple[int, int]], place: float) -> float:
     return points[-1][1]
 
 
-def surplus(target: str, wanted: Collection[str], taken: Sequence[Range]) -> Iterator[Range]:
+def surplus(
+    text: str, target: str, atoms: Sequence[Mark], taken: Sequence[Range]
+) -> Iterator[Range]:
     """What a translation has too much of what only a program could have meant, with white space.
 
     Args:
-        target: the translation.
-        wanted: what its source has of that kind.
+        text: the source.
+        target: its translation.
+        atoms: what is copied.
         taken: where that is in the translation.
     """
-    for start, end in strays(target, wanted):
+    taken = list(taken)
+    for start, end in _strays(text, target, atoms):
         if all(end <= begin or stop <= start for begin, stop in taken):
             # With the white space behind it, or else in front.
-            stop = len(target) - len(target[end:].lstrip(" "))
-            yield (start, stop) if stop < len(target) else (len(target[:start].rstrip(" ")), stop)
+            last = len(target) - len(target[end:].lstrip(" "))
+            first = start if last < len(target) else len(target[:start].rstrip(" "))
+            taken.append((first, last))
+            yield first, last
+
+
+def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
+    """Where a translation has what programs read, wanted or not."""
+    wanted = {text[atom.start : atom.stop] for atom in atoms}
+    yield from strays(target, wanted)
+    for one in {text[atom.start : atom.stop] for atom in atoms if atom.is_text}:
+        if len(one) >= _LONG_WORD:  # as a part of a longer word, too
+            for match in regex.finditer(regex.escape(one), target):
+                yield match.span()
 
 
 def _without_signs(text: str, start: int, end: int) -> Range:

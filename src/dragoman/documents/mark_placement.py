@@ -72,9 +72,8 @@ def _learned(
     units = [
         TargetUnit(*place, 0, True, atom=atom) for place, atom in zip(taken, atoms, strict=True)
     ]
-    wanted = {marked.text[atom.start : atom.stop] for atom in atoms}
     edges = [edge for place in places.values() for edge in place]
-    for start, stop in surplus(target, wanted, taken):
+    for start, stop in surplus(marked.text, target, atoms, taken):
         if any(start < edge < stop for edge in edges):
             return None
         units.append(TargetUnit(start, stop, 0, True, atom=NOTHING))
