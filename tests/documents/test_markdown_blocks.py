@@ -81,7 +81,7 @@ def test_the_pieces_of_a_paragraph_join_to_it(text: str) -> None:
     pieces = inline_pieces(
         new_parser(), content, {"references": {"REF": {"href": "r", "title": ""}}}
     )
-    assert "".join(piece.raw for piece in pieces) == content.replace("\t\n", "\t\n")
+    assert "".join(piece.raw for piece in pieces) == content
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_pieces_of_a_paragraph_join_to_it(text: str) -> None:
             "[ref], [ref][], [t][ref]\n\n[ref]: /u\n",
             "[REF][ref], [REF][ref], [T][ref]\n\n[ref]: /u\n",
         ),
-        ("| a \\| b | `x|y` |\n|---|---|\n| c |\n", None),
+        ("| a \\| b | `x\\|y` |\n|---|---|\n| c |\n", None),
         ("Note[^1]\n\n[^1]: word\n", "NOTE[^1]\n\n[^1]: WORD\n"),
         ("> [!NOTE]\n> care\n", "> [!NOTE]\n> CARE\n"),
         ("<p align=x>some &amp; text</p>\n", "<p align=x>SOME &amp; TEXT</p>\n"),
