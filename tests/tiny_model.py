@@ -22,6 +22,7 @@ from dragoman.saved.model import (
     weights_of,
 )
 from dragoman.text.examples import Direction
+from dragoman.text.inline_tags import InlineTags
 from dragoman.text.vocabulary import VocabularyConfig
 from dragoman.text.vocabulary_training import train_vocabularies
 
@@ -35,19 +36,26 @@ def save_tiny_model(
     seed: int = 1,
     tags: tuple[str, ...] = (),
     directions: tuple[Direction, ...] = (),
+    inline_tags: InlineTags | None = None,
     config: ModelConfig = TransformerConfig(  # noqa: B008 - it is frozen
         encoder_layers=1, decoder_layers=1, d_model=8, d_ff=8, heads=2
     ),
     **search: Any,
 ) -> Path:
     """An untrained model of letters, a Transformer unless told; what it translates is short."""
+    tags = (*tags, *(() if inline_tags is None else inline_tags.symbols()))
     vocabularies = train_vocabularies(
         zip(lines, lines, strict=True), VocabularyConfig(size=14 + len(tags), tags=tags), seed=1
     )
     torch.manual_seed(seed)
     model = build_model(config, vocabularies)
     weights = {name: tensor.detach() for name, tensor in model.named_parameters()}
-    saved = SavedConfig(model=config, directions=directions, search={"extra_length": 3, **search})
+    saved = SavedConfig(
+        model=config,
+        directions=directions,
+        search={"extra_length": 3, **search},
+        inline_tags=inline_tags,
+    )
     save_model(directory, saved, vocabularies, weights)
     return directory
 

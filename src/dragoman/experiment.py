@@ -55,6 +55,7 @@ from dragoman.saved.model import (
 )
 from dragoman.text.cleaning import CleaningReport
 from dragoman.text.corpus import CorpusPart
+from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.training.checkpoint import (
@@ -424,8 +425,10 @@ class Experiment:
                 objective=objective,
                 model=self.config.model,
             )
-        back = self.config.back_tags(part)
-        return Validation(part, vocabularies, search, evaluation, world, back=back)
+        back, learned = self.config.back_tags(part), self.saved_config().inline_tags
+        return Validation(
+            *(part, vocabularies, search, evaluation, world), back=back, inline_tags=learned
+        )
 
     def finish(
         self,
@@ -510,6 +513,9 @@ class Experiment:
             context=self.config.data.context,
             translates=self.config.training.objective.translates,
             term_annotation=term_annotation(
+                one for part in self.config.data.train for one in part.transforms
+            ),
+            inline_tags=inline_tags(
                 one for part in self.config.data.train for one in part.transforms
             ),
         )

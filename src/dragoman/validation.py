@@ -33,6 +33,7 @@ from dragoman.models.interface import FamilyConfig, TranslationModel
 from dragoman.search.strategy import SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Pair, evaluation_pairs
+from dragoman.text.inline_tags import InlineTags
 from dragoman.text.labels import unknown_label
 from dragoman.text.tags import tagged
 from dragoman.text.term_rate import counters
@@ -69,6 +70,7 @@ class Validation:
         world: the processes that share the sentences; each of them gets all figures.
         back: for text whose sources the model makes itself, the tags that ask for them: it is
             translated and back again, and scored by :data:`ROUND_TRIP` alone.
+        inline_tags: what the models learn of inline tags, if anything.
 
     Raises:
         DataError: no pair has all its sides filled.
@@ -84,6 +86,7 @@ class Validation:
         world: World,
         *,
         back: Sequence[str] | None = None,
+        inline_tags: InlineTags | None = None,
     ) -> None:
         self._back = back
         self._metrics: tuple[str, ...] = evaluation.metrics
@@ -92,7 +95,7 @@ class Validation:
             self._metrics = (ROUND_TRIP,)
         check_installed(evaluation)
         self._vocabularies, self._search, self._evaluation = vocabularies, search, evaluation
-        self._world, self._context = world, part.context
+        self._world, self._context, self._inline_tags = world, part.context, inline_tags
         pairs = list(evaluation_pairs(part))
         if not pairs:
             sides = "both sides" if part.has_source else "its side"
@@ -145,7 +148,13 @@ class Validation:
         Raises:
             WorkerError: another process failed at its share.
         """
-        translator = Translator([model], self._vocabularies, self._search, context=self._context)
+        translator = Translator(
+            [model],
+            self._vocabularies,
+            self._search,
+            context=self._context,
+            inline_tags=self._inline_tags,
+        )
         shares = self._shares()
         found = self._world.gather(lambda: self._measure(translator, shares[self._world.rank]))
         # In the order of the lines, so that figures do not depend on the number of processes.

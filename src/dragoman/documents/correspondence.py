@@ -26,7 +26,8 @@ _IN_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]")
 _LONG_WORD = 4
 _FAR = 2000
 """Characters from where a copy is expected, beyond which it is not looked for."""
-_NOTHING = Mark("", "", 0, 0, is_atom=True)
+NOTHING = Mark("", "", 0, 0, is_atom=True)
+"""What is written instead of what should not be there."""
 
 Range = tuple[int, int]
 """Start and end, half-open, in characters."""
@@ -91,7 +92,7 @@ class Correspondence:
     def __init__(self, text: str, translated: TranslatedText, atoms: Sequence[Mark]) -> None:
         self._text, self.target = text, translated.text
         links = translated.links
-        self.sentences = _sentences(text, translated, links)
+        self.sentences = linked_sentences(text, translated)
         self._source_starts = [sentence.source[0] for sentence in self.sentences]
         self._target_starts = [sentence.target[0] for sentence in self.sentences]
         placed = self._placed_atoms(atoms)
@@ -170,27 +171,9 @@ class Correspondence:
                 whole = [span for span in found if _is_apart(self.target, span)]
                 start, end = min(whole or found, key=lambda span: abs(span[0] - expected))
                 placed.append((start, end, atom))
-        for start, end in self._strays(atoms):
-            if all(end <= begin or stop <= start for begin, stop, _ in placed):
-                placed.append((*self._with_space(start, end), _NOTHING))  # one too many
+        taken = [(start, end) for start, end, _ in placed]
+        placed += [(*span, NOTHING) for span in surplus(self._text, self.target, atoms, taken)]
         return sorted(placed, key=lambda one: one[0])
-
-    def _strays(self, atoms: Sequence[Mark]) -> Iterator[Range]:
-        """Where the translation has what programs read, wanted or not."""
-        wanted = {self._text[atom.start : atom.stop] for atom in atoms}
-        yield from strays(self.target, wanted)
-        texts = {self._text[atom.start : atom.stop] for atom in atoms if atom.is_text}
-        for text in texts:
-            if len(text) >= _LONG_WORD:  # as a part of a longer word, too
-                for match in regex.finditer(regex.escape(text), self.target):
-                    yield match.span()
-
-    def _with_space(self, start: int, end: int) -> Range:
-        """A range with the white space behind it, or else in front."""
-        stop = len(self.target) - len(self.target[end:].lstrip(" "))
-        if stop < len(self.target):
-            return start, stop
-        return len(self.target[:start].rstrip(" ")), stop
 
     def _units(self, placed: Iterable[tuple[int, int, Mark]]) -> Iterator[TargetUnit]:
         place = 0
@@ -248,7 +231,8 @@ class Correspondence:
                 unit.certainty = 1.0 if same_word else 0.5
 
 
-def _sentences(text: str, translated: TranslatedText, links: Sequence[Link]) -> list[SentencePair]:
+def linked_sentences(text: str, translated: TranslatedText) -> list[SentencePair]:
+    """The sentences of a text and their translations, in order."""
     found = [
         SentencePair(
             (one.start, one.start + len(one.source)),
@@ -258,7 +242,7 @@ def _sentences(text: str, translated: TranslatedText, links: Sequence[Link]) -> 
         for one in translated.sentences
     ]
     if not found:
-        found = [SentencePair((0, len(text)), (0, len(translated.text)), bool(links))]
+        found = [SentencePair((0, len(text)), (0, len(translated.text)), bool(translated.links))]
     for one in found:
         one.anchors = [(one.source[0], one.target[0]), (one.source[1], one.target[1])]
     return found
@@ -281,6 +265,37 @@ def _interpolated(points: Sequence[tuple[int, int]], place: float) -> float:
             share = (place - x) / (next_x - x) if next_x > x else 0.0
             return y + max(0.0, share) * (next_y - y)
     return points[-1][1]
+
+
+def surplus(
+    text: str, target: str, atoms: Sequence[Mark], taken: Sequence[Range]
+) -> Iterator[Range]:
+    """What a translation has too much of what only a program could have meant, with white space.
+
+    Args:
+        text: the source.
+        target: its translation.
+        atoms: what is copied.
+        taken: where that is in the translation.
+    """
+    taken = list(taken)
+    for start, end in _strays(text, target, atoms):
+        if all(end <= begin or stop <= start for begin, stop in taken):
+            # With the white space behind it, or else in front.
+            last = len(target) - len(target[end:].lstrip(" "))
+            first = start if last < len(target) else len(target[:start].rstrip(" "))
+            taken.append((first, last))
+            yield first, last
+
+
+def _strays(text: str, target: str, atoms: Sequence[Mark]) -> Iterator[Range]:
+    """Where a translation has what programs read, wanted or not."""
+    wanted = {text[atom.start : atom.stop] for atom in atoms}
+    yield from strays(target, wanted)
+    for one in {text[atom.start : atom.stop] for atom in atoms if atom.is_text}:
+        if len(one) >= _LONG_WORD:  # as a part of a longer word, too
+            for match in regex.finditer(regex.escape(one), target):
+                yield match.span()
 
 
 def _without_signs(text: str, start: int, end: int) -> Range:

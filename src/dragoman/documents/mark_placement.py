@@ -1,20 +1,32 @@
 """Marks of a text, put around and between the words of its translation.
 
-A tag belongs to the words that translate the words that it was around.  Which these are, the links
-of the service say, and where there are none, words that are the same on both sides and, between
-these, proportion.  A pair of tags gets the run of words whose sum is highest, where a word counts
-1 if it translates only words inside and -1 if it translates none of them; so one wrong link costs
-little.  Tags stay nested, and each is written exactly once, whatever the links say.
+Where the model has learned inline tags, it says itself where they belong
+(:mod:`dragoman.documents.learned_places`).  Otherwise, a tag belongs to the words that translate
+the words that it was around.  Which these are, the links of the service say, and where there are
+none, words that are the same on both sides and, between these, proportion.  A pair of tags gets the
+run of words whose sum is highest, where a word counts 1 if it translates only words inside and -1
+if it translates none of them; so one wrong link costs little.  Tags stay nested, and each is
+written exactly once, whatever the links say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import regex
 
-from dragoman.documents.correspondence import Correspondence, Range, TargetUnit, is_word
+from dragoman.documents.correspondence import (
+    NOTHING,
+    Correspondence,
+    Range,
+    SentencePair,
+    TargetUnit,
+    is_word,
+    linked_sentences,
+    surplus,
+)
+from dragoman.documents.learned_places import learned_places
 from dragoman.documents.marked_text import Mark, MarkedText, walk
 from dragoman.translation.service.interface import TranslatedText
 from dragoman.translation.service.placeholders import strays
@@ -34,14 +46,43 @@ def place_marks(
     if not marked.marks and not marked.gaps and not strays(translated.text, ()):
         return marked.lead + escape(translated.text) + marked.tail
     atoms = [mark for mark in walk(marked.marks) if mark.is_atom]
+    if (learned := _learned(marked, translated, atoms, escape)) is not None:
+        return _written(marked, learned)
     found = Correspondence(marked.text, translated, atoms)
     placement = _Placement(marked, found)
     for atom in found.lost:
         if not placement.put_atom(atom):
             _make_point(atom, marked.text)
     placement.place(marked.marks)
-    writing = _Writing(marked, found, placement.places, escape)
-    writing.write(marked.marks, 0, len(found.target))
+    gaps = _written_gaps(marked, found.sentences, found.target)
+    return _written(marked, _Writing(found.target, found.units, gaps, placement.places, escape))
+
+
+def _learned(
+    marked: MarkedText,
+    translated: TranslatedText,
+    atoms: Sequence[Mark],
+    escape: Callable[[str], str],
+) -> _Writing | None:
+    """What writes the marks where the model says that they are; None if it does not say so."""
+    places, target = learned_places(marked, translated), translated.text
+    if places is None:
+        return None
+    taken = [places.pop(id(atom)) for atom in atoms]
+    units = [
+        TargetUnit(*place, 0, True, atom=atom) for place, atom in zip(taken, atoms, strict=True)
+    ]
+    edges = [edge for place in places.values() for edge in place]
+    for start, stop in surplus(marked.text, target, atoms, taken):
+        if any(start < edge < stop for edge in edges):
+            return None
+        units.append(TargetUnit(start, stop, 0, True, atom=NOTHING))
+    gaps = _written_gaps(marked, linked_sentences(marked.text, translated), target)
+    return _Writing(target, units, gaps, places, escape)
+
+
+def _written(marked: MarkedText, writing: _Writing) -> str:
+    writing.write(marked.marks, 0, len(writing.target))
     return marked.lead + "".join(writing.written) + marked.tail
 
 
@@ -284,14 +325,16 @@ class _Writing:
 
     def __init__(
         self,
-        marked: MarkedText,
-        found: Correspondence,
+        target: str,
+        units: Sequence[TargetUnit],
+        gaps: dict[int, str],
         places: dict[int, Range],
         escape: Callable[[str], str],
     ) -> None:
-        self._found, self._places, self._escape = found, places, escape
-        self._atoms = [unit for unit in found.units if unit.atom is not None]
-        self._gaps = _written_gaps(marked, found)
+        self.target, self._places, self._escape, self._gaps = target, places, escape, gaps
+        self._atoms = sorted(
+            (unit for unit in units if unit.atom is not None), key=lambda unit: unit.start
+        )
         self._pending = ""  # white space behind a point, needed if text follows
         self.written: list[str] = []
 
@@ -322,7 +365,7 @@ class _Writing:
     def _write_text(self, start: int, end: int) -> None:
         if start >= end:
             return
-        if self._pending and not self._found.target[start].isspace():
+        if self._pending and not self.target[start].isspace():
             self.written.append(self._pending)
         self._pending = ""
         for unit in self._atoms:
@@ -335,18 +378,20 @@ class _Writing:
 
     def _write_plain(self, start: int, end: int) -> None:
         for place in sorted(place for place in self._gaps if start <= place < end):
-            self.written.append(self._escape(self._found.target[start:place]))
+            self.written.append(self._escape(self.target[start:place]))
             self.written.append(self._gaps[place])
             start = place + 1
         if start < end:
-            self.written.append(self._escape(self._found.target[start:end]))
+            self.written.append(self._escape(self.target[start:end]))
 
 
-def _written_gaps(marked: MarkedText, found: Correspondence) -> dict[int, str]:
+def _written_gaps(
+    marked: MarkedText, sentences: Sequence[SentencePair], target: str
+) -> dict[int, str]:
     """White space between sentences as the source has it, by place in the translation."""
     gaps = {}
-    for one, following in zip(found.sentences, found.sentences[1:], strict=False):
+    for one, following in pairwise(sentences):
         at, place = one.source[1], one.target[1]
-        if at in marked.gaps and found.target[place : following.target[0]] == " ":
+        if at in marked.gaps and target[place : following.target[0]] == " ":
             gaps[place] = marked.gaps[at]
     return gaps

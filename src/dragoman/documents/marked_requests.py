@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dragoman.core.errors import DataError
+from dragoman.documents.learned_places import tag_spans
 from dragoman.documents.marked_text import MarkedText
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.service.interface import Detection, TextRequest, TranslationService
@@ -45,7 +46,9 @@ def questions(
     """The texts of a document as requests of their own, in the language that was detected."""
     source = request.source if detection is None else detection.language
     plain = replace(request, source=source, nbest=1, prefix="", links=False)
-    return [replace(plain, text=one.text, links=one.needs_links) for one in texts]
+    return [
+        replace(plain, text=one.text, links=one.needs_links, marks=tag_spans(one)) for one in texts
+    ]
 
 
 def with_kept(requests: Sequence[TextRequest], texts: Sequence[MarkedText]) -> list[TextRequest]:

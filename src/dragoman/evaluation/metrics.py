@@ -27,6 +27,7 @@ from dragoman.evaluation.languages import (
     wrong_language_metric,
 )
 from dragoman.evaluation.line_shares import line_share_metric
+from dragoman.evaluation.tag_metrics import tag_metric
 from dragoman.evaluation.tree_metrics import TREE_METRICS, tree_metric
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ MetricName = Literal[
     "numbers",
     "exact_match",
     "degenerate",
+    "tag_structure",
+    "tag_placement",
     "accuracy",
     "macro_f1",
     "bracketing_f1",
@@ -65,6 +68,8 @@ HIGHER_IS_BETTER: dict[str, bool] = {
     "numbers": True,
     "exact_match": True,
     "degenerate": False,
+    "tag_structure": True,
+    "tag_placement": True,
     **dict.fromkeys(TREE_METRICS, True),
     "malformed_trees": False,
     "accuracy": True,
@@ -272,11 +277,18 @@ def build_metric(
         )
     if name in READS_SOURCE:
         return _kept_items(name, config, source)
+    return _of_lines(name) or _sacrebleu_metric(name, config)
+
+
+def _of_lines(name: MetricName) -> Metric | None:
+    """A metric that compares lines with their references by a rule; None if it is none of these."""
     if name == "exact_match" or name == "degenerate":  # noqa: PLR1714 - mypy narrows it so
         return line_share_metric(name)
+    if name == "tag_structure" or name == "tag_placement":  # noqa: PLR1714 - mypy narrows it so
+        return tag_metric(name)
     if name == "accuracy" or name == "macro_f1":  # noqa: PLR1714 - mypy narrows it so
         return label_metric(name)
-    return _sacrebleu_metric(name, config)
+    return None
 
 
 def _sacrebleu_metric(name: MetricName, config: EvaluationConfig) -> Metric:

@@ -33,7 +33,9 @@ from dragoman.models.size import check_size
 from dragoman.saved.model_card import TrainingFacts, model_card
 from dragoman.text.context import ContextConfig
 from dragoman.text.corpus import CorpusPart, Direction
+from dragoman.text.inline_tags import InlineTags
 from dragoman.text.term_annotation import AnnotationMethod
+from dragoman.text.transforms.inline_tagging import inline_tags
 from dragoman.text.transforms.term_annotating import term_annotation
 from dragoman.text.vocabulary import BOS, FILE_NAMES, Vocabularies
 
@@ -77,6 +79,8 @@ class SavedConfig(Config):
     """Default settings of search."""
     term_annotation: AnnotationMethod | None = None
     """How terms were annotated in training with their translations; none if they were not."""
+    inline_tags: InlineTags | None = None
+    """Inline tags that it has learned to put around the right words; none if it has not."""
 
 
 @dataclass
@@ -332,6 +336,7 @@ def read_config(path: Path) -> SavedConfig:
         learned = {
             "directions": _directions(config, parts),
             "term_annotation": term_annotation(one for part in parts for one in part.transforms),
+            "inline_tags": inline_tags(one for part in parts for one in part.transforms),
         }
         config = config.model_copy(update=learned)
     return config

@@ -31,6 +31,7 @@ from dragoman.search.penalties import Penalties
 from dragoman.search.phrases import Phrase, WordEdges
 from dragoman.search.sampling import SamplingConfig, sample
 from dragoman.search.scorer import Scorer
+from dragoman.search.tag_structure import TagPlan, TagStructure, TagSymbols
 from dragoman.search.tree_grammar import SentenceTrees, TreeGrammar, TreeSymbols
 from dragoman.text.vocabulary import BOS, PAD, UNK
 
@@ -161,6 +162,7 @@ def search(
     never: Sequence[int] = (),
     numbers: Sequence[int] | None = None,
     symbols: TreeSymbols | None = None,
+    tags: TagSymbols | None = None,
     phrases: Sequence[Sequence[Phrase]] | None = None,
     edges: WordEdges | None = None,
     bounds: Sequence[Bounds] | None = None,
@@ -177,6 +179,8 @@ def search(
         numbers: of the sentences in the whole input, which decide what sampling draws; if not
             given, their places in this batch.
         symbols: of the vocabularies; read with ``config.grammar`` ``trees``, which needs them.
+        tags: the symbols of inline tags, if the model knows them: an output has those of its
+            source.
         phrases: what each sentence's output must contain; with a beam of one, two hypotheses are
             followed.  Sampling cannot do this.
         edges: where words begin and end in the target vocabulary; needed with ``phrases``.
@@ -188,6 +192,7 @@ def search(
     """
     if not len(source):
         return []
+    plan = None if tags is None else tags.plan(source)
     rules = build_rules(
         source_mask,
         config,
@@ -196,6 +201,7 @@ def search(
         positions=scorer.position_limit,
         trees=_trees(source, config, symbols),
         bounds=bounds,
+        plan=plan,
     )
     penalties = Penalties(config.length_penalty, config.coverage_penalty)
     if phrases is not None:
@@ -246,13 +252,18 @@ def build_rules(
     positions: int | None = None,
     trees: SentenceTrees | None = None,
     bounds: Sequence[Bounds] | None = None,
+    plan: TagPlan | None = None,
 ) -> Rules:
     """The constraints and limits that ``config`` asks for.
 
     Arguments are those of :func:`search`; ``positions`` is the maximum that the scorer can read,
-    and ``trees`` what outputs are made of if they must be trees.
+    ``trees`` what outputs are made of if they must be trees, and ``plan`` the inline tags that they
+    must have.
     """
     device = source_mask.device
+    if plan is not None:
+        inline = set(plan.symbols.ids.tolist())
+        never = [piece for piece in never if piece not in inline]
     allowed = config.allow_unknown or config.unknown == "copy"
     symbols = [PAD, BOS, *never] if allowed else [PAD, UNK, BOS, *never]
     constraints: list[Constraint] = [Never(torch.tensor(symbols, device=device))]
@@ -277,12 +288,34 @@ def build_rules(
         lengths = torch.tensor([len(prefix) for prefix in prefixes], device=device)
         limits = limits.maximum(lengths)
         requirements.append(ForcedPrefix(prefixes, device))
+    tags = None
+    if plan is not None:
+        limits = _with_room(limits, plan, prefixes, positions)
+        tags = TagStructure(plan, limits)
+        requirements.insert(0, tags)
     requirements.append(LengthLimit(limits))
     if trees is not None:
         constraints.append(TreeGrammar(trees, limits))
+    if tags is not None:
+        constraints.append(tags)
     if config.minimum_length:
         constraints.append(MinimumLength(config.minimum_length))
     return Rules(constraints, requirements, limits)
+
+
+def _with_room(
+    limits: Tensor,
+    plan: TagPlan,
+    prefixes: Sequence[Sequence[int]] | None,
+    positions: int | None,
+) -> Tensor:
+    """Limits of at least the tags of each sentence, behind its prefix."""
+    least = plan.totals
+    if prefixes is not None:
+        least = least + torch.tensor([len(one) for one in prefixes], device=least.device)
+    if positions is not None:
+        least = least.clamp(max=positions - 1)
+    return limits.maximum(least)
 
 
 def _trees(

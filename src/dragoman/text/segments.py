@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from dragoman.core.errors import DataError
@@ -149,6 +150,25 @@ class SegmentTable:
                     if _occurs(target, translation, others):
                         found[text, translation] = None
         return list(found)
+
+
+def segment_table(path: str) -> SegmentTable:
+    """The segments of a file, which is read once unless it changes.
+
+    Raises:
+        DataError: as for :meth:`SegmentTable.read`.
+    """
+    try:
+        status = Path(path).stat()
+        stamp = status.st_mtime_ns, status.st_size
+    except OSError:
+        stamp = None  # reading it says why
+    return _table(path, stamp)
+
+
+@lru_cache(maxsize=16)
+def _table(path: str, _: tuple[int, int] | None) -> SegmentTable:
+    return SegmentTable.read(Path(path))
 
 
 def _starts_and_ends(line: str) -> tuple[set[int], set[int]]:

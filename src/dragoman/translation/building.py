@@ -64,4 +64,6 @@ def _searching_engine(opened: OpenSystem) -> Engine:
         )
     if system.workers is not None:
         return WorkerEngine(system, system.workers)
-    return TorchEngine(opened.scorer, opened.models, opened.vocabularies)
+    return TorchEngine(
+        opened.scorer, opened.models, opened.vocabularies, inline_tags=opened.inline_tags
+    )

@@ -19,7 +19,9 @@ from dragoman.data.batches import pad_sources
 from dragoman.models.interface import TranslationModel
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.degenerate import Bounds, without_faults
+from dragoman.search.tag_structure import TagSymbols
 from dragoman.search.tree_grammar import TreeSymbols
+from dragoman.text.inline_tags import InlineTags
 from dragoman.text.terminology import LexicalConstraint
 from dragoman.text.vocabulary import Vocabularies
 from dragoman.translation.term_search import ConstrainedSearch
@@ -88,6 +90,8 @@ class TorchEngine:
         vocabularies: of the models, needed for outputs that must contain something or be trees;
             outputs may contain their tags only if ``search.allow_tags`` is set.
         tags: ids in place of their tags.
+        inline_tags: what the models know of inline tags, if anything: an output then has those of
+            its source.
     """
 
     def __init__(
@@ -97,12 +101,18 @@ class TorchEngine:
         vocabularies: Vocabularies | None = None,
         *,
         tags: Sequence[int] = (),
+        inline_tags: InlineTags | None = None,
     ) -> None:
         keep_freed_memory()
         self.scorer, self.models, self._vocabularies = scorer, list(models), vocabularies
         self._tags = tags if vocabularies is None else vocabularies.target.tags
+        self._tag_symbols = None
+        if vocabularies is not None and inline_tags is not None:
+            self._tag_symbols = TagSymbols.of(vocabularies, inline_tags)
         self._constrained = (
-            None if vocabularies is None else ConstrainedSearch(scorer, vocabularies.target)
+            None
+            if vocabularies is None
+            else ConstrainedSearch(scorer, vocabularies.target, self._tag_symbols)
         )
 
     @property
@@ -143,6 +153,7 @@ class TorchEngine:
             never=self._never(config),
             numbers=batch.numbers,
             symbols=self._symbols.to(self.device) if config.grammar == "trees" else None,
+            tags=None if self._tag_symbols is None else self._tag_symbols.to(self.device),
             bounds=bounds,
         )
 

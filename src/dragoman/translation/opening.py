@@ -33,6 +33,7 @@ from dragoman.search import (
 from dragoman.text.context import ContextConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.glossary_files import read_kept
+from dragoman.text.inline_tags import InlineTags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
@@ -61,6 +62,8 @@ class OpenSystem:
     """Annotates the terms of the glossary in each line; None if nothing does."""
     context: ContextConfig | None
     """Which neighbours the models read a sentence with."""
+    inline_tags: InlineTags | None = None
+    """Inline tags that all models know; None if one knows none, or the engine does."""
 
 
 def open_legs(system: TranslationSystem, where: str = "search options") -> list[OpenSystem]:
@@ -172,6 +175,7 @@ def open_system(
         reminder,
         annotate=_annotator(system, saved),
         context=first.config.context,
+        inline_tags=_inline_tags(saved) if own else None,
     )
 
 
@@ -274,6 +278,17 @@ def _annotator(system: TranslationSystem, models: Sequence[SavedModel]) -> TermA
         system.target_language or config.target_language,
     )
     return TermAnnotator(Glossary.read(terms.glossary, languages), method)
+
+
+def _inline_tags(models: Sequence[SavedModel]) -> InlineTags | None:
+    """What all models of an ensemble know."""
+    known = [saved.config.inline_tags for saved in models]
+    if None in known:
+        return None
+    found = [one for one in known if one is not None]
+    return InlineTags(
+        pairs=min(one.pairs for one in found), points=min(one.points for one in found)
+    )
 
 
 def _fused(scorer: Scorer, language_model: SavedModel, weight: float, first: SavedModel) -> Scorer:

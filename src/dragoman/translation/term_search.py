@@ -17,6 +17,8 @@ from torch import Tensor
 
 from dragoman.search import Hypothesis, Scorer, SearchConfig, search
 from dragoman.search.phrases import Phrase, Spelling, WordEdges
+from dragoman.search.tag_structure import TagSymbols
+from dragoman.text.inline_tags import structure, symbols_in, without_tags
 from dragoman.text.tags import SPACE_SIGN
 from dragoman.text.terminology import LexicalConstraint, missing
 from dragoman.text.vocabulary import UNK, Vocabulary
@@ -99,10 +101,13 @@ class ConstrainedSearch:
     Args:
         scorer: gives log-probabilities.
         vocabulary: of the outputs.
+        tags: the symbols of inline tags, if the model knows them.
     """
 
-    def __init__(self, scorer: Scorer, vocabulary: Vocabulary) -> None:
-        self._scorer, self._vocabulary = scorer, vocabulary
+    def __init__(
+        self, scorer: Scorer, vocabulary: Vocabulary, tags: TagSymbols | None = None
+    ) -> None:
+        self._scorer, self._vocabulary, self._tags = scorer, vocabulary, tags
         self._speller = PhraseSpeller(vocabulary)
 
     def improve(
@@ -143,13 +148,16 @@ class ConstrainedSearch:
                 config.model_copy(update={"beam": width}),
                 prefixes=None if prefixes is None else [prefixes[place] for place in places],
                 never=never,
+                tags=None if self._tags is None else self._tags.to(source.device),
                 phrases=[phrases[place] for place in places],
                 edges=self._speller.edges,
             )
             for place, hypotheses in zip(places, again, strict=True):
                 wanted = constraints[place]
                 before = self._lacking(found[place][0], wanted)
-                if self._lacking(hypotheses[0], wanted) <= before:
+                if self._lacking(hypotheses[0], wanted) <= before and self._keeps_tags(
+                    hypotheses, found[place]
+                ):
                     found[place] = hypotheses
         return found
 
@@ -157,7 +165,20 @@ class ConstrainedSearch:
         """How many phrases an output lacks."""
         if not constraints:
             return 0
-        return len(missing(constraints, self._vocabulary.decode(hypothesis.ids)))
+        text = self._vocabulary.decode(hypothesis.ids)
+        if self._tags is not None:
+            text = without_tags(text)
+        return len(missing(constraints, text))
+
+    def _keeps_tags(self, again: Sequence[Hypothesis], before: Sequence[Hypothesis]) -> bool:
+        """Whether outputs have the tags of those before: phrases may take their room at the end."""
+        if self._tags is None:
+            return True
+        wanted = symbols_in(self._vocabulary.decode(before[0].ids))
+        found = [symbols_in(self._vocabulary.decode(one.ids)) for one in again]
+        return all(
+            sorted(one) == sorted(wanted) and structure(one) == structure(wanted) for one in found
+        )
 
     @staticmethod
     def _batches(

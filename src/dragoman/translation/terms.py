@@ -11,6 +11,7 @@ from dragoman.core.errors import ConfigError, DataError, UsageError
 from dragoman.core.problems import shown
 from dragoman.search import Scorer, SearchConfig
 from dragoman.text.glossary import Glossary
+from dragoman.text.inline_tags import without_tags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import LexicalConstraint, Terminology, missing
 from dragoman.text.vocabulary import Vocabulary
@@ -32,12 +33,20 @@ class WatchedLines:
         terms: of the translations.
         source: vocabulary of the lines; tags of it in front of a line are not its text.
         speller: of the translations.
+        has_inline_tags: whether symbols of inline tags in a line are no text.
     """
 
     def __init__(
-        self, lines: Iterator[Line], terms: Terminology, source: Vocabulary, speller: PhraseSpeller
+        self,
+        lines: Iterator[Line],
+        terms: Terminology,
+        source: Vocabulary,
+        speller: PhraseSpeller,
+        *,
+        has_inline_tags: bool = False,
     ) -> None:
         self._lines, self._terms, self._speller = lines, terms, speller
+        self._has_inline_tags = has_inline_tags
         self._tags = frozenset(source.pieces(source.tags))
         self._waiting: deque[Line] = deque()
         self._lines_seen = self._found = 0
@@ -45,7 +54,8 @@ class WatchedLines:
     def __iter__(self) -> Iterator[Line]:
         for line in self._lines:
             try:
-                found = self._terms.constraints(line.text, self._tags)
+                text = without_tags(line.text) if self._has_inline_tags else line.text
+                found = self._terms.constraints(text, self._tags)
             except DataError as error:
                 raise DataError(f"line {line.number + 1}: {error}") from error
             self._lines_seen, self._found = self._lines_seen + 1, self._found + len(found)

@@ -24,6 +24,7 @@ from dragoman.saved.system import TranslationSystem
 from dragoman.search import Hypothesis, Scorer, SearchConfig
 from dragoman.text.context import ContextConfig
 from dragoman.text.glossary import Glossary
+from dragoman.text.inline_tags import InlineTags, without_tags
 from dragoman.text.term_annotation import TermAnnotator
 from dragoman.text.terminology import Terminology
 from dragoman.text.vocabulary import Vocabularies
@@ -81,6 +82,7 @@ class Translator:
         terms: what translations must contain.
         context: which of the lines before it the models read a line with.  The lines of a call are
             a document, or several between which there are empty lines.
+        inline_tags: what the models know of inline tags, if anything.
 
     A model in training may be given: it is in evaluation mode only while it is in use.
 
@@ -102,11 +104,13 @@ class Translator:
         annotate: TermAnnotator | None = None,
         terms: Terminology | None = None,
         context: ContextConfig | None = None,
+        inline_tags: InlineTags | None = None,
     ) -> None:
         own = build_scorer(models)
         self.vocabularies = vocabularies
         self.search = search or SearchConfig()
-        self._local = TorchEngine(scorer or own, models, vocabularies)
+        self._local = TorchEngine(scorer or own, models, vocabularies, inline_tags=inline_tags)
+        self._inline_tags = inline_tags
         self._engine = engine or self._local
         self._prefix, self._tags, self._reminder = prefix, tuple(tags), reminder
         self._annotate = annotate
@@ -216,6 +220,7 @@ class Translator:
             annotate=opened.annotate,
             terms=terms,
             context=opened.context,
+            inline_tags=opened.inline_tags,
         )
 
     def close(self) -> None:
@@ -260,6 +265,11 @@ class Translator:
     def context(self) -> ContextConfig | None:
         """Which of the lines before it the models read a line with."""
         return self._context
+
+    @property
+    def inline_tags(self) -> InlineTags | None:
+        """How many inline tags a line may have; None: the models know none."""
+        return self._inline_tags
 
     @property
     def device(self) -> torch.device:
@@ -369,7 +379,10 @@ class Translator:
             tags = (
                 self.vocabularies.source if self._pivot is None else self._pivot.vocabularies.source
             )
-            watched = WatchedLines(given, terms, tags, self._speller)
+            watched = WatchedLines(
+                *(given, terms, tags, self._speller),
+                has_inline_tags=self._inline_tags is not None,
+            )
             translated = self._stream(iter(watched), progress or _nobody, config)
             return self._while_open(watched.warned(translated))
         return self._while_open(self._stream(given, progress or _nobody, config))
@@ -564,7 +577,7 @@ class Translator:
             hypothesis.log_probability,
             self.vocabularies.target.pieces(ids),
             hypothesis.ended,
-            missing=lacking(constraints, text),
+            missing=lacking(constraints, text if self._inline_tags is None else without_tags(text)),
             confidence=hypothesis.confidence,
             faults=hypothesis.faults,
         )

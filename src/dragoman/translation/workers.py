@@ -56,7 +56,9 @@ def _begin(system: TranslationSystem) -> None:
     global _engine  # noqa: PLW0603 - what a pool's initializer leaves for its tasks
     torch.set_num_threads(1)
     opened = open_system(system)
-    _engine = TorchEngine(opened.scorer, opened.models, opened.vocabularies)
+    _engine = TorchEngine(
+        opened.scorer, opened.models, opened.vocabularies, inline_tags=opened.inline_tags
+    )
 
 
 def _search(task: tuple[SourceBatch, SearchConfig]) -> list[list[Hypothesis]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # As in EvaluationConfig, which --help must not import; a test checks that they are equal.
 METRICS = (
     *("bleu", "chrf", "ter", "wrong_language", "terms", "placeholders", "numbers"),
-    *("exact_match", "degenerate"),
+    *("exact_match", "degenerate", "tag_structure", "tag_placement"),
     *("accuracy", "macro_f1", "bracketing_f1", "bracketing_recall", "bracketing_precision"),
     *("complete_match", "tagging_accuracy", "malformed_trees"),
 )

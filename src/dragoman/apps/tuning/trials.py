@@ -227,6 +227,7 @@ class Tuning:
             prefix=system.prefix,
             tags=self._opened.tags,
             context=self._opened.context,
+            inline_tags=self._opened.inline_tags,
         )
 
     def _scorer(self, weight: float) -> Scorer | None:

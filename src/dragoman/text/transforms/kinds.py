@@ -14,6 +14,7 @@ from dragoman.core.plugins import installed, load_class
 from dragoman.core.sections import OneOf
 from dragoman.text.transforms.casing import CaseConfig
 from dragoman.text.transforms.filtering import FilterConfig
+from dragoman.text.transforms.inline_tagging import InjectTagsConfig, MarkupTagsConfig
 from dragoman.text.transforms.interface import TransformConfig
 from dragoman.text.transforms.masking import MaskFragmentConfig, MaskSpansConfig
 from dragoman.text.transforms.noise import NoiseConfig
@@ -39,6 +40,8 @@ _BUILT_IN: dict[str, type[TransformConfig]] = {
     "filter": FilterConfig,
     "terms": AnnotateTermsConfig,
     "with_terms": WithTermsConfig,
+    "markup_tags": MarkupTagsConfig,
+    "inject_tags": InjectTagsConfig,
 }
 
 

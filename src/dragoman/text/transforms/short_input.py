@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from functools import lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -12,7 +11,7 @@ from pydantic import Field
 
 from dragoman.text.examples import Direction, Example
 from dragoman.text.normalization import normalize
-from dragoman.text.segments import SegmentTable
+from dragoman.text.segments import segment_table
 from dragoman.text.transforms.interface import SharedTransform
 
 
@@ -51,7 +50,7 @@ class SegmentConfig(SharedTransform):
         """The example, or one of its segments."""
         if not self.draws(rng):
             return example
-        found = _read(self.segments).within(example.source, example.target)
+        found = segment_table(self.segments).within(example.source, example.target)
         if not found:
             return example
         source, target = rng.choice(found)
@@ -110,17 +109,3 @@ def _code(rng: Random) -> str:
 
 
 _MAKERS = (_number, _time, _date, _version, _code)
-
-
-def _read(path: str) -> SegmentTable:
-    try:
-        status = Path(path).stat()
-        stamp = status.st_mtime_ns, status.st_size
-    except OSError:
-        stamp = None  # reading it says why
-    return _table(path, stamp)
-
-
-@lru_cache(maxsize=16)
-def _table(path: str, _: tuple[int, int] | None) -> SegmentTable:
-    return SegmentTable.read(Path(path))

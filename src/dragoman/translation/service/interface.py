@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from dragoman.text.glossary import Glossary
+from dragoman.text.inline_tags import TagSpan
 from dragoman.text.sentences import SplitMode
 
 RefusalKind = Literal[
@@ -96,6 +97,19 @@ class TextRequest:
     """Whether to say which words translate which."""
     memory: bool = True
     """Whether a sentence that someone has corrected gets that correction."""
+    marks: tuple[TagSpan, ...] = ()
+    """What is around, between or instead of its words, in characters; none crosses another.  A
+    model that has learned inline tags says where they are in the translation."""
+
+
+class MarkPlace(NamedTuple):
+    """Where a mark of a text is in the translation of a sentence."""
+
+    mark: int
+    """Its index in the request."""
+    start: int
+    """In characters of the translation."""
+    stop: int
 
 
 @dataclass(frozen=True)
@@ -110,6 +124,9 @@ class Rendering:
     links: tuple[Link, ...] = ()
     """In characters of the sentence and of this translation, in the order of the target."""
     from_memory: bool = False
+    places: tuple[MarkPlace, ...] | None = None
+    """Where the marks within the sentence are in this translation; None if the model does not say.
+    Those around all of it are not among them."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from dragoman.saved.model import (
     read_config,
 )
 from dragoman.saved.system import TermsConfig, TranslationSystem
+from dragoman.text.inline_tags import PlacedTag, write_tags
 from dragoman.text.language_codes import meant
+from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, TAG, tagged
 from dragoman.translation.service.interface import Pairing
 from dragoman.translation.service.placeholders import PROTECTED_KINDS, PROTECTED_PATTERNS
@@ -133,6 +135,23 @@ class LoadedSystem:
             near = [self._as_text(one) for one in before][-context.sentences :]
             plain = context.joined(near, plain)
         return tagged(tags, plain)
+
+    def marked_line(self, text: str, marks: Sequence[PlacedTag], tags: Sequence[str]) -> str | None:
+        """A sentence with inline tags as this translator reads it; None if it cannot have them.
+
+        Args:
+            text: the sentence.
+            marks: in characters of it.
+            tags: in front of it.
+        """
+        known = self.translator.inline_tags
+        if known is None or self.translator.context is not None:
+            return None
+        if any(one.number > (known.pairs if one.kind == "pair" else known.points) for one in marks):
+            return None
+        if self.translator.search.allow_tags or self._as_text(text) != text:
+            return None  # what looks like a symbol in the sentence could not be told from one
+        return tagged(tags, normalize(write_tags(text, marks)))
 
     def _as_text(self, text: str) -> str:
         if "<" not in text or self.translator.search.allow_tags:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from dragoman.text.inline_tags import TagSpan
 from dragoman.text.normalization import normalize
 from dragoman.text.sentences import TextSpan
 from dragoman.translation.service.interface import (
     Detection,
+    MarkPlace,
     Pairing,
     Rendering,
     TextRequest,
@@ -31,14 +33,46 @@ class Unit:
     """The sentences in front of it, the nearest last, for models that read context."""
     renderings: tuple[Rendering, ...] = ()
     """None until it is translated."""
+    given_marks: tuple[TagSpan, ...] = ()
+    """Those of the whole text."""
+    marks: tuple[tuple[int, TagSpan], ...] = ()
+    """Those that are in this part, but not around all of it: in characters of the source, each with
+    its index among those of the text."""
+    is_cut: bool = False
+    """Whether it begins or ends within something that is copied."""
     parts: list[Unit] = field(default_factory=list)
     """What it was divided into, if it was too long."""
 
     @classmethod
-    def of(cls, text: str, span: TextSpan, before: tuple[str, ...] = ()) -> Unit:
-        """A part of ``text``."""
+    def of(
+        cls,
+        text: str,
+        span: TextSpan,
+        before: tuple[str, ...] = (),
+        marks: tuple[TagSpan, ...] = (),
+    ) -> Unit:
+        """A part of ``text``, which has ``marks``."""
         source = text[slice(*span)]
-        return cls(span, source, normalize(source), before)
+        unit = cls(span, source, normalize(source), before, given_marks=marks)
+        unit.marks = tuple(marks_within(marks, span))
+        unit.is_cut = any(
+            one.kind == "copy" and any(one.start < end < one.stop for end in span) for one in marks
+        )
+        return unit
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether nothing of it can be translated."""
+        rest, end = "", 0
+        for _, one in sorted(self.marks, key=lambda item: item[1].start):
+            if one.kind == "copy":
+                rest, end = f"{rest}{self.source[end : one.start]} ", one.stop
+        return is_copied(normalize(rest + self.source[end:]) if end else self.text)
+
+    def copy(self) -> Rendering:
+        """Itself as its translation."""
+        places = tuple(MarkPlace(at, one.start, one.stop) for at, one in self.marks)
+        return Rendering(self.source, places=places)
 
     def undivided(self) -> Iterator[Unit]:
         """Itself or, if it was divided, its parts."""
@@ -49,7 +83,9 @@ class Unit:
 
     def divide(self, text: str) -> list[Unit]:
         """The halves of a part of ``text``, which has at least two characters."""
-        self.parts = [Unit.of(text, span, self.before) for span in divided(text, self.span)]
+        self.parts = [
+            Unit.of(text, span, self.before, self.given_marks) for span in divided(text, self.span)
+        ]
         return self.parts
 
 
@@ -74,9 +110,9 @@ class TextJob:
             spans = planned(request.context, language, "sentences")[-context:]
             near = tuple(normalize(request.context[slice(*span)]) for span in spans)
         for span in planned(request.text, language, request.split):
-            unit = Unit.of(request.text, span, near)
-            if not unit.text or (is_copied(unit.text) and not request.prefix):
-                unit.renderings = (Rendering(unit.source),)
+            unit = Unit.of(request.text, span, near, request.marks)
+            if not unit.text or (unit.is_copied and not request.prefix):
+                unit.renderings = (unit.copy(),)
             self.units.append(unit)
             if context and not request.glossary:
                 near = (*near, unit.text)[-context:]
@@ -85,9 +121,23 @@ class TextJob:
         """Give the text as a whole its translation."""
         begin = len(self.request.text) - len(self.request.text.lstrip())
         span = TextSpan(begin, len(self.request.text.rstrip()))
-        unit = Unit.of(self.request.text, span)
+        unit = Unit.of(self.request.text, span, marks=self.request.marks)
         unit.renderings = (translation,)
         self.units = [unit]
+
+
+def marks_within(marks: tuple[TagSpan, ...], span: TextSpan) -> Iterator[tuple[int, TagSpan]]:
+    """Marks that are in a part of a text, in its characters, but not around all of it."""
+    begin, end = span
+    for at, one in enumerate(marks):
+        start, stop = max(one.start, begin), min(one.stop, end)
+        if one.start == one.stop:
+            inside = begin < one.start < end
+        else:
+            is_whole = one.kind == "pair" and (start, stop) == (begin, end)
+            inside = start < stop and not is_whole
+        if inside:
+            yield at, TagSpan(start - begin, stop - begin, one.kind)
 
 
 class Joiner:
@@ -118,7 +168,10 @@ class Joiner:
         if self._sentences:
             gap = gap_between(gap, *self._job.pair)
         self._extend(gap)
-        found = TranslatedSentence(unit.source, unit.span.start, unit.renderings, self._length)
+        renderings = unit.renderings
+        if self._job.request.marks and not unit.marks and not unit.is_cut:
+            renderings = (replace(renderings[0], places=()), *renderings[1:])
+        found = TranslatedSentence(unit.source, unit.span.start, renderings, self._length)
         self._extend(unit.renderings[0].text)
         self._sentences.append(found)
         self._end = unit.span.end

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from dragoman.text.glossary import Glossary
+from dragoman.text.inline_tags import PlacedTag, numbered, read_tags
 from dragoman.text.normalization import normalize
 from dragoman.text.sentences import TextSpan
 from dragoman.translation.outputs import Translation
 from dragoman.translation.pivot import joined
 from dragoman.translation.service.carried_glossary import CarriedGlossary
 from dragoman.translation.service.direction_table import Leg
-from dragoman.translation.service.interface import Link, RefusedError, Rendering
+from dragoman.translation.service.interface import Link, MarkPlace, RefusedError, Rendering
 from dragoman.translation.service.linking import through, word_links
 from dragoman.translation.service.placeholders import is_copied, is_intact, protected
 from dragoman.translation.service.text_jobs import Unit
@@ -73,26 +74,36 @@ class UnitTranslator:
         """
         waiting = list(given)
         translated: list[tuple[Unit, Translation]] = []
+        texts: dict[int, str] = {}
         while waiting:
             again: list[tuple[str, Unit]] = []
             searched = await self._searched([unit for _, unit in waiting])
             for (text, unit), found in zip(waiting, searched, strict=True):
+                texts[id(unit)] = text
                 if found[0].refused is None:
-                    unit.renderings = _renderings(unit, found)
+                    unit.renderings = self._renderings(unit, found)
                     translated.append((unit, found[0]))
                     continue
                 if self._wishes.prefix or len(unit.source) < 2:
                     raise RefusedError("invalid", _PLACE.sub("", found[0].refused, count=1))
                 for part in unit.divide(text):
-                    if is_copied(part.text):
-                        part.renderings = (Rendering(part.source),)
+                    if part.is_copied:
+                        part.renderings = (part.copy(),)
                     else:
                         again.append((text, part))
             waiting = again
         if broken := [unit for unit, _ in translated if not unit.renderings]:
             await self._mend(broken)
         if self._wishes.links:
-            await self._link([(unit, best) for unit, best in translated if unit not in broken])
+            # Marks whose places are known need no links; but a text is placed in one way.
+            needy = {texts[id(unit)] for unit, _ in translated if _needs_links(unit)}
+            await self._link(
+                [
+                    (unit, best)
+                    for unit, best in translated
+                    if unit not in broken and texts[id(unit)] in needy
+                ]
+            )
 
     async def _searched(self, units: Sequence[Unit]) -> list[list[Translation]]:
         """Translations by the only system, or by two: then of the best one of the first.
@@ -123,7 +134,26 @@ class UnitTranslator:
     def _lines(self, leg: int, units: Sequence[Unit]) -> list[str]:
         """Sentences as the system of a leg reads them."""
         loaded, tags = self._legs[leg].system.loaded, self._tags[leg]
-        return [loaded.line(unit.text, tags, unit.before) for unit in units]
+        return [
+            self._marked_line(unit) or loaded.line(unit.text, tags, unit.before) for unit in units
+        ]
+
+    def _marked_line(self, unit: Unit) -> str | None:
+        """A sentence with its marks, if the only system knows inline tags."""
+        if not unit.marks or unit.is_cut or len(self._legs) > 1 or self._wishes.prefix:
+            return None
+        return self._legs[0].system.loaded.marked_line(
+            unit.source, [one for _, one in _numbered(unit)], self._tags[0]
+        )
+
+    def _renderings(self, unit: Unit, found: Sequence[Translation]) -> tuple[Rendering, ...]:
+        """The translations that have all marks of the sentence; perhaps none."""
+        has_tags = self._marked_line(unit) is not None
+        renderings = (
+            _with_places(unit, one) if has_tags else Rendering(one.text, one.score, one.confidence)
+            for one in found
+        )
+        return tuple(one for one in renderings if is_intact(unit.text, one.text))
 
     async def _mend(self, units: Sequence[Unit]) -> None:
         """Translate what is around marks by itself, where no translation has all of them."""
@@ -174,13 +204,32 @@ class UnitTranslator:
         return await system.in_turn(word_links, system.loaded.translator, read, pairs)
 
 
-def _renderings(unit: Unit, found: Sequence[Translation]) -> tuple[Rendering, ...]:
-    """The translations that have all marks of the sentence; perhaps none."""
-    return tuple(
-        Rendering(one.text, one.score, one.confidence)
-        for one in found
-        if is_intact(unit.text, one.text)
-    )
+def _needs_links(unit: Unit) -> bool:
+    """Whether links are wanted for themselves, or for marks whose places are not known."""
+    if not unit.given_marks:
+        return True
+    return bool(unit.marks) and (not unit.renderings or unit.renderings[0].places is None)
+
+
+def _numbered(unit: Unit) -> list[tuple[int, PlacedTag]]:
+    """The marks of a sentence as inline tags, each with its index in the request."""
+    tags = numbered([one for _, one in unit.marks])
+    return [(at, tag) for (at, _), tag in zip(unit.marks, tags, strict=True)]
+
+
+def _with_places(unit: Unit, found: Translation) -> Rendering:
+    """A translation without its symbols, and where they were."""
+    tags = _numbered(unit)
+    copies = {
+        tag.number: normalize(unit.source[tag.start : tag.stop])
+        for _, tag in tags
+        if tag.kind == "copy"
+    }
+    text, ranges = read_tags(found.text, copies)
+    keys = [(at, (tag.kind == "pair", tag.number)) for at, tag in tags]
+    places = tuple(MarkPlace(at, *ranges[key]) for at, key in keys if key in ranges)
+    complete = places if len(places) == len(tags) else None
+    return Rendering(text, found.score, found.confidence, places=complete)
 
 
 def _around_marks(text: str) -> Iterator[str]:

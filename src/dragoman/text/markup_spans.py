@@ -1,0 +1,136 @@
+"""Inline markup and placeholders of running text: where they are, and the text without them.
+
+For corpora whose lines have them (reStructuredText as in the documentation of Python, HTML, and the
+placeholders of user interfaces); documents are read in :mod:`dragoman.documents`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import regex
+
+from dragoman.text.inline_tags import TagSpan
+from dragoman.text.terminology import Terminology
+
+MarkupStyle = Literal["rst", "html", "placeholders"]
+
+_RST = regex.compile(
+    r"""
+      (?P<copy>``\S(?:.*?\S)??``(?!`))                                   # code
+    | (?P<begin>:[A-Za-z][\w:+.-]*:`)(?P<text>[^`<>]*[^`<>\s])(?P<end>\ *<[^`<>]+>`)
+    | (?P<copy>:[A-Za-z][\w:+.-]*:`[^`]+`)                              # a role
+    | (?P<begin>`)(?P<text>[^`<>]*[^`<>\s])(?P<end>\ *<[^`<>]+>`__?)    # a link
+    | (?P<copy>`[^`]+`__?) | (?P<copy>\|\w+\|) | (?P<copy>\[[\#*]?\w*\]_)
+    | (?<![\w*])(?P<begin>\*\*)(?P<text>[^\s*](?:[^*]*[^\s*])?)(?P<end>\*\*)(?![\w*])
+    | (?<![\w*])(?P<begin>\*)(?P<text>[^\s*](?:[^*]*[^\s*])?)(?P<end>\*)(?![\w*])
+    """,
+    regex.VERSION1 | regex.VERBOSE,
+)
+_HTML = regex.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w:-]*)(?:\s[^<>]*?)?(?P<empty>/?)>")
+_COPIED = Terminology(protect=("placeholders", "urls"))
+
+
+class MarkupSpan(NamedTuple):
+    """A piece of markup."""
+
+    span: TagSpan
+    """In the text without the markup around words."""
+    key: str
+    """What it is: that of the other language has the same."""
+
+
+class _Found(NamedTuple):
+    """A piece of markup in the text as it is written."""
+
+    start: int
+    stop: int
+    inner: tuple[int, int] | None
+    """The words between its two tags; None if it is a point or copied."""
+    is_copy: bool
+    key: str
+
+
+def read_markup(text: str, styles: Sequence[MarkupStyle]) -> tuple[str, list[MarkupSpan]]:
+    """A text without its markup, and where it was.
+
+    Args:
+        text: normalised.
+        styles: which markup is looked for.
+
+    Returns:
+        The text, in which what is copied stays, and the markup in order, the outer first.
+    """
+    found: list[_Found] = []
+    for style in styles:
+        for one in _SEARCHES[style](text):
+            if all(_is_apart(one, other) for other in found):
+                found.append(one)
+    removed = sorted(cut for one in found for cut in _cuts(one))
+
+    def place(at: int) -> int:
+        return at - sum(min(at, stop) - start for start, stop in removed if start < at)
+
+    plain, end = "", 0
+    for start, stop in removed:
+        plain, end = plain + text[end:start], stop
+    plain += text[end:]
+    spans = []
+    for one in sorted(found, key=lambda one: (one.start, -one.stop)):
+        if one.inner is not None:
+            span = TagSpan(place(one.inner[0]), place(one.inner[1]), "pair")
+        else:
+            span = TagSpan(place(one.start), place(one.stop), "copy" if one.is_copy else "point")
+        spans.append(MarkupSpan(span, one.key))
+    return plain, spans
+
+
+def _cuts(one: _Found) -> list[tuple[int, int]]:
+    """What of it is no text."""
+    if one.inner is not None:
+        return [(one.start, one.inner[0]), (one.inner[1], one.stop)]
+    return [] if one.is_copy else [(one.start, one.stop)]
+
+
+def _is_apart(one: _Found, other: _Found) -> bool:
+    """Whether two pieces do not overlap, or one is in the words of the other."""
+    if one.stop <= other.start or other.stop <= one.start:
+        return True
+    return any(
+        outer.inner is not None and outer.inner[0] <= inner.start and inner.stop <= outer.inner[1]
+        for outer, inner in ((one, other), (other, one))
+    )
+
+
+def _rst(text: str) -> Iterator[_Found]:
+    for match in _RST.finditer(text):
+        if match["begin"] is not None:
+            key = f"{match['begin']} {match['end'].strip()}"
+            yield _Found(*match.span(), match.span("text"), False, key)
+        else:
+            yield _Found(*match.span(), None, True, match[0])
+
+
+def _html(text: str) -> Iterator[_Found]:
+    opened: list[regex.Match[str]] = []
+    for match in _HTML.finditer(text):
+        if match["empty"]:
+            yield _Found(*match.span(), None, False, match[0])
+        elif not match["slash"]:
+            opened.append(match)
+        elif any(one["name"] == match["name"] for one in opened):
+            while (begin := opened.pop())["name"] != match["name"]:
+                yield _Found(*begin.span(), None, False, begin[0])  # as <br>, which has no end
+            inner = begin.end(), match.start()
+            yield _Found(begin.start(), match.end(), inner, False, begin[0])
+    for begin in opened:
+        yield _Found(*begin.span(), None, False, begin[0])
+
+
+def _placeholders(text: str) -> Iterator[_Found]:
+    for start, stop in _COPIED.protected(text):
+        yield _Found(start, stop, None, True, text[start:stop])
+
+
+_SEARCHES = {"rst": _rst, "html": _html, "placeholders": _placeholders}

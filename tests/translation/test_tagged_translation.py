@@ -1,0 +1,70 @@
+"""Lines with inline tags, through models that have learned them and others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_model import save_tiny_model
+
+from dragoman.saved.model import read_config
+from dragoman.text.inline_tags import InlineTags, structure, symbols_in, without_tags
+from dragoman.translation.translator import Translator
+
+KNOWN = InlineTags(pairs=2, points=2)
+LINES = ["a<t1> b c</t1> d", "<x2> e<t2> d<t1> c</t1></t2> <x1>", "a b", "<t1></t1>"]
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("learned") / "model", inline_tags=KNOWN)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"beam": 1},
+        {"beam": 3, "nbest": 2},
+        {"sampling": {}, "nbest": 2},
+        {"maximum_length": 2},
+        {"glossary": {"b c": "e e"}},
+    ],
+)
+def test_translations_have_the_tags_of_their_lines(learned: Path, options: dict[str, Any]) -> None:
+    translator = Translator.load(learned, device="cpu")
+    assert translator.inline_tags == KNOWN
+    for line, found in zip(LINES, translator.translate_nbest(LINES, **options), strict=True):
+        assert found
+        for one in found:
+            assert structure(symbols_in(one.text)) == structure(symbols_in(line))
+
+
+def test_terms_across_tags_are_found_and_written(learned: Path) -> None:
+    translator = Translator.load(learned, device="cpu")
+    for line in ("a<t1> b</t1> c", "b<x1> c"):
+        (found,) = translator.translate_nbest([line], glossary={"b c": "e d"})
+        assert "e d" in without_tags(found[0].text)
+        assert structure(symbols_in(found[0].text)) == structure(symbols_in(line))
+
+
+def test_lines_without_tags_are_translated_as_by_a_model_that_knows_none(
+    learned: Path, tmp_path: Path
+) -> None:
+    other = save_tiny_model(tmp_path / "other", tags=tuple(KNOWN.symbols()))
+    plain, unaware = ["a b c", "e d"], Translator.load(other, device="cpu")
+    assert unaware.inline_tags is None
+    assert Translator.load(learned, device="cpu").translate(plain) == unaware.translate(plain)
+    assert not any(map(symbols_in, unaware.translate(LINES)))
+    together = Translator.load(learned, other, device="cpu")
+    assert together.inline_tags is None
+
+
+def test_a_model_says_in_its_files_which_tags_it_knows(learned: Path, tmp_path: Path) -> None:
+    config = learned / "config.yaml"
+    assert read_config(config).inline_tags == KNOWN
+    assert "format: 1\n" in config.read_text("utf-8")
+    run = tmp_path / "config.yaml"
+    part = "{source: a, target: b, transforms: [{kind: markup_tags, inline_tags: {pairs: 3}}]}"
+    run.write_text(f"model: {{family: transformer}}\ndata: {{train: [{part}]}}\n", "utf-8")
+    assert read_config(run).inline_tags == InlineTags(pairs=3)
