@@ -104,25 +104,25 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer, fixed, rotary": TransformerConfig(
         **_SMALL, sparsity="fixed", stride=3, positions="rotary", d_k=6
     ),
-    "transformer, biases": TransformerConfig(
-        **_SMALL, attention_bias=True, output_bias=True, activation="swish", norm_epsilon=1e-6
+    "transformer, biases and other sinusoids": TransformerConfig(
+        **_SMALL,
+        attention_bias=True,
+        output_bias=True,
+        activation="swish",
+        norm_epsilon=1e-6,
+        timescales="tensor2tensor",
+        first_position=2,
+        embeddings="target",
+        begin="zeros",
     ),
     "transformer, as in other toolkits": TransformerConfig(
         **_SMALL,
         attention_bias=True,
-        output_bias=True,
         positions="rotary",
         d_k=6,
         activation="gelu_tanh",
         scale_embeddings=False,
         final_norm=True,
-    ),
-    "transformer, other timescales": TransformerConfig(
-        **_SMALL,
-        timescales="tensor2tensor",
-        first_position=2,
-        embeddings="target",
-        begin="zeros",
     ),
     "transformer, experts": TransformerConfig(
         **_SMALL, mixture=MixtureConfig(experts=3, experts_per_token=2)

@@ -63,12 +63,8 @@ def largest_difference(toolkit: str, folder: Path, path: Path | None = None) -> 
     return float(max(gaps))
 
 
-def translations(toolkit: str, path: Path, output: Path, sources: list[list[str]]) -> list[str]:
-    """Greedy translations of texts, by the model as it is imported and opened again."""
+def greedy(toolkit: str, path: Path, output: Path, sources: list[str]) -> list[str]:
+    """Translations by the model as it is imported and opened again, up to 24 pieces long."""
     import_model(path, output, toolkit=toolkit, languages=("en", "de"))
     with dragoman.load(output) as translator:
-        texts = [
-            translator.vocabularies.source.decode(translator.vocabularies.source.ids(pieces))
-            for pieces in sources
-        ]
-        return [one.text for one in translator.translate_batch(texts, beam=1)]
+        return translator.translate(sources, beam=1, maximum_length=24, degenerate="keep")

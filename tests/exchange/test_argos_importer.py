@@ -29,6 +29,7 @@ SENTENCEPIECE = MODELS / "opennmt3" / "positions" / "sentencepiece.model"
 OLD = MODELS / "argos" / "old.argosmodel"
 D_MODEL, HEADS, D_FF = 12, 2, 7
 LINES = ["the old boat is red", "who sells the new lamp?", "lake"]
+AS_THEIRS: dict[str, Any] = {"degenerate": "keep", "unknown": "mark"}
 POST = {"pre_norm": False, "activation": 2}
 
 
@@ -193,7 +194,7 @@ def test_quantised_weights_are_the_numbers_that_they_stand_for(
         for note in importer_from("argos").read(folder, (None, None)).notes
         if "weights" in note
     ]
-    assert quantization.split("_")[0] in note
+    assert quantization.split("_", maxsplit=1)[0] in note
 
 
 def test_positions_in_float16_are_the_sinusoids_that_they_were(tmp_path: Path) -> None:
@@ -217,19 +218,26 @@ def argos(folder: Path, model: Path, **metadata: Any) -> Path:
     return found
 
 
+@pytest.fixture(scope="module")
+def int8_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("int8") / "model", quantization="int8")
+
+
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return argos(tmp_path, write_model(tmp_path / "model", quantization="int8"))
+def package(tmp_path: Path, int8_model: Path) -> Path:
+    return argos(tmp_path, int8_model)
 
 
-def test_package_translates_as_ctranslate2_does(tmp_path: Path, package: Path) -> None:
+def test_package_translates_as_ctranslate2_does(
+    tmp_path: Path, package: Path, int8_model: Path
+) -> None:
     assert importer_of(package).name == "argos"
     report = import_model(package, tmp_path / "ours")
     assert (report.source_language, report.target_language) == ("en", "de")
     assert "Argos Translate (package version 1.3)" in report.origin
     assert any("Stanza" in note for note in report.notes)
     splitter = sentencepiece.SentencePieceProcessor(model_file=str(SENTENCEPIECE))
-    theirs = ctranslate2.Translator(str(tmp_path / "model"), compute_type="float32")
+    theirs = ctranslate2.Translator(str(int8_model), compute_type="float32")
     results = theirs.translate_batch(
         [splitter.encode(line, out_type=str) for line in LINES],
         beam_size=1,
@@ -237,7 +245,7 @@ def test_package_translates_as_ctranslate2_does(tmp_path: Path, package: Path) -
         suppress_sequences=[["<blank>"], ["<s>"], ["<unk>"]],
     )
     with dragoman.load(tmp_path / "ours") as translator:
-        ours = translator.translate(LINES, beam=1, maximum_length=12)
+        ours = translator.translate(LINES, beam=1, maximum_length=12, **AS_THEIRS)
     assert ours == [splitter.decode(result.hypotheses[0]) for result in results]
     assert len(set(ours)) == len(ours)
 
@@ -252,7 +260,7 @@ def test_package_of_an_early_version(tmp_path: Path) -> None:
     import_model(OLD, tmp_path / "ours")
     told = expected(OLD.parent)
     with dragoman.load(tmp_path / "ours") as translator:
-        ours = translator.translate(told["sources"], beam=1, maximum_length=24)
+        ours = translator.translate(told["sources"], beam=1, maximum_length=24, **AS_THEIRS)
     assert ours == told["greedy"]
 
 
@@ -305,7 +313,7 @@ def replaced(name: str, content: bytes | None) -> Any:
         (replaced("model/shared_vocabulary.json", b'["a", "a"]'), DataError, "'a' twice"),
         (replaced("sentencepiece.model", None), DataError, "no file here says how text is split"),
         (replaced("sentencepiece.model", b"\x80"), DataError, "not a sentencepiece model"),
-        (replaced("model/vmap.txt", b"\0" * 2**25), DataError, "as no model is"),
+        (replaced("model/vmap.txt", b"\0" * 2**23), DataError, "as no model is"),
         (replaced("../../evil", b""), DataError, "leads out of the archive"),
     ],
 )
@@ -332,12 +340,13 @@ def test_damaged_archive_and_link_are_refused(tmp_path: Path, package: Path) -> 
         import_model(package, tmp_path / "ours")
 
 
-def test_every_truncation_of_a_binary_is_refused(tmp_path: Path) -> None:
-    file = write_model(tmp_path / "model", quantization="int8") / "model.bin"
+def test_truncations_of_a_binary_are_refused(tmp_path: Path, int8_model: Path) -> None:
+    folder = shutil.copytree(int8_model, tmp_path / "model")
+    file = Path(folder) / "model.bin"
     content = file.read_bytes()
-    for length in [*range(0, 600, 7), *range(600, len(content), 997), len(content) - 1]:
+    for length in [*range(0, 300, 7), *range(300, len(content), 1997), len(content) - 1]:
         file.write_bytes(content[:length])
-        with pytest.raises((DataError, ConfigError), match="model.bin"):
+        with pytest.raises((DataError, ConfigError), match=r"model\.bin"):
             importer_from("argos").read(file.parent, (None, None))
 
 
@@ -352,6 +361,11 @@ def test_binary_that_announces_more_than_it_holds_takes_no_memory(tmp_path: Path
     )
     with pytest.raises(DataError, match="truncated or damaged"):
         importer_from("argos").read(folder, (None, None))
+
+
+def normalise_embeddings(spec: Any) -> None:
+    for side in (spec.encoder, spec.decoder):
+        side.layernorm_embedding.gamma = side.layernorm_embedding.beta = learned(1)[0]
 
 
 @pytest.mark.parametrize(
@@ -369,12 +383,6 @@ def test_what_is_not_known_is_refused_by_name(
     tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
     if options.get("layernorm_embedding"):
-        options["adjust"] = lambda spec: [
-            (
-                setattr(side.layernorm_embedding, "gamma", learned(1)[0]),
-                setattr(side.layernorm_embedding, "beta", learned(1)[0]),
-            )
-            for side in (spec.encoder, spec.decoder)
-        ]
+        options = {**options, "adjust": normalise_embeddings}
     with pytest.raises(ConfigError, match=message):
         importer_from("argos").read(write_model(tmp_path / "model", **options), (None, None))

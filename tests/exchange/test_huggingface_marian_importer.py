@@ -124,6 +124,13 @@ def test_serves(imported: dict[str, Path]) -> None:
     assert asyncio.run(served()) == translator.translate(lines)
 
 
+def test_exports(imported: dict[str, Path], tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    options = ("--to", "ctranslate2", "--output", tmp_path / "there", "--json")
+    found = json.loads(call("export", imported["shared"], *options).out)
+    assert found["difference"] < 1e-4
+
+
 def test_adapts(imported: dict[str, Path]) -> None:
     """Training that starts from it has all of its weights, and changes all of them."""
     saved = load_model(imported["shared"], "cpu")

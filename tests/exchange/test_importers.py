@@ -1,14 +1,16 @@
 from __future__ import annotations
 
-from importlib.util import find_spec
+import os
 from pathlib import Path
 
 import pytest
 import torch
 from command_line import call, one_error
+from tiny_model import save_tiny_model
 
 from dragoman.apps.cli.import_command import _TOOLKITS
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError
+from dragoman.exchange import importers
 from dragoman.exchange.foreign_files import ForeignWeights, read_object, read_state
 from dragoman.exchange.importer import Importer
 from dragoman.exchange.importers import IMPORTERS, importer_from, importer_of
@@ -19,10 +21,9 @@ MODELS = Path(__file__).parent / "models"
 def test_every_toolkit_has_its_importer() -> None:
     """And the command line, which imports none of them, offers the same ones."""
     assert tuple(IMPORTERS) == _TOOLKITS
-    for name, (module, _) in IMPORTERS.items():
-        if find_spec(f"dragoman.exchange.{module}") is not None:
-            assert importer_from(name).name == name
-            assert isinstance(importer_from(name), Importer)
+    for name in IMPORTERS:
+        assert importer_from(name).name == name
+        assert isinstance(importer_from(name), Importer)
     with pytest.raises(ConfigError, match="no import from moses; choose one of: huggingface"):
         importer_from("moses")
 
@@ -35,6 +36,16 @@ def test_a_model_is_recognised_by_its_files(tmp_path: Path) -> None:
         importer_of(tmp_path / "absent")
 
 
+def test_what_one_toolkit_needs_does_not_hurt_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(toolkit: str) -> Importer:
+        if toolkit == "fairseq":
+            raise MissingExtraError("sacremoses is not installed")
+        return importer_from(toolkit)
+
+    monkeypatch.setattr(importers, "importer_from", missing)
+    assert importer_of(MODELS / "huggingface_marian" / "shared").name == "huggingface-marian"
+
+
 def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:
     output = ("--output", tmp_path / "m")
     assert "not recognised" in one_error(call("import", tmp_path, *output), 3)
@@ -42,6 +53,10 @@ def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:
     named = ("--from", "huggingface-marian", *output)
     assert "config.json: cannot be read" in one_error(call("import", tmp_path, *named), 3)
     assert "no such file" in one_error(call("import", tmp_path / "x", *named), 3)
+    german = ("--to-language", "d e", *output)
+    assert "'d e' is no language tag" in one_error(call("import", tmp_path, *german), 2)
+    ours = save_tiny_model(tmp_path / "ours")
+    assert "a model of Dragoman already" in one_error(call("import", ours, *output), 3)
     assert "'moses' is not one of" in one_error(call("import", tmp_path, "--from", "moses"), 2)
     assert not (tmp_path / "m").exists()
 
@@ -69,7 +84,11 @@ def test_files_that_are_too_large_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"\xff")
     with pytest.raises(DataError, match=r"a.json: not UTF-8 \(byte 0\)"):
         read_object(tmp_path / "a.json")
-    with pytest.raises(DataError, match=r"cannot be read"):
+    with pytest.raises(DataError, match=r"cannot be read: it is no ordinary file"):
         read_object(tmp_path)
+    with pytest.raises(DataError, match=r"cannot be read: it is no ordinary file"):
+        read_object(Path(os.devnull))
+    with pytest.raises(DataError, match=r"cannot be read: No such file"):
+        read_object(tmp_path / "absent.json")
     with pytest.raises(DataError, match=r"a.safetensors: damaged"):
         read_state(tmp_path / "a.safetensors")

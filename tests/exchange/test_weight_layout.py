@@ -48,7 +48,7 @@ def test_the_order_of_positions(d_model: int) -> None:
         {"decoder_mixing": "ssru", "embeddings": "target"},
     ],
 )
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 99))
 def test_a_model_with_its_width_in_any_order_is_the_same(
     choices: dict[str, Any], seed: int

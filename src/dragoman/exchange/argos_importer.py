@@ -29,7 +29,7 @@ from dragoman.exchange.piece_rows import vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.saved.archive_members import check_room, checked, contents_of, members_of, reading
 from dragoman.saved.model import SavedConfig
-from dragoman.text.foreign_vocabulary import Special
+from dragoman.text.foreign_vocabulary import Numbered, Special
 
 _METADATA_FILE, _MODEL_FOLDER = "metadata.json", "model"
 _SPLITTING_FILES = ("sentencepiece.model", "bpe.model")
@@ -38,10 +38,14 @@ _MODEL_FILES = (
     BINARY_FILE,
     CONFIG_FILE,
     "vmap.txt",
-    *(f"{side}_vocabulary.{end}" for side in ("shared", "source", "target") for end in ("json", "txt")),
+    *(
+        f"{side}_vocabulary.{end}"
+        for side in ("shared", "source", "target")
+        for end in ("json", "txt")
+    ),
 )
 _LARGEST_RATIO = 100  # of what is unpacked to the archive; weights hardly get smaller
-_LARGEST_SURPLUS = 2**24  # bytes
+_LARGEST_SURPLUS = 2**20  # bytes
 _CHUNK_BYTES = 2**20
 _PADS = ("<blank>", "<pad>", "[PAD]")
 _BEAM, _PENALTY = 4, 0.2  # of Argos Translate
@@ -87,16 +91,14 @@ def _read(
     configuration = read_config(model_directory)
     binary = read_binary(model_directory / BINARY_FILE)
     tokens = _Tokens.read(configuration, model_directory)
-    theirs = CTranslate2Transformer(
-        binary, tokens.number("layer_norm_epsilon"), model_directory
-    )
+    theirs = CTranslate2Transformer(binary, tokens.number("layer_norm_epsilon"), model_directory)
     tokens = tokens.with_flags(theirs.flags) if not configuration else tokens
     pieces = read_pieces(model_directory, "source"), read_pieces(model_directory, "target")
     known = (languages[0] or metadata.source, languages[1] or metadata.target)
     dictionaries = _dictionary(pieces[0], directory), _dictionary(pieces[1], directory)
-    special = tuple(tokens.special(ids, theirs.zero_start) for ids in dictionaries)
+    source, target = (tokens.special(ids, theirs.zero_start) for ids in dictionaries)
     sides, notes = numbered_sides(
-        directory, dictionaries, (special[0], special[1]), known, model_directory / BINARY_FILE
+        directory, dictionaries, (source, target), known, model_directory / BINARY_FILE
     )
     matrices = theirs.matrices()
     matrices.check_rows((len(pieces[0]), len(pieces[1])), model_directory / BINARY_FILE)
@@ -106,7 +108,7 @@ def _read(
         source_language=known[0] or "source",
         target_language=known[1] or "target",
         model=model,
-        search={"beam": _BEAM, "length_penalty": _PENALTY},
+        search={"beam": _BEAM, "length_penalty": _PENALTY, **_unknown(metadata, sides)},
     )
     return ForeignModel(
         config=config,
@@ -139,7 +141,8 @@ class _Metadata:
             raise ConfigError(f"{file}: a package of type {kind!r:.40}, expected 'translate'")
         if prefix := found.values.get("target_prefix"):
             raise ConfigError(
-                f"{file}: target_prefix: {prefix!r:.40} begins every output, which is not known here"
+                f"{file}: target_prefix: {prefix!r:.40} begins every output, which is not known "
+                "here"
             )
         return found
 
@@ -189,8 +192,8 @@ class _Tokens:
             raise ConfigError(f"{file}: add_source_bos: sources with a begin are not known here")
         if configuration and configuration.get("decoder_start_token", "") is None:
             raise ConfigError(
-                f"{file}: decoder_start_token: null leaves it to each call what outputs begin with, "
-                "as models of many languages do; that is not known here"
+                f"{file}: decoder_start_token: null leaves it to each call what outputs begin "
+                "with, as models of many languages do; that is not known here"
             )
         return cls(configuration, file)
 
@@ -238,6 +241,12 @@ class _Tokens:
         return found
 
 
+def _unknown(metadata: _Metadata, sides: tuple[Numbered, Numbered]) -> dict[str, str]:
+    """Argos Translate writes the source word for an unknown piece; CTranslate2 does if told to."""
+    copies = metadata.values and not any(side.vocabulary.has_bytes for side in sides)
+    return {"unknown": "copy"} if copies else {}
+
+
 def _dictionary(pieces: list[str], where: Path) -> dict[str, int]:
     found = {piece: number for number, piece in enumerate(pieces)}
     if len(found) < len(pieces):
@@ -269,8 +278,8 @@ def _notes(
         )
     notes.append(
         f"Search: beam {_BEAM}. Argos Translate divides a hypothesis' log-probability by "
-        f"|Y|^{_PENALTY:g}, here by ((5 + |Y|) / 6)^{_PENALTY:g} (Wu et al. 2016); and it writes "
-        "the source word for an unknown piece, as 'dragoman translate --replace-unknown' does."
+        f"|Y|^{_PENALTY:g}, here by ((5 + |Y|) / 6)^{_PENALTY:g} (Wu et al. 2016), so that beam "
+        "search may rank hypotheses otherwise; and it writes underscores as spaces."
     )
     return notes
 
@@ -322,8 +331,11 @@ def _unpack(archive: Path, folder: Path) -> list[str]:
                 with target.open("xb") as stream:
                     while chunk := content.read(_CHUNK_BYTES):
                         stream.write(chunk)
-    return [str(path.relative_to(top)) for path, place in places.items() if place is None
-            and path.is_relative_to(top)]
+    return [
+        str(path.relative_to(top))
+        for path, place in places.items()
+        if place is None and path.is_relative_to(top)
+    ]
 
 
 def _place(path: PurePosixPath, top: PurePosixPath) -> str | None:

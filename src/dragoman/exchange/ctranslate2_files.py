@@ -113,9 +113,7 @@ def read_binary(file: Path) -> Binary:
         for name, one in arrays.items()
         if not one.shape and one.dtype == np.int8
     }
-    return Binary(
-        specification, revision, tensors, numbers, frozenset(flags), frozenset(types)
-    )
+    return Binary(specification, revision, tensors, numbers, frozenset(flags), frozenset(types))
 
 
 def _array(stream: _Stream, version: int, where: str) -> np.ndarray[Any, Any]:
@@ -165,7 +163,7 @@ def _dequantised(
             scale = arrays.get(f"{name}_scale")
             if scale is None and array.dtype == np.int8:
                 raise DataError(f"{file}: {name[:200]} is quantised and has no scale: damaged")
-            factor = np.float32(_INT16_SCALE) if scale is None else _float32(scale)
+            factor = np.array(_INT16_SCALE, np.float32) if scale is None else _float32(scale)
             if factor.shape not in ((), array.shape[:1]) or not np.all(factor > 0):
                 raise DataError(f"{file}: {name[:200]} has a scale that does not fit it: damaged")
             wide = wide / (factor[:, None] if factor.shape else factor)

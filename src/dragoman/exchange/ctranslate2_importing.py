@@ -50,6 +50,12 @@ _OFF = (
 _CLOSE = 2e-3
 """Largest difference of a table of positions from computed sinusoids: it may be in float16, or be
 computed in float32, whose error grows with the position."""
+_SINUSOIDS: tuple[tuple[Timescales, int], ...] = (
+    ("paper", 0),
+    ("tensor2tensor", 1),
+    ("tensor2tensor", 2),
+)
+"""Kinds of computed positions, and the number of the first."""
 _ORDERS = ("alternating", "sines first")
 
 
@@ -140,8 +146,10 @@ class CTranslate2Transformer:
 
     @property
     def flags(self) -> tuple[bool, bool, bool]:
-        """Of early versions: whether sources begin and end with a symbol, and targets with that
-        of their begin."""
+        """Whether sources begin and end with a symbol, and targets with their own begin symbol.
+
+        Models of early versions say it here.
+        """
         return self._flags[0], self._flags[1], self._flags[2]
 
     def matrices(self) -> PieceMatrices:
@@ -266,12 +274,12 @@ class CTranslate2Transformer:
         if sides[0] != sides[1]:
             raise ConfigError(f"{self.where}: embeddings of only one side are scaled")
         if self._numbers.take("decoder.scale_outputs", default=1) not in (0, 1):
-            _refuse(self.where, "decoder.scale_outputs", self._numbers.values["decoder.scale_outputs"])
+            _refuse(
+                self.where, "decoder.scale_outputs", self._numbers.values["decoder.scale_outputs"]
+            )
         return sides[0]
 
-    def _positions(
-        self, d_model: int
-    ) -> tuple[dict[str, Any], dict[str, Tensor], Tensor | None]:
+    def _positions(self, d_model: int) -> tuple[dict[str, Any], dict[str, Tensor], Tensor | None]:
         """Our settings of positions, learned tables by side, and the order of the width."""
         if self._has("self_attention.relative_position_keys"):
             name = "encoder.layer_0.self_attention.relative_position_keys"
@@ -282,7 +290,7 @@ class CTranslate2Transformer:
             settings = {"timescales": "tensor2tensor", "first_position": 1}
             return settings, {}, sines_then_cosines(d_model)
         tables = [self._weights.take(name).squeeze() for name in names]
-        for timescales, first in (("paper", 0), ("tensor2tensor", 1), ("tensor2tensor", 2)):
+        for timescales, first in _SINUSOIDS:
             for order in _ORDERS:
                 if all(_is_sinusoids(table, timescales, first, order) for table in tables):
                     settings = {}
@@ -348,10 +356,9 @@ class CTranslate2Transformer:
                     f"{self.where}: {name} has the shape {list(tensor.shape)}, which does not fit "
                     f"{heads} heads of width {width}"
                 )
-            for part, one in zip(parts, tensor.split(sizes), strict=True):
-                if part != "query":
-                    one = repeat_heads(one, read, heads // read)
-                found[f"{ours}.{part}.{kind.removeprefix('joined.')}"] = one
+            for part, rows_of in zip(parts, tensor.split(sizes), strict=True):
+                whole = rows_of if part == "query" else repeat_heads(rows_of, read, heads // read)
+                found[f"{ours}.{part}.{kind.removeprefix('joined.')}"] = whole
         return found
 
     def _feed_forward(
@@ -365,7 +372,9 @@ class CTranslate2Transformer:
             parts = {"inner": "linear_0", "outer": "linear_1"}
         bias = model.feed_forward.activation != "swiglu"
         for part, linear in parts.items():
-            found |= self._weights.layer(f"{name}.{linear}", f"{ours}.feed_forward.{part}", bias=bias)
+            found |= self._weights.layer(
+                f"{name}.{linear}", f"{ours}.feed_forward.{part}", bias=bias
+            )
         return found
 
 
@@ -373,7 +382,7 @@ def _is_sinusoids(table: Tensor, timescales: Timescales, first: int, order: str)
     """Whether a table holds sinusoids of this kind, all of it."""
     if table.dim() != 2 or (timescales != "paper" and (table.shape[1] % 2 or table.shape[1] < 4)):
         return False
-    expected = sinusoids(*table.shape, timescales, first).float()
+    expected = sinusoids(len(table), table.shape[1], timescales, first).float()
     if order != _ORDERS[0]:
         expected = torch.cat([expected[:, 0::2], expected[:, 1::2]], dim=1)
     return bool((table - expected).abs().max() <= _CLOSE)

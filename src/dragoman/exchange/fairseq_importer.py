@@ -105,10 +105,10 @@ class FairseqImporter(Importer):
             origin=f"fairseq, {file.name}",
             notes=(
                 *notes,
-                f"Search: beam {_BEAM}. There a hypothesis' log-probability is divided by |Y|, here "
-                "by (5 + |Y|) / 6 (Wu et al. 2016), so that beam search may rank hypotheses "
+                f"Search: beam {_BEAM}. There a hypothesis' log-probability is divided by |Y|, "
+                "here by (5 + |Y|) / 6 (Wu et al. 2016), so that beam search may rank hypotheses "
                 "otherwise; with beam 1 texts are the same.",
-                "Unknown pieces are not put out unless search.allow_unknown is set; there they are.",
+                "Unknown pieces are put out there, and here if search.allow_unknown is set.",
             ),
         )
 

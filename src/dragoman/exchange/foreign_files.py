@@ -25,6 +25,8 @@ def read_bytes(path: Path) -> bytes:
         DataError: the file is missing, unreadable or larger than any vocabulary.
     """
     try:
+        if not path.is_file() and path.exists():  # a device or a pipe may have no end
+            raise DataError(f"{path}: cannot be read: it is no ordinary file")
         if path.stat().st_size > _LARGEST_TEXT:
             raise DataError(f"{path}: larger than 256 MB, so it is no vocabulary or configuration")
         return path.read_bytes()
@@ -85,7 +87,7 @@ class ForeignWeights:
 
     def __init__(self, tensors: Mapping[str, Tensor], where: Path) -> None:
         self._tensors = dict(tensors)
-        self._where = where
+        self.where = where
         self._taken: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
@@ -104,17 +106,17 @@ class ForeignWeights:
         """
         if name not in self._tensors:
             raise DataError(
-                f"{self._where}: the weight {name} is missing; is this a whole model of the kind "
+                f"{self.where}: the weight {name} is missing; is this a whole model of the kind "
                 "that its configuration names?"
             )
         tensor = self._tensors[name]
-        check_tensor(name, tensor, self._where)
+        check_tensor(name, tensor, self.where)
         if not tensor.is_floating_point():
-            raise DataError(f"{self._where}: {name} holds {tensor.dtype}, expected real numbers")
+            raise DataError(f"{self.where}: {name} holds {tensor.dtype}, expected real numbers")
         self._taken.add(name)
         tensor = tensor.detach().float().contiguous()
         if not bool(torch.isfinite(tensor).all()):
-            raise DataError(f"{self._where}: {name} has NaN or infinite values")
+            raise DataError(f"{self.where}: {name} has NaN or infinite values")
         return tensor
 
     def layer(self, theirs: str, ours: str, *, bias: bool | None = None) -> dict[str, Tensor]:
@@ -148,5 +150,5 @@ class ForeignWeights:
         if left := sorted(self._tensors.keys() - self._taken):
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             raise ConfigError(
-                f"{self._where}: has the weight {left[0]}{more}, which no family here can express"
+                f"{self.where}: has the weight {left[0]}{more}, which no family here can express"
             )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
-from dragoman.core.errors import ConfigError, DataError
+from dragoman.core.errors import ConfigError, DataError, MissingExtraError
 from dragoman.exchange.importer import Importer
+from dragoman.saved.model import CONFIG_FILE, WEIGHTS_FILE
 
 IMPORTERS = {
     "huggingface-marian": ("huggingface_marian_importer", "HuggingfaceMarianImporter"),
@@ -44,23 +45,25 @@ def importer_of(path: Path) -> Importer:
     Raises:
         ConfigError: several do, so that the user must choose.
         DataError: nothing is there, or nobody recognises it.
-        MissingExtraError: a package is missing.
     """
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")
-    found = [importer for importer in _importers() if importer.recognises(path)]
-    names = ", ".join(importer.name for importer in found or _importers())
+    found = [importer for importer in _usable() if importer.recognises(path)]
     if not found:
+        if (path / CONFIG_FILE).is_file() and (path / WEIGHTS_FILE).is_file():
+            raise DataError(f"{path}: a model of Dragoman already; there is nothing to import")
         raise DataError(
             f"{path}: not recognised as a model of another toolkit; if it is one, say which with "
-            f"--from: {names}"
+            f"--from: {', '.join(IMPORTERS)}"
         )
     if len(found) > 1:
+        names = ", ".join(importer.name for importer in found)
         raise ConfigError(f"{path}: may be a model of {names}; say which with --from")
     return found[0]
 
 
-def _importers() -> Iterator[Importer]:
-    for toolkit, (module, _) in IMPORTERS.items():
-        if find_spec(f"dragoman.exchange.{module}") is not None:
+def _usable() -> Iterator[Importer]:
+    """Those whose packages are installed: what one of them lacks does not hurt the others."""
+    for toolkit in IMPORTERS:
+        with suppress(MissingExtraError):
             yield importer_from(toolkit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from dragoman.exchange.importers import importer_from, importer_of
 from dragoman.saved.directions import usage
 from dragoman.saved.model import SavedConfig, build_model, load_weights, save_model, weights_of
 from dragoman.text.examples import Direction
+
+_LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,17 @@ def import_model(
         tell: called with a line about what is being done.
 
     Raises:
-        ConfigError: ``output`` exists, or no family here can express the model.
+        ConfigError: ``output`` exists, a language is no tag, or no family here can express the
+            model.
         DataError: a file is missing, damaged, hostile or not of this toolkit.
         MissingExtraError: a package is missing.
         StorageError: the disk refuses.
     """
     if os.path.lexists(output):
         raise ConfigError(f"{output}: exists already; name a directory that does not")
+    for language in languages:
+        if language is not None and not _LANGUAGE.fullmatch(language):
+            raise ConfigError(f"{language!r:.80} is no language tag, such as en or pt-BR")
     importer = importer_of(path) if toolkit is None else importer_from(toolkit)
     if not path.exists():
         raise DataError(f"{path}: no such file or directory")

@@ -175,9 +175,8 @@ def _side(directory: Path, data: _Section, side: str, notes: list[str]) -> _Side
             f"{options.name}normalize: JoeyNMT brings text into Unicode's NFKC form and simplifies "
             "its quotes and spaces; that is not done here, so do it before where it matters."
         )
-    language = options.of_type("lang", str)
-    numbered = _numbered(directory, options, language, ids, special, file)
-    return _Side(numbered, len(ids), language)
+    numbered = _numbered(directory, options, ids, special, file)
+    return _Side(numbered, len(ids), options.of_type("lang", str))
 
 
 def _special(data: _Section) -> tuple[Special, list[str]]:
@@ -207,7 +206,6 @@ def _special(data: _Section) -> tuple[Special, list[str]]:
 def _numbered(
     directory: Path,
     options: _Section,
-    language: str,
     ids: Mapping[str, int],
     special: Special,
     file: Path,
@@ -222,7 +220,7 @@ def _numbered(
     lowercase = options.of_type("lowercase", bool, False)
     words = {
         "tokenizer": details.choice("pretokenizer", ("none", "moses"), "none"),
-        "language": language,
+        "language": options.of_type("lang", str),
         "lowercase": lowercase,
     }
     if level == "word":

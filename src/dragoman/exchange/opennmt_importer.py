@@ -1,6 +1,6 @@
 """Importing Transformers of OpenNMT-py, versions 2 and 3.
 
-Klein et al. 2017, "OpenNMT: Open-Source Toolkit for Neural Machine Translation".  A checkpoint holds
+Klein et al. 2017, "OpenNMT: Open-Source Toolkit for Neural Machine Translation".  A checkpoint has
 options, dictionaries and weights.  Its Transformers normalise before each sublayer and at the end,
 interleave sine and cosine as the paper does, and read sources that nothing closes.
 """
@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from dragoman.core.errors import ConfigError, DataError
 from dragoman.exchange.foreign_files import ForeignWeights, read_state
 from dragoman.exchange.importer import ForeignModel, Importer
-from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.pickled import read_pickled, tensors_in
+from dragoman.exchange.piece_rows import PieceMatrices, vocabularies
 from dragoman.exchange.splitting_files import numbered_sides
 from dragoman.exchange.weight_layout import repeat_heads, rotation_in_pairs
 from dragoman.models.families.transformer import TransformerConfig
@@ -78,16 +77,15 @@ class OpennmtImporter(Importer):
         options = checkpoint.options
         dictionaries = checkpoint.dictionaries()
         start = options.text("decoder_start_token", _BEGIN)
-        special = tuple(_special(ids, start) for ids in dictionaries)
         subwords = [options.get(f"{side}_subword_model") for side in ("src", "tgt")]
         named = [one if isinstance(one, str) and one else None for one in subwords]
         sides, notes = numbered_sides(
             file.parent,
             dictionaries,
-            (special[0], special[1]),
+            (_special(dictionaries[0], start), _special(dictionaries[1], start)),
             languages,
             file,
-            (named[0], named[1]),
+            named=(named[0], named[1]),
         )
         theirs = ForeignWeights(checkpoint.tensors, file)
         matrices = _matrices(theirs)
@@ -373,13 +371,13 @@ class _Attention:
         found: dict[str, Tensor] = {}
         for part, linear in _ATTENTION.items():
             found |= theirs.layer(f"{name}.{linear}", f"{ours}.{part}")
-        for key, tensor in found.items():
+        for key in found:
             part = key.removeprefix(f"{ours}.").split(".")[0]
             if part in {"key", "value"}:
-                tensor = repeat_heads(tensor, self.heads // self.repeated, self.repeated)
+                groups = self.heads // self.repeated
+                found[key] = repeat_heads(found[key], groups, self.repeated)
             if part in {"query", "key"} and within and self.halves:
-                tensor = rotation_in_pairs(tensor, self.heads)
-            found[key] = tensor
+                found[key] = rotation_in_pairs(found[key], self.heads)
         if within and self.relative:
             table = theirs.take(f"{name}.relative_positions_embeddings.weight")
             table = table[: self.relative + 1] if causal else table

@@ -67,7 +67,7 @@ def read_pickled(path: Path) -> Any:
             or holds something that is neither data nor in :data:`ALLOWED`.
     """
     _check_size(path)
-    allowed = [*ALLOWED, *((StandIn, name) for name in REPLACED)]
+    allowed: list[Any] = [*ALLOWED, *((StandIn, name) for name in REPLACED)]
     try:
         with torch.serialization.safe_globals(allowed):
             found = torch.load(path, map_location="cpu", weights_only=True)

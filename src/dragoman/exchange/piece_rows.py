@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +50,11 @@ class PieceMatrices:
             zero_start: whether outputs begin with a vector of zeros in place of a piece's.
 
         Returns:
-            The weights under our names, and ``embeddings`` and ``output_bias`` of the
-            configuration.
+            The weights under our names, and the settings that they tell.
         """
         rows = [[0 if row is None else row for row in side.rows] for side in sides]
         lacking = [place for place, row in enumerate(sides[1].rows) if row is None]
-        if zero_start or sides[1].rows[BOS] == sides[1].rows[EOS]:
+        if zero_start or sides[1].rows[BOS] in {sides[1].rows[PAD], sides[1].rows[EOS]}:
             lacking.append(BOS)  # the original has no piece of its own for it
         weights = {
             "source_embedding.weight": self.source,
@@ -67,24 +66,13 @@ class PieceMatrices:
         weights = with_rows(weights, rows[0], rows[1], begin=None, silent=sorted(set(lacking)))
         tied = torch.equal(self.target, self.output)
         shared = tied and torch.equal(self.source, self.target) and _same(sides)
-        if shared:  # what only one side reads may be in the row of the other, too
-            sharing = "shared"
-        else:
-            sharing = "target" if tied else "separate"
-        if zero_start:
-            for name in ("target_embedding.weight", "output.weight", "source_embedding.weight"):
-                if (
-                    name == "target_embedding.weight"
-                    or (tied and name == "output.weight")
-                    or shared
-                ):
-                    weights[name] = weights[name].clone()
-                    weights[name][BOS] = 0
+        sharing = "shared" if shared else "target" if tied else "separate"
         if tied:
             del weights["output.weight"]
         if shared:
             del weights["target_embedding.weight"]
-        return weights, {"embeddings": sharing, "output_bias": "output.bias" in weights}
+        settings = {"embeddings": sharing, "output_bias": "output.bias" in weights}
+        return weights, settings | ({"begin": "zeros"} if zero_start else {})
 
 
 def _same(sides: tuple[Numbered, Numbered]) -> bool:
@@ -96,8 +84,3 @@ def _same(sides: tuple[Numbered, Numbered]) -> bool:
 def vocabularies(sides: tuple[Numbered, Numbered]) -> Vocabularies:
     """Ours of both sides."""
     return Vocabularies(sides[0].vocabulary, sides[1].vocabulary)
-
-
-def without_pad(numbered: Numbered) -> Numbered:
-    """A vocabulary whose toolkit pads with another piece, so that none is for padding alone."""
-    return replace(numbered, rows=(*numbered.rows[:PAD], None, *numbered.rows[PAD + 1 :]))

@@ -65,7 +65,7 @@ class SockeyeImporter(Importer):
         for side, table in zip(("source", "target"), tables, strict=False):
             weights[f"{side}_embedding.positions.table"] = table / model.d_model**0.5
         weights |= _stack(theirs, model)
-        left_out = _leave_out(theirs, file)
+        left_out = _leave_out(theirs)
         theirs.check_all_taken()
         if not tables:
             weights = permute_width(weights, sines_then_cosines(model.d_model))
@@ -126,7 +126,7 @@ class _Settings:
             DataError: the file is missing or damaged, or of another program.
         """
         try:
-            found = yaml.load(read_text(file), _Loader)  # noqa: S506: a subclass of SafeLoader
+            found = yaml.load(read_text(file), _Loader)
         except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
             raise DataError(f"{file}: {' '.join(str(error).split()):.200}") from error
         if not isinstance(found, dict) or "config_encoder" not in found:
@@ -279,57 +279,76 @@ def _position_tables(theirs: ForeignWeights, settings: _Settings) -> list[Tensor
 def _stack(theirs: ForeignWeights, model: TransformerConfig) -> dict[str, Tensor]:
     """The weights of all layers, under our names."""
     found: dict[str, Tensor] = {}
-    when = "pre" if model.residual.norm == "pre" else "post"
-    heads, d_model = model.multi_head.heads, model.d_model
+    when, heads = model.residual.norm, model.multi_head.heads
     if when == "pre":
         for side in ("encoder", "decoder"):
             found |= theirs.layer(f"{side}.final_process.layer_norm", f"{side}_norm")
-    for side, count, sublayers in (
-        ("encoder", model.encoder_layers, ("self_attention", "ff")),
-        ("decoder", model.decoder_layers, ("autoregr_layer", "enc_attention", "ff")),
-    ):
-        for number in range(count):
-            name, ours = f"{side}.layers.{number}", f"{side}.{number}"
-            for place, sublayer in enumerate(sublayers):
-                norm = f"{name}.{when}_{sublayer}.layer_norm"
-                found |= theirs.layer(norm, f"{ours}.residuals.{place}.norm")
-            found |= theirs.layer(f"{name}.ff.ff1", f"{ours}.feed_forward.inner", bias=True)
-            found |= theirs.layer(f"{name}.ff.ff2", f"{ours}.feed_forward.outer", bias=True)
-            own, mine = f"{name}.{sublayers[0]}", f"{ours}.self_attention"
-            if side == "encoder":
-                mine = f"{ours}.attention"
-            elif model.mixing.decoder_mixing == "ssru":
-                found |= theirs.layer(f"{own}.forget_gate", f"{mine}.forget", bias=True)
-                found |= theirs.layer(f"{own}.linear", f"{mine}.candidate")
-            if f"{own}.ff_in.weight" in theirs or model.mixing.decoder_mixing != "ssru":
-                joined = theirs.take(f"{own}.ff_in.weight")
-                found[f"{mine}.query.weight"] = joined[:d_model]
-                found |= _keys_values(joined[d_model:], heads, mine)
-                found |= theirs.layer(f"{own}.ff_out", f"{mine}.output")
-            if side == "decoder":
-                cross, mine = f"{name}.enc_attention", f"{ours}.cross_attention"
-                found |= theirs.layer(f"{cross}.ff_q", f"{mine}.query")
-                found |= _keys_values(theirs.take(f"{cross}.ff_kv.weight"), heads, mine)
-                found |= theirs.layer(f"{cross}.ff_out", f"{mine}.output")
+    for number in range(model.encoder_layers):
+        name, ours = f"encoder.layers.{number}", f"encoder.{number}"
+        found |= _rest(theirs, name, ours, [f"{when}_self_attention", f"{when}_ff"])
+        found |= _self_attention(theirs, heads, f"{name}.self_attention", f"{ours}.attention")
+    for number in range(model.decoder_layers):
+        name, ours = f"decoder.layers.{number}", f"decoder.{number}"
+        norms = [f"{when}_autoregr_layer", f"{when}_enc_attention", f"{when}_ff"]
+        found |= _rest(theirs, name, ours, norms)
+        own, mine = f"{name}.autoregr_layer", f"{ours}.self_attention"
+        if model.mixing.decoder_mixing == "ssru":
+            found |= theirs.layer(f"{own}.forget_gate", f"{mine}.forget", bias=True)
+            found |= theirs.layer(f"{own}.linear", f"{mine}.candidate")
+        else:
+            found |= _self_attention(theirs, heads, own, mine)
+        cross, mine = f"{name}.enc_attention", f"{ours}.cross_attention"
+        found |= theirs.layer(f"{cross}.ff_q", f"{mine}.query")
+        joined = theirs.take(f"{cross}.ff_kv.weight")
+        found |= _keys_values(joined, heads, mine, theirs, f"{cross}.ff_kv.weight")
+        found |= theirs.layer(f"{cross}.ff_out", f"{mine}.output")
     return found
 
 
-def _keys_values(joined: Tensor, heads: int, ours: str) -> dict[str, Tensor]:
+def _rest(theirs: ForeignWeights, name: str, ours: str, norms: list[str]) -> dict[str, Tensor]:
+    """The normalisations and the feed-forward sublayer of a layer."""
+    found: dict[str, Tensor] = {}
+    for place, norm in enumerate(norms):
+        found |= theirs.layer(f"{name}.{norm}.layer_norm", f"{ours}.residuals.{place}.norm")
+    found |= theirs.layer(f"{name}.ff.ff1", f"{ours}.feed_forward.inner", bias=True)
+    return found | theirs.layer(f"{name}.ff.ff2", f"{ours}.feed_forward.outer", bias=True)
+
+
+def _self_attention(theirs: ForeignWeights, heads: int, name: str, ours: str) -> dict[str, Tensor]:
+    """Queries come first in the matrix of all projections, then keys and values."""
+    joined = theirs.take(f"{name}.ff_in.weight")  # (3 * d_model, d_model)
+    width = len(joined) // 3
+    found = {f"{ours}.query.weight": joined[:width]}
+    found |= _keys_values(joined[width:], heads, ours, theirs, f"{name}.ff_in.weight")
+    return found | theirs.layer(f"{name}.ff_out", f"{ours}.output")
+
+
+def _keys_values(
+    joined: Tensor, heads: int, ours: str, theirs: ForeignWeights, name: str
+) -> dict[str, Tensor]:
     """Both weights from one in which those of a head are side by side.
 
     Args:
         joined: ``(2 * d_model, d_model)``.
         heads: their number.
         ours: the attention's name here.
+        theirs: all weights, for messages.
+        name: that of the matrix, for messages.
+
+    Raises:
+        DataError: it has another shape.
     """
-    if len(joined) % (2 * heads):
-        return {f"{ours}.key.weight": joined, f"{ours}.value.weight": joined}  # of no such shape
+    if joined.dim() != 2 or len(joined) % (2 * heads):
+        raise DataError(
+            f"{theirs.where}: {name} has the shape {list(joined.shape)}, which does not fit "
+            f"{heads} heads"
+        )
     split = joined.view(heads, 2, -1, joined.shape[1])
     parts = {"key": split[:, 0], "value": split[:, 1]}
     return {f"{ours}.{part}.weight": one.flatten(0, 1) for part, one in parts.items()}
 
 
-def _leave_out(theirs: ForeignWeights, file: Path) -> list[str]:
+def _leave_out(theirs: ForeignWeights) -> list[str]:
     """Notes on parts that do not change the scores of pieces."""
     notes = []
     for prefix, what in (
@@ -338,6 +357,6 @@ def _leave_out(theirs: ForeignWeights, file: Path) -> list[str]:
     ):
         if names := [name for name in theirs.names if name.startswith(prefix)]:
             theirs.ignore(names)
-            notes.append(f"Left out: {what} ({file.name}, {prefix}*).")
+            notes.append(f"Left out: {what} ({prefix}*).")
     theirs.ignore(name for name in theirs.names if "traced" in name)  # copies, in early versions
     return notes

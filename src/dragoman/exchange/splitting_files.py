@@ -32,6 +32,7 @@ def numbered_sides(
     special: tuple[Special, Special],
     languages: tuple[str | None, str | None],
     where: Path,
+    *,
     named: tuple[str | None, str | None] = (None, None),
 ) -> tuple[tuple[Numbered, Numbered], list[str]]:
     """The vocabularies of both sides, with the splitting whose files are in a directory.
@@ -54,8 +55,7 @@ def numbered_sides(
     """
     found: list[Numbered] = []
     notes: list[str] = []
-    for side in (0, 1):
-        ids = dictionaries[side]
+    for side, ids in enumerate(dictionaries):
         if any(_JOINER in piece for piece in ids):
             raise ConfigError(
                 f"{where}: its pieces have the joiners of the tokeniser of OpenNMT ({_JOINER}), "

@@ -64,7 +64,7 @@ class ListedVocabulary(Vocabulary):
         content: pieces and splitting.
     """
 
-    suffix: ClassVar[str] = ".json"
+    suffix: ClassVar[str] = ".pieces"
 
     def __init__(self, content: PieceList) -> None:
         self.content = content

@@ -111,7 +111,7 @@ class SentencePieces(Config):
 
     def join(self, pieces: Sequence[str]) -> str:
         """Pieces that the model lacks, those of another language, are read in the same way."""
-        return " ".join(str(self._whole.decode(list(pieces))).replace(SPACE_SIGN, " ").split())
+        return str(self._whole.decode(list(pieces))).replace(SPACE_SIGN, " ").strip()
 
 
 class SubwordNmt(Config):

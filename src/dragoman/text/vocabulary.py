@@ -21,7 +21,7 @@ from dragoman.core.files import storage_errors
 from dragoman.text.normalization import normalize
 from dragoman.text.tags import LANGUAGE_TAG, SPACE_SIGN, check_tags
 
-SUFFIXES = (".model", ".json")
+SUFFIXES = (".model", ".pieces")
 """Of files: of a sentencepiece model, and of a list of pieces from another toolkit."""
 FILE_NAMES = tuple(
     f"vocabulary{side}{suffix}" for suffix in SUFFIXES for side in ("", ".source", ".target")
@@ -307,7 +307,7 @@ class Vocabularies(NamedTuple):
     def save(self, directory: Path | str) -> None:
         """Write ``vocabulary.model``, or ``vocabulary.source.model`` and ``.target.model``.
 
-        A list of pieces from another toolkit ends in ``.json``.
+        The name of a list of pieces from another toolkit ends in ``.pieces``.
 
         Raises:
             StorageError: the disk refuses.

@@ -136,7 +136,7 @@ def parent_vocabularies(
             f"{config.of}: its vocabulary is not the one with which this run began (see "
             "vocabulary.digest); restore it, or begin another run"
         )
-    if model.joint_setting is not None and not found.joint:
+    if model.joint_setting is not None and not found.same_ids:
         setting, other = model.joint_setting
         raise ConfigError(
             f"{setting} needs a joint vocabulary, and {config.of} (vocabulary.of) has one for each "

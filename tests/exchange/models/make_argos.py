@@ -1,7 +1,7 @@
 """Makes ``argos/old.argosmodel``: ``opennmt2`` as CTranslate2 1.20.1 has it, and its translations.
 
 Run in the environment of ``make_opennmt2.py`` with ctranslate2 1.20.1.  Packages of Argos Translate
-from 2020 and 2021 are of such versions: the file of weights has another layout, the vocabularies are
+from 2020 and 2021 are of such versions: the file of weights has another layout, vocabularies are
 text, and there is no ``config.json``.  Newer versions are made by the test itself.
 """
 

@@ -52,10 +52,20 @@ def translate(lines: list[str]) -> list[str]:
     from sockeye.translate import main
 
     Path("in.txt").write_text("\n".join(lines) + "\n")
-    sys.argv = (
-        "sockeye-translate --models model --input in.txt --output out.txt --beam-size 1 "
-        "--use-cpu --max-output-length 24"
-    ).split()
+    sys.argv = [
+        "sockeye-translate",
+        "--models",
+        "model",
+        "--input",
+        "in.txt",
+        "--output",
+        "out.txt",
+        "--beam-size",
+        "1",
+        "--use-cpu",
+        "--max-output-length",
+        "24",
+    ]
     main()
     return Path("out.txt").read_text().splitlines()
 

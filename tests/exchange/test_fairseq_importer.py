@@ -1,0 +1,183 @@
+"""Tiny models of fairseq, made by ``models/make_fairseq.py``."""
+
+from __future__ import annotations
+
+import shutil
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from imported_models import MODELS
+from numbered_cases import cases, largest_gap, same_texts, source_ids, starts_silently
+
+from dragoman.core.errors import ConfigError, DataError
+from dragoman.exchange.importer import ForeignModel
+from dragoman.exchange.importers import importer_from, importer_of
+from dragoman.exchange.importing import import_model
+from dragoman.exchange.pickled import read_pickled
+
+pytest.importorskip("sacremoses")
+pytest.importorskip("subword_nmt")
+
+FAIRSEQ = MODELS / "fairseq"
+NAMES = ["moses", "sentencepiece"]
+EN_DE = ("en", "de")
+
+
+def numbers(folder: Path, language: str) -> dict[str, int]:
+    """By the rule of fairseq; outputs begin with ``</s>``, and ``<s>`` is a piece like others."""
+    lines = (folder / f"dict.{language}.txt").read_text(encoding="utf-8").splitlines()
+    names = ["<s_>", "<pad>", "</s>", "<unk>", *(line.rsplit(" ", 1)[0] for line in lines)]
+    return {piece: number for number, piece in enumerate(names)}
+
+
+def read(path: Path, languages: tuple[str | None, str | None] = EN_DE) -> ForeignModel:
+    return importer_from("fairseq").read(path, languages)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_are_those_of_fairseq(name: str) -> None:
+    folder = FAIRSEQ / name
+    found = read(folder)
+    assert largest_gap(found, folder, numbers(folder, "en"), numbers(folder, "de")) < 1e-4
+    assert starts_silently(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_is_split_as_in_its_own_interface(name: str) -> None:
+    folder = FAIRSEQ / name
+    found = read(folder)
+    for case in cases(folder):
+        assert source_ids(found, case["text"], numbers(folder, "en")) == case["source"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_greedy_translations_are_those_of_fairseq(name: str, tmp_path: Path) -> None:
+    report = import_model(FAIRSEQ / name, tmp_path / "model", languages=EN_DE)
+    assert (report.toolkit, report.source_language, report.target_language) == ("fairseq", *EN_DE)
+    assert same_texts(tmp_path / "model", FAIRSEQ / name) >= 5
+
+
+def test_what_the_files_say_is_kept() -> None:
+    moses, other = (read(FAIRSEQ / name).config.model.model_dump() for name in NAMES)
+    assert (moses["embeddings"], other["embeddings"]) == ("shared", "target")
+    assert (moses["norm"], other["norm"]) == ("post", "pre")
+    assert (moses["positions"], other["positions"]) == ("sinusoidal", "learned")
+    assert other["max_positions"] == 30  # the shorter of both sides
+    assert (moses["activation"], other["activation"]) == ("relu", "gelu")
+    assert (moses["scale_embeddings"], other["scale_embeddings"]) == (True, False)
+
+
+def changed(tmp_path: Path, change: Callable[[dict[str, Any]], None], name: str = "moses") -> Path:
+    """A copy of a model whose checkpoint is changed."""
+    folder = tmp_path / "model"
+    shutil.copytree(FAIRSEQ / name, folder)
+    checkpoint = read_pickled(folder / "model.pt")
+    change(checkpoint)
+    torch.save(checkpoint, folder / "model.pt")
+    return folder
+
+
+def as_in_version_0_6(checkpoint: dict[str, Any]) -> None:
+    """``args`` in place of ``cfg``, and queries, keys and values in one matrix."""
+    checkpoint["args"] = Namespace(
+        **{**checkpoint["cfg"]["task"], **vars(checkpoint.pop("cfg")["model"])}
+    )
+    weights = checkpoint["model"]
+    for name in [name for name in weights if name.endswith("self_attn.q_proj.weight")]:
+        stem = name.removesuffix("q_proj.weight")
+        for kind in ("weight", "bias"):
+            parts = [weights.pop(f"{stem}{letter}_proj.{kind}") for letter in "qkv"]
+            weights[f"{stem}in_proj_{kind}"] = torch.cat(parts)
+    weights["decoder.embed_out"] = weights.pop("decoder.output_projection.weight")
+    weights["encoder.embed_positions._float_tensor"] = torch.zeros(1)
+
+
+def test_older_checkpoints_are_the_same_model(tmp_path: Path) -> None:
+    older = read(changed(tmp_path, as_in_version_0_6))
+    new = read(FAIRSEQ / "moses")
+    assert older.config == new.config
+    assert older.weights.keys() == new.weights.keys()
+    assert all(torch.equal(older.weights[name], new.weights[name]) for name in new.weights)
+
+
+def set_option(name: str, value: object) -> Callable[[dict[str, Any]], None]:
+    def change(checkpoint: dict[str, Any]) -> None:
+        setattr(checkpoint["cfg"]["model"], name, value)
+
+    return change
+
+
+def add_weight(name: str) -> Callable[[dict[str, Any]], None]:
+    def change(checkpoint: dict[str, Any]) -> None:
+        checkpoint["model"][name] = torch.zeros(12)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "reason"),
+    [
+        (set_option("activation_fn", "tanh"), ConfigError, "activation_fn: 'tanh' is not known"),
+        (set_option("decoder_attention_heads", 3), ConfigError, r"heads \(2\) and .* \(3\) differ"),
+        (set_option("cross_self_attention", True), ConfigError, "cross_self_attention: True"),
+        (set_option("encoder_layers", "two"), DataError, "encoder_layers: expected int, found"),
+        (set_option("encoder_layers", 3), DataError, r"the weight encoder\.layers\.2\."),
+        (set_option("encoder_layers", 1), ConfigError, r"has the weight encoder\.layers\.1\."),
+        (add_weight("encoder.layernorm_embedding.weight"), ConfigError, "layernorm_embedding"),
+        (add_weight("encoder.layer_norm.weight"), ConfigError, "only one of encoder and decoder"),
+        (lambda one: one.pop("model"), DataError, "no checkpoint of fairseq"),
+        (lambda one: one.update(cfg=None), DataError, "neither 'args' nor 'cfg'"),
+    ],
+)
+def test_what_is_not_known_is_refused(
+    change: Callable[[dict[str, Any]], None], error: type[Exception], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=f"model.pt: .*{reason}"):
+        read(changed(tmp_path, change))
+
+
+def test_files_that_are_missing_or_damaged_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(FAIRSEQ / "moses", folder)
+    with pytest.raises(DataError, match="nothing says which language is the source"):
+        read(folder, (None, None))
+    with pytest.raises(DataError, match=r"no dictionary dict\.fr\.txt of the target"):
+        read(folder, ("en", "fr"))
+    assert importer_of(folder).name == "fairseq"
+    (folder / "bpecodes").unlink()
+    with pytest.raises(DataError, match="no file here says how text is split"):
+        read(folder)
+    for text, reason in (("the 3\nold\n", "line 2: 'old'"), ("a 1\na 1\n", "line 2: 'a' is there")):
+        (folder / "dict.de.txt").write_text(text)
+        with pytest.raises(DataError, match=rf"dict\.de\.txt: {reason}"):
+            read(folder)
+    (folder / "model.pt").write_bytes(b"PK\x03\x04 not a checkpoint")
+    with pytest.raises(DataError, match=r"model\.pt: damaged"):
+        read(folder)
+    (folder / "model.pt").unlink()
+    with pytest.raises(DataError, match="no checkpoint of fairseq here"):
+        read(folder)
+
+
+def test_dictionaries_of_another_model_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(FAIRSEQ / "moses", folder)
+    lines = (folder / "dict.en.txt").read_text().splitlines(keepends=True)
+    for language in EN_DE:
+        (folder / f"dict.{language}.txt").write_text("".join(lines[:-1]))
+    with pytest.raises(DataError, match="its files do not belong together"):
+        read(folder)
+
+
+def test_of_several_checkpoints_one_must_be_named(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(FAIRSEQ / "moses", folder)
+    shutil.copy(folder / "model.pt", folder / "model2.pt")
+    (folder / "model.pt").rename(folder / "model1.pt")
+    with pytest.raises(DataError, match=r"several models \(model1\.pt, model2\.pt\)"):
+        read(folder)
+    assert read(folder / "model2.pt").origin == "fairseq, model2.pt"
