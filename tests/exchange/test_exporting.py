@@ -49,8 +49,8 @@ def test_an_export_says_what_was_compared(model: Path, tmp_path: Path) -> None:
 
 def test_an_earlier_export_is_replaced_and_nothing_else(model: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
-    for quantisation in ("int8", None):
-        export_model(model, "ctranslate2", output, quantisation=quantisation)
+    for _ in range(2):
+        export_model(model, "ctranslate2", output)
     (output / "letter.txt").write_text("mine")
     with pytest.raises(StorageError, match=r"holds letter\.txt, which Dragoman did not put there"):
         export_model(model, "ctranslate2", output)

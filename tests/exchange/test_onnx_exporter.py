@@ -75,9 +75,8 @@ def beams(saved: SavedModel, directory: Path, length: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize(
     "values",
     [
-        {"norm": "pre", "normalization": "rms", "activation": "swiglu", "output_bias": True},
-        {"positions": "relative", "attention_bias": True, "source_end": False},
-        {"positions": "alibi", "attention": "additive", "d_v": 5, "begin": "zeros"},
+        {"norm": "pre", "normalization": "rms", "activation": "swiglu", "source_end": False},
+        {"positions": "relative", "attention_bias": True, "d_v": 5, "begin": "zeros"},
     ],
 )
 def test_any_batch_beam_and_length(values: dict[str, Any], tmp_path: Path) -> None:
@@ -109,7 +108,7 @@ def test_graphs_that_differ_are_not_written(
 ) -> None:
     monkeypatch.setattr(onnx_exporter, "mask_bias", lambda mask, _: torch.zeros(mask.shape))
     with pytest.raises(ExportError, match=r"the ONNX graphs give log-probabilities that differ"):
-        export_model(save(tmp_path / "m"), "onnx", tmp_path / "out")
+        export_model(save(tmp_path / "m", decoder_layers=1), "onnx", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
